@@ -128,7 +128,7 @@ pub struct Controller {
 }
 
 /// A call.
-struct Call<'a> {
+struct ControllerCall<'a> {
     /// By this name it is reported.
     what: &'static str,
     path: &'a str,
@@ -140,14 +140,14 @@ struct Call<'a> {
 /// What a refusal says; the rest is for people.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Problem {
+struct ProblemDetails {
     code: String,
     detail: String,
 }
 
 /// What a controller says of itself; the rest does not matter here.
 #[derive(Debug, Deserialize)]
-struct Health {
+struct ControllerHealth {
     term: Option<i64>,
     leader: Option<String>,
 }
@@ -237,7 +237,7 @@ impl Controller {
         migration: &MigrationId,
     ) -> Result<Option<bool>, ControllerError> {
         #[derive(Deserialize)]
-        struct View {
+        struct MigrationView {
             finished_at: Option<String>,
         }
         let base = self.leader.borrow().clone();
@@ -248,7 +248,7 @@ impl Controller {
         if response.status() == reqwest::StatusCode::NOT_FOUND {
             return Ok(None);
         }
-        let view = response.json::<View>().await;
+        let view = response.json::<MigrationView>().await;
         view.map(|view| Some(view.finished_at.is_some()))
             .map_err(|error| not_reached(&base, &error))
     }
@@ -285,7 +285,7 @@ impl Controller {
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
         let path = format!("/api/v1/migrations/{}/{what}", dispatch.migration);
-        let call = Call {
+        let call = ControllerCall {
             what,
             path: &path,
             secret: dispatch.secret.as_ref(),
@@ -300,7 +300,7 @@ impl Controller {
         body: &(impl Serialize + Sync),
         timeout: Duration,
     ) -> Result<reqwest::Response, ControllerError> {
-        let call = Call {
+        let call = ControllerCall {
             what: path,
             path,
             secret: None,
@@ -311,7 +311,7 @@ impl Controller {
 
     async fn call(
         &self,
-        call: Call<'_>,
+        call: ControllerCall<'_>,
         body: &(impl Serialize + Sync + ?Sized),
     ) -> Result<reqwest::Response, ControllerError> {
         let path = call.path;
@@ -356,7 +356,7 @@ impl Controller {
             self.find_leader().await;
         }
         let text = response.text().await.unwrap_or_default();
-        let problem: Problem = serde_json::from_str(&text).unwrap_or_default();
+        let problem: ProblemDetails = serde_json::from_str(&text).unwrap_or_default();
         let is_problem = !problem.detail.is_empty();
         let detail = if is_problem { problem.detail } else { text };
         Err(ControllerError::Refused {
@@ -377,7 +377,7 @@ impl Controller {
                 .request(Method::GET, format!("{url}/api/v1/health"));
             let asked = self.caller.send(health.timeout(ASK_TIMEOUT));
             let answer = asked.await.ok()?;
-            let health: Health = answer.error_for_status().ok()?.json().await.ok()?;
+            let health: ControllerHealth = answer.error_for_status().ok()?.json().await.ok()?;
             Some((health.term?, health.leader?))
         });
         let answers = futures::future::join_all(asked).await;

@@ -105,12 +105,12 @@ impl StepError {
 }
 
 /// Adds the intent to an error.
-pub(crate) trait At<T> {
+pub(crate) trait WithIntent<T> {
     /// `what` names the intent and its object, for example `shard b: creating tables`.
     fn at(self, what: impl Display) -> Result<T, StepError>;
 }
 
-impl<T> At<T> for Result<T, tokio_postgres::Error> {
+impl<T> WithIntent<T> for Result<T, tokio_postgres::Error> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
             StepError::Failed(Failure {
@@ -123,7 +123,7 @@ impl<T> At<T> for Result<T, tokio_postgres::Error> {
     }
 }
 
-impl<T> At<T> for Result<T, ConnectError> {
+impl<T> WithIntent<T> for Result<T, ConnectError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
             let cause = error.source().map(|source| format!(": {}", chain(source)));
@@ -141,7 +141,7 @@ impl<T> At<T> for Result<T, ConnectError> {
     }
 }
 
-impl<T> At<T> for std::io::Result<T> {
+impl<T> WithIntent<T> for std::io::Result<T> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| StepError::passing("io", format!("{what}: {error}")))
     }

@@ -37,11 +37,11 @@ use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{SLOT_GAP, SystemIdentity};
 use crate::shard::database::Shard;
-use crate::shard::epoch::Token;
-use crate::spool::Place;
-use crate::stream::dual_write::{DualWrite, Keeper, KeeperSpec};
+use crate::shard::epoch::EpochToken;
+use crate::spool::SpoolLocation;
+use crate::stream::dual_write::{DualWrite, DualWriteKeeper, KeeperSpec};
 
-pub(crate) use seen::Seen;
+pub(crate) use seen::StreamObservation;
 
 /// Longest pause between two tries to restart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -56,12 +56,12 @@ pub(crate) struct StreamSpec {
     pub(crate) destination: Shard,
     /// Which server the origin must be (I10).
     pub(crate) system: SystemIdentity,
-    pub(crate) token: Token,
+    pub(crate) token: EpochToken,
     pub(crate) tables: Arc<Vec<MovingTable>>,
     /// Sessions on the destination among which a backlog may be divided; more than two are not used.
     pub(crate) sessions: u32,
     /// Where changes are kept that cannot be applied yet; without it the origin keeps them.
-    pub(crate) spool: Option<Place>,
+    pub(crate) spool: Option<SpoolLocation>,
     /// While it is level, commits on the origin wait for it.
     pub(crate) dual_write: Option<DualWrite>,
     /// A stream with a spool uses it once the origin keeps so many bytes of log for it.
@@ -74,9 +74,9 @@ pub(crate) struct StreamSpec {
     pub(crate) max_attempts: u32,
 }
 
-/// What a stream is told from outside, at any time; it outlives a restart.
+/// Commands to a stream from outside, at any time; they outlive a restart.
 #[derive(Debug)]
-pub(crate) struct Orders {
+pub(crate) struct StreamCommands {
     /// The key of each change that arrives is recorded as dirty.
     record_dirty: AtomicBool,
     /// Changes may be applied; until then they are spooled.
@@ -89,10 +89,10 @@ pub(crate) struct Orders {
     pub(crate) nudge: Notify,
 }
 
-/// Asks of a running stream.
+/// Requests to a running stream.
 #[derive(Debug)]
-enum Ask {
-    /// The orders have changed.
+enum StreamRequest {
+    /// The commands have changed.
     Look,
     /// Apply nothing that commits from now on, until it is said where to park; answer when that is so.
     Hold(oneshot::Sender<()>),
@@ -116,30 +116,30 @@ pub(crate) struct ParkAt {
 
 /// A running stream; dropping it stops it wherever it is (its transaction rolls back).
 #[derive(Debug)]
-pub(crate) struct Stream {
+pub(crate) struct ApplyStream {
     pub(crate) direction: Direction,
-    asks: mpsc::UnboundedSender<Ask>,
-    seen: watch::Receiver<Seen>,
-    orders: Arc<Orders>,
-    keeper: Option<Keeper>,
+    requests: mpsc::UnboundedSender<StreamRequest>,
+    seen: watch::Receiver<StreamObservation>,
+    commands: Arc<StreamCommands>,
+    keeper: Option<DualWriteKeeper>,
     /// The sessions of a stream that has ended may end.
     let_go: CancellationToken,
     task: JoinHandle<()>,
 }
 
-impl Drop for Stream {
+impl Drop for ApplyStream {
     fn drop(&mut self) {
         self.let_go.cancel();
         self.task.abort();
     }
 }
 
-impl Stream {
+impl ApplyStream {
     /// Starts the stream from its durable progress; with `apply` unset changes are only spooled.
     pub(crate) fn start(spec: StreamSpec, record_dirty: bool, apply: bool) -> Self {
-        let (publish, seen) = watch::channel(Seen::nothing(spec.direction));
-        let (asks, asked) = mpsc::unbounded_channel();
-        let orders = Arc::new(Orders {
+        let (publish, seen) = watch::channel(StreamObservation::nothing(spec.direction));
+        let (requests, asked) = mpsc::unbounded_channel();
+        let commands = Arc::new(StreamCommands {
             record_dirty: AtomicBool::new(record_dirty),
             apply: AtomicBool::new(apply),
             held: AtomicU32::new(0),
@@ -149,27 +149,27 @@ impl Stream {
         let direction = spec.direction;
         let ended = CancellationToken::new();
         let keeper = spec.dual_write.clone().map(|how| {
-            Keeper::start(KeeperSpec {
+            DualWriteKeeper::start(KeeperSpec {
                 origin: spec.origin.clone(),
                 destination: spec.destination.clone(),
                 token: spec.token.clone(),
                 how,
                 seen: seen.clone(),
-                orders: orders.clone(),
+                commands: commands.clone(),
                 ended: ended.clone(),
             })
         });
         let let_go = CancellationToken::new();
-        let work = supervise(spec, publish, asked, orders.clone(), let_go.clone());
+        let work = supervise(spec, publish, asked, commands.clone(), let_go.clone());
         let task = tokio::spawn(async move {
             let _ended = ended.drop_guard();
             work.await;
         });
         Self {
             direction,
-            asks,
+            requests,
             seen,
-            orders,
+            commands,
             keeper,
             let_go,
             task,
@@ -177,7 +177,7 @@ impl Stream {
     }
 
     /// What it has seen so far.
-    pub(crate) fn seen(&self) -> Seen {
+    pub(crate) fn seen(&self) -> StreamObservation {
         let mut seen = self.seen.borrow().clone();
         if let Some(keeper) = &self.keeper {
             seen.status.dual_write = keeper.state();
@@ -187,23 +187,23 @@ impl Stream {
 
     /// From now on the key of each change that arrives is recorded as dirty.
     pub(crate) fn record_dirty(&self) {
-        self.orders.record_dirty.store(true, Ordering::SeqCst);
+        self.commands.record_dirty.store(true, Ordering::SeqCst);
     }
 
     /// Whether changes are applied from now on, or only spooled (a stream without a spool always applies).
     pub(crate) fn apply(&self, apply: bool) {
-        if self.orders.apply.swap(apply, Ordering::SeqCst) != apply {
-            self.orders.nudge.notify_one();
-            let _ = self.asks.send(Ask::Look);
+        if self.commands.apply.swap(apply, Ordering::SeqCst) != apply {
+            self.commands.nudge.notify_one();
+            let _ = self.requests.send(StreamRequest::Look);
         }
     }
 
     /// Commits what has arrived at once until this is dropped, instead of waiting for more: a marker then finds little
     /// before it.
-    pub(crate) fn hurry(&self) -> Hurried {
-        self.orders.hurry.store(true, Ordering::SeqCst);
-        let _ = self.asks.send(Ask::Look);
-        Hurried(self.orders.clone())
+    pub(crate) fn hurry(&self) -> HurriedStream {
+        self.commands.hurry.store(true, Ordering::SeqCst);
+        let _ = self.requests.send(StreamRequest::Look);
+        HurriedStream(self.commands.clone())
     }
 
     /// Whether it still runs.
@@ -212,7 +212,7 @@ impl Stream {
     }
 
     /// For [`reached`] and [`failure_of`], without holding the stream itself.
-    pub(crate) fn watch(&self) -> watch::Receiver<Seen> {
+    pub(crate) fn watch(&self) -> watch::Receiver<StreamObservation> {
         self.seen.clone()
     }
 
@@ -223,13 +223,13 @@ impl Stream {
     ///
     /// # Errors
     /// `stream.ended`, or the stream's failure, if it gave up.
-    pub(crate) async fn hold(&self) -> Result<Held<'_>, StepError> {
+    pub(crate) async fn hold(&self) -> Result<HeldStream<'_>, StepError> {
         // Commits must not wait for a stream that confirms nothing, nor the point for those commits.
-        self.orders.held.fetch_add(1, Ordering::SeqCst);
-        self.orders.nudge.notify_one();
+        self.commands.held.fetch_add(1, Ordering::SeqCst);
+        self.commands.nudge.notify_one();
         let (settled, done) = oneshot::channel();
-        let _ = self.asks.send(Ask::Hold(settled));
-        let held = Held(self);
+        let _ = self.requests.send(StreamRequest::Hold(settled));
+        let held = HeldStream(self);
         tokio::select! {
             biased;
             settled = done => settled.map_err(|_| StepError::passing("stream.ended", "the change stream ended"))?,
@@ -240,7 +240,7 @@ impl Stream {
 
     /// Lets it end for good once `marker` is applied; ask before the marker is written.
     pub(crate) fn stop_at(&self, marker: Uuid) {
-        let _ = self.asks.send(Ask::StopAt(marker));
+        let _ = self.requests.send(StreamRequest::StopAt(marker));
     }
 
     /// Stops it now and waits until its sessions are closed.
@@ -252,7 +252,7 @@ impl Stream {
         let _ = (&mut self.task).await;
     }
 
-    /// Waits until it has ended by itself, after [`Stream::stop_at`].
+    /// Waits until it has ended by itself, after [`ApplyStream::stop_at`].
     ///
     /// It does nothing any more, but its sessions end with this value: a server process that ends takes milliseconds of
     /// a core, which a write stop need not wait for.
@@ -263,9 +263,9 @@ impl Stream {
 
 /// A stream that commits at once.
 #[derive(Debug)]
-pub(crate) struct Hurried(Arc<Orders>);
+pub(crate) struct HurriedStream(Arc<StreamCommands>);
 
-impl Drop for Hurried {
+impl Drop for HurriedStream {
     fn drop(&mut self) {
         self.0.hurry.store(false, Ordering::SeqCst);
     }
@@ -273,16 +273,16 @@ impl Drop for Hurried {
 
 /// A stream that applies nothing beyond the point where it is to park; dropping this lets it go on.
 #[derive(Debug)]
-pub(crate) struct Held<'a>(&'a Stream);
+pub(crate) struct HeldStream<'a>(&'a ApplyStream);
 
-impl Drop for Held<'_> {
+impl Drop for HeldStream<'_> {
     fn drop(&mut self) {
-        self.0.orders.held.fetch_sub(1, Ordering::SeqCst);
-        let _ = self.0.asks.send(Ask::Resume);
+        self.0.commands.held.fetch_sub(1, Ordering::SeqCst);
+        let _ = self.0.requests.send(StreamRequest::Resume);
     }
 }
 
-impl Held<'_> {
+impl HeldStream<'_> {
     /// Applies what committed before the point and nothing after.
     ///
     /// Returns when that point is reached; something must commit after it, or it never is. The snapshot must be
@@ -294,7 +294,7 @@ impl Held<'_> {
     pub(crate) async fn park(&self, at: ParkAt) -> Result<(), StepError> {
         let before = at.before;
         let (parked, done) = oneshot::channel();
-        let _ = self.0.asks.send(Ask::Park(at, parked));
+        let _ = self.0.requests.send(StreamRequest::Park(at, parked));
         let last = tokio::select! {
             biased;
             arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted while it was asked to park"))?,
@@ -315,7 +315,7 @@ impl Held<'_> {
 /// # Errors
 /// The stream's failure, if it gave up.
 pub(crate) async fn reached(
-    mut seen: watch::Receiver<Seen>,
+    mut seen: watch::Receiver<StreamObservation>,
     marker: Uuid,
 ) -> Result<u64, StepError> {
     let found = seen
@@ -338,7 +338,7 @@ pub(crate) async fn reached(
 }
 
 /// Waits until a stream has failed for good, and says why; never returns while it works.
-pub(crate) async fn failure_of(mut seen: watch::Receiver<Seen>) -> StepError {
+pub(crate) async fn failure_of(mut seen: watch::Receiver<StreamObservation>) -> StepError {
     let failure = seen
         .wait_for(|seen| seen.status.failure.is_some())
         .await
@@ -352,14 +352,14 @@ pub(crate) async fn failure_of(mut seen: watch::Receiver<Seen>) -> StepError {
 }
 
 /// What the runs of one stream share.
-struct Shared {
+struct StreamState {
     spec: StreamSpec,
-    publish: watch::Sender<Seen>,
-    asks: mpsc::UnboundedReceiver<Ask>,
-    orders: Arc<Orders>,
+    publish: watch::Sender<StreamObservation>,
+    requests: mpsc::UnboundedReceiver<StreamRequest>,
+    commands: Arc<StreamCommands>,
     /// Outlives a restart: a cutover that waits for the end would wait for ever.
     stop_at: Option<Uuid>,
-    halt: Option<run::Halt>,
+    halt: Option<run::HaltPoint>,
     /// Who waits until it applies nothing more.
     holders: Vec<oneshot::Sender<()>>,
     /// It fell far behind: the next run begins with the spool.
@@ -368,17 +368,17 @@ struct Shared {
     let_go: CancellationToken,
 }
 
-impl Shared {
-    fn take(&mut self, ask: Ask) {
-        match ask {
-            Ask::Look => {}
-            Ask::Hold(settled) => {
-                self.halt = Some(run::Halt::Here);
+impl StreamState {
+    fn take(&mut self, request: StreamRequest) {
+        match request {
+            StreamRequest::Look => {}
+            StreamRequest::Hold(settled) => {
+                self.halt = Some(run::HaltPoint::Here);
                 self.holders.push(settled);
             }
-            Ask::Park(at, parked) => self.halt = Some(run::Halt::Before(at, parked)),
-            Ask::Resume => self.halt = None,
-            Ask::StopAt(marker) => self.stop_at = Some(marker),
+            StreamRequest::Park(at, parked) => self.halt = Some(run::HaltPoint::Before(at, parked)),
+            StreamRequest::Resume => self.halt = None,
+            StreamRequest::StopAt(marker) => self.stop_at = Some(marker),
         }
     }
 
@@ -390,12 +390,12 @@ impl Shared {
     }
 
     fn may_apply(&self) -> bool {
-        self.orders.apply.load(Ordering::SeqCst)
+        self.commands.apply.load(Ordering::SeqCst)
     }
 
     /// Whether changes are committed as they come.
     fn is_prompt(&self) -> bool {
-        self.spec.dual_write.is_some() || self.orders.hurry.load(Ordering::SeqCst)
+        self.spec.dual_write.is_some() || self.commands.hurry.load(Ordering::SeqCst)
     }
 
     fn mode(&self, mode: StreamMode) {
@@ -405,17 +405,17 @@ impl Shared {
 
 async fn supervise(
     spec: StreamSpec,
-    publish: watch::Sender<Seen>,
-    asks: mpsc::UnboundedReceiver<Ask>,
-    orders: Arc<Orders>,
+    publish: watch::Sender<StreamObservation>,
+    requests: mpsc::UnboundedReceiver<StreamRequest>,
+    commands: Arc<StreamCommands>,
     let_go: CancellationToken,
 ) {
     let mut watched = Box::pin(retained::watch(spec.clone(), publish.clone()));
-    let mut shared = Shared {
+    let mut shared = StreamState {
         spec,
         publish,
-        asks,
-        orders,
+        requests,
+        commands,
         stop_at: None,
         halt: None,
         holders: Vec::new(),
@@ -446,18 +446,18 @@ async fn supervise(
         .send_modify(|seen| seen.status.failure = Some(failure));
 }
 
-async fn run_for_ever(shared: &mut Shared) {
+async fn run_for_ever(shared: &mut StreamState) {
     let mut failures = 0;
     loop {
         let before = shared.publish.borrow().status.transactions;
         let error = match spooled::run(shared).await {
-            Ok(run::Ended::Done) => return,
-            Ok(run::Ended::Again) => continue,
+            Ok(run::RunEnd::Done) => return,
+            Ok(run::RunEnd::Again) => continue,
             Err(error) => error,
         };
         // Whoever asked the run that failed to park is told by the end of his channel.
-        if matches!(shared.halt, Some(run::Halt::Before(..))) {
-            shared.halt = Some(run::Halt::Here);
+        if matches!(shared.halt, Some(run::HaltPoint::Before(..))) {
+            shared.halt = Some(run::HaltPoint::Here);
         }
         if shared.publish.borrow().status.transactions > before {
             failures = 0;

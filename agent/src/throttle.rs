@@ -1,9 +1,9 @@
 //! How fast heavy work of a migration may go: a share of the time, a rate, hours, a number of streams.
 //!
-//! One [`Pace`] is shared by everything that a migration does on this agent. Work that can be cut into pieces takes
-//! a [`Turn`] and rests after each piece, in proportion, so that the load on the shards is even; it never rests with
+//! One [`MigrationThrottle`] is shared by everything that a migration does on this agent. Work that can be cut into pieces takes
+//! a [`ThrottledWork`] and rests after each piece, in proportion, so that the load on the shards is even; it never rests with
 //! something in its hands that is due. Streams side by side spend the share together: first fewer of them work at one
-//! time ([`Places`]), then those rest. `migration::load_monitor` finds the ratio. Nothing here is used by the change streams, by the
+//! time ([`StreamPermits`]), then those rest. `migration::load_monitor` finds the ratio. Nothing here is used by the change streams, by the
 //! cutover or by what is done while writes are refused.
 
 mod bucket;
@@ -22,8 +22,8 @@ use plans::throttle::{
 use tokio::sync::watch as channel;
 use tokio::time::Instant;
 
-use bucket::Bucket;
-use places::{Place, Places};
+use bucket::ByteBucket;
+use places::{StreamPermit, StreamPermits};
 
 /// Longest sleep between two looks at share and rate.
 const SLICE: Duration = Duration::from_millis(100);
@@ -39,12 +39,12 @@ const PATIENCE: Duration = Duration::from_secs(600);
 
 /// What holds now.
 #[derive(Debug, Clone)]
-struct State {
+struct ThrottleState {
     limits: Limits,
     share: f64,
 }
 
-impl State {
+impl ThrottleState {
     /// How many streams may work at one time.
     fn abreast(&self) -> u32 {
         if self.share < 1.0 {
@@ -65,39 +65,39 @@ impl State {
     }
 }
 
-/// The pace of one migration.
+/// The throttle of one migration.
 #[derive(Debug)]
-pub(crate) struct Pace {
-    state: channel::Sender<State>,
+pub(crate) struct MigrationThrottle {
+    state: channel::Sender<ThrottleState>,
     application: Mutex<Option<Reading>>,
     governor: Mutex<Governor>,
-    bucket: Mutex<Bucket>,
-    places: Places,
+    bucket: Mutex<ByteBucket>,
+    places: StreamPermits,
     /// Somebody judges the signals.
     governed: AtomicBool,
     /// Somebody has waited for the rate since the last look.
     rate_bound: AtomicBool,
 }
 
-impl Default for Pace {
+impl Default for MigrationThrottle {
     /// As fast as possible.
     fn default() -> Self {
         Self {
-            state: channel::Sender::new(State {
+            state: channel::Sender::new(ThrottleState {
                 limits: Limits::default(),
                 share: 1.0,
             }),
             application: Mutex::default(),
             governor: Mutex::default(),
             bucket: Mutex::default(),
-            places: Places::default(),
+            places: StreamPermits::default(),
             governed: AtomicBool::new(false),
             rate_bound: AtomicBool::new(false),
         }
     }
 }
 
-impl Pace {
+impl MigrationThrottle {
     /// Puts limits in force.
     pub(crate) fn limit(&self, limits: &Limits) {
         self.state.send_if_modified(|state| {
@@ -166,19 +166,19 @@ impl Pace {
     }
 
     /// Work that is about to be done piece by piece, by nobody else beside it.
-    pub(crate) fn turn(&self) -> Turn<'_> {
+    pub(crate) fn turn(&self) -> ThrottledWork<'_> {
         self.begin(None)
     }
 
     /// The same for one of the streams side by side, once there is a place for it.
-    pub(crate) async fn turn_of_stream(&self) -> Turn<'_> {
+    pub(crate) async fn turn_of_stream(&self) -> ThrottledWork<'_> {
         self.begin(Some(self.places.take().await))
     }
 
-    fn begin<'a>(&'a self, place: Option<Place<'a>>) -> Turn<'a> {
-        Turn {
-            pace: self,
-            piece: Mutex::new(Piece {
+    fn begin<'a>(&'a self, place: Option<StreamPermit<'a>>) -> ThrottledWork<'a> {
+        ThrottledWork {
+            throttle: self,
+            piece: Mutex::new(ThrottledPiece {
                 since: Instant::now(),
                 owed: Duration::ZERO,
                 place,
@@ -247,27 +247,27 @@ impl Pace {
 
 /// Heavy work, piece by piece.
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
-    pace: &'a Pace,
-    piece: Mutex<Piece<'a>>,
+pub(crate) struct ThrottledWork<'a> {
+    throttle: &'a MigrationThrottle,
+    piece: Mutex<ThrottledPiece<'a>>,
 }
 
 #[derive(Debug)]
-struct Piece<'a> {
+struct ThrottledPiece<'a> {
     since: Instant,
     /// Work of pieces before, too short to rest for.
     owed: Duration,
     /// That of a stream among others.
-    place: Option<Place<'a>>,
+    place: Option<StreamPermit<'a>>,
 }
 
-impl Turn<'_> {
+impl ThrottledWork<'_> {
     /// The next piece begins now: what came before it was a wait for others, who rest for what they do.
     pub(crate) fn resume(&self) {
         lock(&self.piece).since = Instant::now();
     }
 
-    /// A piece of `bytes` is done; rests as long as the pace asks for, and hands the place on to whoever waits for one.
+    /// A piece of `bytes` is done; rests as long as the throttle requires, and hands the place on to whoever waits for one.
     pub(crate) async fn spend(&self, bytes: u64) {
         let (work, has_place) = {
             let piece = lock(&self.piece);
@@ -275,10 +275,10 @@ impl Turn<'_> {
             let work = piece.since.elapsed().max(least) + piece.owed;
             (work.min(MOST_WORK), piece.place.is_some())
         };
-        let owed = self.pace.rest(work, bytes, has_place).await;
+        let owed = self.throttle.rest(work, bytes, has_place).await;
         if has_place {
             drop(lock(&self.piece).place.take());
-            let next = self.pace.places.take().await;
+            let next = self.throttle.places.take().await;
             lock(&self.piece).place = Some(next);
         }
         let mut piece = lock(&self.piece);

@@ -21,9 +21,9 @@ use tokio::sync::Mutex;
 
 use crate::controller::{Controller, ControllerError};
 use crate::inspect;
-use crate::spool::{self, Place};
+use crate::spool::{self, SpoolLocation};
 use assignment::Assignment;
-use process::Process;
+use process::WorkerProcess;
 
 /// Between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(1);
@@ -51,12 +51,12 @@ pub struct DeletedRows {
 #[derive(Debug)]
 pub struct Worker {
     name: AgentName,
-    process: Process,
+    process: WorkerProcess,
     controller: Controller,
     /// Where captured changes are kept that cannot be applied yet.
     spools: PathBuf,
     files: DeletedRows,
-    owned: Mutex<HashMap<MigrationId, Assignment>>,
+    assignments: Mutex<HashMap<MigrationId, Assignment>>,
     /// The inspections under way, by their ids.
     inspecting: Arc<Mutex<BTreeSet<String>>>,
 }
@@ -72,12 +72,12 @@ impl Worker {
     ) -> Arc<Self> {
         let name = AgentName(name.to_owned());
         Arc::new(Self {
-            process: Process::start(&name, &spools),
+            process: WorkerProcess::start(&name, &spools),
             name,
             controller,
             spools,
             files,
-            owned: Mutex::new(HashMap::new()),
+            assignments: Mutex::new(HashMap::new()),
             inspecting: Arc::default(),
         })
     }
@@ -93,7 +93,7 @@ impl Worker {
 
     /// How many migrations it holds.
     pub async fn held(&self) -> usize {
-        self.owned.lock().await.len()
+        self.assignments.lock().await.len()
     }
 
     async fn claim_for_ever(self: Arc<Self>) {
@@ -149,14 +149,14 @@ impl Worker {
         loop {
             inspect::mend::clear(&self.files.folder, self.files.keep);
             for migration in spool::owners(&self.spools) {
-                if self.owned.lock().await.contains_key(&migration) {
+                if self.assignments.lock().await.contains_key(&migration) {
                     continue;
                 }
                 let ended = self.controller.has_ended(&migration).await;
                 if matches!(ended, Ok(Some(true)))
-                    && !self.owned.lock().await.contains_key(&migration)
+                    && !self.assignments.lock().await.contains_key(&migration)
                 {
-                    let place = Place::new(
+                    let place = SpoolLocation::new(
                         &self.spools,
                         &migration,
                         Direction::Forward,
@@ -172,12 +172,12 @@ impl Worker {
     }
 
     async fn holding(&self) -> Vec<Held> {
-        let owned = self.owned.lock().await;
-        owned
+        let assignments = self.assignments.lock().await;
+        assignments
             .values()
             .map(|assignment| Held {
-                migration: assignment.owned.migration.clone(),
-                epoch: assignment.owned.epoch,
+                migration: assignment.session.migration.clone(),
+                epoch: assignment.session.epoch,
                 step: assignment.running_step(),
                 secret: assignment.secret.clone(),
             })
@@ -200,11 +200,11 @@ impl Worker {
                 });
             }
             Work::Step(dispatch) => {
-                let mut owned = self.owned.lock().await;
-                let before = owned.remove(&dispatch.migration);
+                let mut assignments = self.assignments.lock().await;
+                let before = assignments.remove(&dispatch.migration);
                 let next =
                     Assignment::begin(*dispatch, before, &self.controller, &self.spools).await;
-                owned.insert(next.owned.migration.clone(), next);
+                assignments.insert(next.session.migration.clone(), next);
             }
         }
     }
@@ -230,48 +230,48 @@ impl Worker {
     }
 
     async fn until_next_beat(&self) -> Duration {
-        let owned = self.owned.lock().await;
-        let holds = owned
+        let assignments = self.assignments.lock().await;
+        let holds = assignments
             .values()
-            .any(|assignment| assignment.owned.pace.holds_latency());
+            .any(|assignment| assignment.session.throttle.holds_latency());
         if holds { HELD_HEARTBEAT } else { HEARTBEAT }
     }
 
     async fn holdings(&self) -> Vec<Holding> {
-        let owned = self.owned.lock().await;
-        owned
+        let assignments = self.assignments.lock().await;
+        assignments
             .values()
             .map(|assignment| Holding {
-                migration: assignment.owned.migration.clone(),
-                epoch: assignment.owned.epoch,
+                migration: assignment.session.migration.clone(),
+                epoch: assignment.session.epoch,
                 step: assignment.running_step(),
-                progress: assignment.owned.progress(),
-                stream: assignment.owned.stream_status(),
+                progress: assignment.session.progress(),
+                stream: assignment.session.stream_status(),
                 secret: assignment.secret.clone(),
             })
             .collect()
     }
 
     async fn obey(&self, directive: Directive) {
-        let mut owned = self.owned.lock().await;
-        let Some(assignment) = owned.get(&directive.migration) else {
+        let mut assignments = self.assignments.lock().await;
+        let Some(assignment) = assignments.get(&directive.migration) else {
             return;
         };
-        let pace = &assignment.owned.pace;
+        let throttle = &assignment.session.throttle;
         if let Some(limits) = &directive.limits {
-            pace.limit(limits);
+            throttle.limit(limits);
         }
         if let Some(latency) = directive.latency {
-            pace.hear(latency);
+            throttle.hear(latency);
         }
         match directive.action {
             Action::Continue => {}
-            Action::EndHold => assignment.owned.end_hold.notify_one(),
+            Action::EndHold => assignment.session.end_hold.notify_one(),
             Action::Pause => assignment.pause().await,
             Action::Release => {
-                let released = owned.remove(&directive.migration);
+                let released = assignments.remove(&directive.migration);
                 // Its end may take seconds; the heartbeats of the others do not wait for it.
-                drop(owned);
+                drop(assignments);
                 if let Some(assignment) = released {
                     assignment.release().await;
                 }

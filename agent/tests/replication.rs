@@ -1,7 +1,7 @@
 //! Slots, snapshots and streams as they should be.
 
 use agent::postgres::lsn::Lsn;
-use agent::postgres::pgoutput::{Change, Message, OldRow, Tuple, Value};
+use agent::postgres::pgoutput::{Change, LogicalMessage, OldRow, Tuple, TupleValue};
 use agent::postgres::replication::{
     ChangeStream, ReplicationSession, SlotOptions, StreamEvent, StreamStart, SystemIdentity,
 };
@@ -97,9 +97,12 @@ fn told(change: &Change) -> String {
 }
 
 fn texts(tuple: &Tuple) -> Vec<String> {
-    let text = |value: &Value| match value {
-        Value::Text(bytes) => String::from_utf8(bytes.to_vec()).expect("text"),
-        Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_) => {
+    let text = |value: &TupleValue| match value {
+        TupleValue::Text(bytes) => String::from_utf8(bytes.to_vec()).expect("text"),
+        TupleValue::Null
+        | TupleValue::UnchangedToast
+        | TupleValue::LeftOut
+        | TupleValue::Binary(_) => {
             format!("{value:?}")
         }
     };
@@ -266,7 +269,7 @@ async fn a_message_arrives_in_its_place_within_its_transaction() {
         ("shardwright", "marker ä".as_bytes())
     );
     let (changes, _) = transaction(&mut stream).await;
-    let [Change::Message(Message { content, .. })] = changes.as_slice() else {
+    let [Change::Message(LogicalMessage { content, .. })] = changes.as_slice() else {
         panic!("{changes:?}")
     };
     assert_eq!(&content[..], b"alone");

@@ -3,7 +3,7 @@
 //! Servers of their own: what is a backlog depends on all that is written to a log.
 
 use agent::postgres::lsn::Lsn;
-use agent::postgres::pgoutput::{Change, Tuple, Value};
+use agent::postgres::pgoutput::{Change, Tuple, TupleValue};
 use agent::postgres::replication::{ChangeStream, StreamEvent, StreamStart};
 use connect::{Connected, Dsn};
 
@@ -48,7 +48,7 @@ async fn readers(sql: &Connected) -> (i64, bool) {
 }
 
 fn key(row: &Tuple) -> i64 {
-    let Value::Text(text) = &row.0[0] else {
+    let TupleValue::Text(text) = &row.0[0] else {
         panic!("{row:?}")
     };
     let text = str::from_utf8(text).expect("text");
@@ -211,7 +211,7 @@ async fn wide(name: &str, trims: bool) {
 async fn large(stream: &mut ChangeStream, expected: &[i64], left_out: bool) {
     let (rows, _) = rows(stream).await;
     assert_eq!(rows.iter().map(key).collect::<Vec<_>>(), expected);
-    let is_left_out = |row: &Tuple| row.0[2] == Value::LeftOut;
+    let is_left_out = |row: &Tuple| row.0[2] == TupleValue::LeftOut;
     assert!(
         rows.iter().all(|row| is_left_out(row) == left_out),
         "{rows:?}"

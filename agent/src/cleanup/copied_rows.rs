@@ -11,22 +11,22 @@ use plans::table::MovingTable;
 use serde_json::Value;
 use tokio_postgres::error::SqlState;
 
-use crate::cleanup::delete_rows::Deletion;
-use crate::error::{At, StepError};
+use crate::cleanup::delete_rows::RowDeletion;
+use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
 use crate::shard::created::{self, CreatedTable};
-use crate::shard::released_keys::Away;
+use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{epoch, guard, register, sidecar_schema, user_code};
 
-/// A migration, as far as its copy on one shard is concerned.
-pub(crate) struct Brought<'a> {
+/// The rows that the copy of a migration wrote on one shard.
+pub(crate) struct CopiedRows<'a> {
     pub(crate) session: &'a Connected,
-    pub(crate) deletion: Deletion<'a>,
+    pub(crate) deletion: RowDeletion<'a>,
     /// Its tables, reference tables among them.
     pub(crate) tables: &'a [MovingTable],
 }
 
-impl Brought<'_> {
+impl CopiedRows<'_> {
     /// Takes everything back; done again after an interruption it goes on.
     ///
     /// Returns those of the tables that the migration created which stay, because others use them.
@@ -64,7 +64,7 @@ impl Brought<'_> {
                 }
             }
         }
-        Away {
+        ReleasedKeys {
             token,
             map: self.deletion.map,
             keys: self.deletion.keys,

@@ -9,13 +9,13 @@ use plans::key_set::KeySet;
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::copy_stream::BlockRange;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, Token};
-use crate::shard::identity::{self, Timeline};
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::identity::{self, TimelineRule};
 use crate::shard::{conflicting_migrations, register, user_code};
-use crate::throttle::Pace;
+use crate::throttle::MigrationThrottle;
 
 /// Blocks of one batch: 16 MiB of heap.
 const BATCH_BLOCKS: i64 = 2048;
@@ -24,27 +24,27 @@ const BATCH_BLOCKS: i64 = 2048;
 /// keeps, nor for a standby that is gone.
 pub(crate) const BOUNDED: &str = "set lock_timeout = '5s'; set synchronous_commit = local";
 
-/// Is told of a table how many of its rows are deleted.
-pub(crate) type Tell<'a> = Box<dyn Fn(&MovingTable, i64) + Send + Sync + 'a>;
+/// Called with a table and the number of its rows that are deleted.
+pub(crate) type DeletionCallback<'a> = Box<dyn Fn(&MovingTable, i64) + Send + Sync + 'a>;
 
 /// Where rows are deleted, and what must hold there.
-pub(crate) struct Deletion<'a> {
+pub(crate) struct RowDeletion<'a> {
     pub(crate) shard: &'a Shard,
-    pub(crate) token: Token,
+    pub(crate) token: EpochToken,
     pub(crate) map: &'a MapName,
     pub(crate) keys: &'a KeySet,
-    pub(crate) closed: Closed<'a>,
+    pub(crate) closed: ClosedProof<'a>,
     /// The pause between two batches, at least.
     pub(crate) pause: Duration,
     /// How fast they may follow each other.
-    pub(crate) pace: &'a Pace,
+    pub(crate) throttle: &'a MigrationThrottle,
     /// After each batch.
-    pub(crate) tell: Tell<'a>,
+    pub(crate) tell: DeletionCallback<'a>,
 }
 
-/// What is seen besides the closed register, in each transaction that deletes.
+/// What each transaction that deletes checks besides the closed register.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Closed<'a> {
+pub(crate) enum ClosedProof<'a> {
     /// Nothing: the migration is live, and its control store says that the keys have no owner here.
     Live,
     /// The shard was told of the flip that made this map version.
@@ -54,12 +54,12 @@ pub(crate) enum Closed<'a> {
     Left(&'a [MigrationId]),
 }
 
-impl Closed<'_> {
+impl ClosedProof<'_> {
     /// An owner's rows, or what nobody looks after, is not deleted on a server that no operator has accepted.
-    fn timeline(self) -> Timeline {
+    fn timeline(self) -> TimelineRule {
         match self {
-            Self::Told(_) | Self::Left(_) => Timeline::Same,
-            Self::Live => Timeline::NotEarlier,
+            Self::Told(_) | Self::Left(_) => TimelineRule::Same,
+            Self::Live => TimelineRule::NotEarlier,
         }
     }
 
@@ -72,11 +72,11 @@ impl Closed<'_> {
     }
 }
 
-impl Deletion<'_> {
+impl RowDeletion<'_> {
     /// Deletes the moving rows of one table; how many.
     pub(crate) async fn rows_of(&self, table: &MovingTable) -> Result<i64, StepError> {
         let session = self.shard.replica_session("drop").await?;
-        if !matches!(self.closed, Closed::Told(_)) {
+        if !matches!(self.closed, ClosedProof::Told(_)) {
             // What is aborted ends: rows that others keep locked are left over. A `drop_old` waits for them.
             session.batch_execute(BOUNDED).await.at(self.what(table))?;
         }
@@ -88,7 +88,7 @@ impl Deletion<'_> {
             .await
             .at(self.what(table))?;
         let blocks: i64 = row.get(0);
-        let turn = self.pace.turn();
+        let turn = self.throttle.turn();
         let mut deleted = 0;
         let mut from = 0;
         while from <= blocks {
@@ -158,9 +158,9 @@ impl Deletion<'_> {
             ));
         }
         let told = match self.closed {
-            Closed::Live => true,
-            Closed::Told(version) => seen.flipped == Some(version),
-            Closed::Left(_) => seen.flipped.is_none(),
+            ClosedProof::Live => true,
+            ClosedProof::Told(version) => seen.flipped == Some(version),
+            ClosedProof::Left(_) => seen.flipped.is_none(),
         };
         if seen.register != i64::MAX || !told {
             return Err(StepError::refused(
@@ -171,7 +171,7 @@ impl Deletion<'_> {
                 "find out who changed the register; the rows are kept",
             ));
         }
-        let Closed::Left(besides) = self.closed else {
+        let ClosedProof::Left(besides) = self.closed else {
             return Ok(());
         };
         let (own, about) = (&self.token.migration, (self.map, self.keys));

@@ -8,8 +8,8 @@ use plans::sql::{quote_ident, quote_literal};
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
 
-use super::{Moving, Side, digest, parse_key};
-use crate::error::{At, StepError};
+use super::{ComparedShard, MovingRows, digest, parse_key};
+use crate::error::{StepError, WithIntent};
 
 /// Chunks of a table each of which reads much of it.
 const FEW: usize = 8;
@@ -24,7 +24,7 @@ const TOGETHER: f64 = 0.9;
 /// The rows of a chunk among the moving rows of its table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Part {
+pub(crate) enum ChunkScope {
     /// All of them.
     Whole,
     /// Those whose key's first columns lie in `[from, to)`; both are as long as the number of columns.
@@ -36,9 +36,9 @@ pub(crate) enum Part {
     Class { class: i64, of: i64 },
 }
 
-impl Part {
+impl ChunkScope {
     /// The condition on a row called `t`.
-    pub(super) fn sql(&self, moving: &Moving<'_>) -> String {
+    pub(super) fn sql(&self, moving: &MovingRows<'_>) -> String {
         match self {
             Self::Whole => "true".to_owned(),
             Self::Class { class, of } => format!("{} = {class}", digest::class(moving, *of)),
@@ -61,7 +61,7 @@ impl Part {
     }
 }
 
-fn compared(moving: &Moving<'_>, operator: &str, values: &[String]) -> String {
+fn compared(moving: &MovingRows<'_>, operator: &str, values: &[String]) -> String {
     let columns = moving.table.identity.iter().zip(values);
     let (left, right): (Vec<String>, Vec<String>) = columns
         .map(|(column, value)| {
@@ -80,7 +80,7 @@ fn compared(moving: &Moving<'_>, operator: &str, values: &[String]) -> String {
 }
 
 /// The first columns of the primary key that every server orders in the same way.
-fn ordered(moving: &Moving<'_>) -> usize {
+fn ordered(moving: &MovingRows<'_>) -> usize {
     let columns = moving.table.identity.iter();
     columns
         .take_while(|column| {
@@ -94,7 +94,7 @@ fn ordered(moving: &Moving<'_>) -> usize {
 }
 
 /// What a sample of a table says.
-struct Sample {
+struct KeySample {
     /// Moving rows of the whole table, estimated.
     rows: f64,
     /// Keys of moving rows, by the first `ordered` columns, in their order.
@@ -105,10 +105,10 @@ struct Sample {
 
 /// Chunks of about `rows_each` rows, as the session's transaction sees the table.
 pub(crate) async fn cut(
-    side: Side<'_>,
-    moving: &Moving<'_>,
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
     rows_each: u32,
-) -> Result<Vec<Part>, StepError> {
+) -> Result<Vec<ChunkScope>, StepError> {
     let ordered = ordered(moving);
     let sample = sample(side, moving, ordered).await?;
     let wanted = (sample.rows / f64::from(rows_each)).ceil().max(1.0) as usize;
@@ -118,11 +118,13 @@ pub(crate) async fn cut(
         wanted.min(FEW)
     };
     if wanted == 1 {
-        return Ok(vec![Part::Whole]);
+        return Ok(vec![ChunkScope::Whole]);
     }
     if ordered == 0 {
         let of = i64::try_from(wanted.next_power_of_two()).unwrap_or(1);
-        return Ok((0..of).map(|class| Part::Class { class, of }).collect());
+        return Ok((0..of)
+            .map(|class| ChunkScope::Class { class, of })
+            .collect());
     }
     let mut cuts: Vec<Vec<String>> = (1..wanted)
         .filter_map(|n| sample.keys.get(sample.keys.len() * n / wanted).cloned())
@@ -132,11 +134,15 @@ pub(crate) async fn cut(
     let to = cuts.iter().cloned().map(Some).chain(std::iter::once(None));
     Ok(from
         .zip(to)
-        .map(|(from, to)| Part::Range { from, to })
+        .map(|(from, to)| ChunkScope::Range { from, to })
         .collect())
 }
 
-async fn sample(side: Side<'_>, moving: &Moving<'_>, ordered: usize) -> Result<Sample, StepError> {
+async fn sample(
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
+    ordered: usize,
+) -> Result<KeySample, StepError> {
     let what = format!("shard {}: sampling {}", side.shard, moving.table.table);
     let name = moving.name();
     let first = moving.table.identity.first().cloned().unwrap_or_default();
@@ -183,7 +189,7 @@ async fn sample(side: Side<'_>, moving: &Moving<'_>, ordered: usize) -> Result<S
         .await
         .at(&what)?;
     let key = |row: &Row| parse_key(row.get(0));
-    Ok(Sample {
+    Ok(KeySample {
         rows: rows.len() as f64 * 100.0 / percent,
         keys: rows.iter().map(key).collect(),
         together: ordered > 0 && correlation >= TOGETHER,

@@ -7,8 +7,8 @@ use std::collections::BTreeMap;
 
 use tokio_postgres::Row;
 
-use super::{Moving, Part, Side};
-use crate::error::{At, StepError};
+use super::{ChunkScope, ComparedShard, MovingRows};
+use crate::error::{StepError, WithIntent};
 
 /// Seeds of the two hashes: far apart in both halves, which the hash mixes in separately.
 const SEEDS: [i64; 2] = [0x5348_4152_4457_5249, -0x2e4f_13c7_9d60_ab85];
@@ -17,13 +17,13 @@ const CLASSES: i64 = 256;
 
 /// What stands for a set of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Digest {
+pub(crate) struct RowsDigest {
     pub(crate) rows: i64,
     first: String,
     second: String,
 }
 
-impl Digest {
+impl RowsDigest {
     /// The sums as PostgreSQL prints them.
     pub(crate) fn sums(&self) -> Vec<&str> {
         vec![&self.first, &self.second]
@@ -50,7 +50,7 @@ fn sums() -> String {
 }
 
 /// The sub-chunk of a row: by its key alone.
-pub(super) fn class(moving: &Moving<'_>, of: i64) -> String {
+pub(super) fn class(moving: &MovingRows<'_>, of: i64) -> String {
     format!(
         "((pg_catalog.hashtextextended({key} collate pg_catalog.\"C\", 0) operator(pg_catalog.>>) 20) operator(pg_catalog.&) {mask}::pg_catalog.int8)",
         key = moving.key(),
@@ -61,7 +61,7 @@ pub(super) fn class(moving: &Moving<'_>, of: i64) -> String {
 /// The chunk's rows as texts, `s.shardwright_row`, behind the columns `before`.
 ///
 /// `offset 0` keeps the text from being made once for each hash.
-fn texts(moving: &Moving<'_>, part: &Part, before: &str) -> String {
+fn texts(moving: &MovingRows<'_>, part: &ChunkScope, before: &str) -> String {
     format!(
         "(select {before}{row} as shardwright_row from only {name} t where {predicate} and {part} offset 0) s",
         row = moving.row(),
@@ -73,24 +73,24 @@ fn texts(moving: &Moving<'_>, part: &Part, before: &str) -> String {
 
 /// The digest of one chunk, as the session's transaction sees it.
 pub(crate) async fn digest(
-    side: Side<'_>,
-    moving: &Moving<'_>,
-    part: &Part,
-) -> Result<Digest, StepError> {
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
+    part: &ChunkScope,
+) -> Result<RowsDigest, StepError> {
     let sql = format!("select {} from {}", sums(), texts(moving, part, ""));
     let row = side.client.query_one(&sql, &[]).await.at(format_args!(
         "shard {}: digesting {}",
         side.shard, moving.table.table
     ))?;
-    Ok(Digest::read(&row, 0))
+    Ok(RowsDigest::read(&row, 0))
 }
 
 /// The digests of a chunk's sub-chunks, and how many there can be.
 pub(super) async fn classes(
-    side: Side<'_>,
-    moving: &Moving<'_>,
-    part: &Part,
-) -> Result<BTreeMap<i64, Digest>, StepError> {
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
+    part: &ChunkScope,
+) -> Result<BTreeMap<i64, RowsDigest>, StepError> {
     let class = format!("{} as shardwright_class, ", class(moving, CLASSES));
     let sql = format!(
         "select s.shardwright_class, {} from {} group by 1",
@@ -101,18 +101,19 @@ pub(super) async fn classes(
         "shard {}: digesting {} by sub-chunk",
         side.shard, moving.table.table
     ))?;
-    let digest = |row| Digest::read(row, 1);
+    let digest = |row| RowsDigest::read(row, 1);
     Ok(rows.iter().map(|row| (row.get(0), digest(row))).collect())
 }
 
 /// Sub-chunks in which the two sides differ, gathered so that one reading of each group is about
 /// `rows_at_once` rows of one side.
 pub(super) fn differing(
-    origin: &BTreeMap<i64, Digest>,
-    copy: &BTreeMap<i64, Digest>,
+    origin: &BTreeMap<i64, RowsDigest>,
+    copy: &BTreeMap<i64, RowsDigest>,
     rows_at_once: i64,
 ) -> Vec<Vec<i64>> {
-    let rows = |side: &BTreeMap<i64, Digest>, class: i64| side.get(&class).map_or(0, |d| d.rows);
+    let rows =
+        |side: &BTreeMap<i64, RowsDigest>, class: i64| side.get(&class).map_or(0, |d| d.rows);
     let (mut groups, mut gathered) = (Vec::new(), 0);
     for class in (0..CLASSES).filter(|class| origin.get(class) != copy.get(class)) {
         let more = rows(origin, class).max(rows(copy, class));
@@ -129,6 +130,6 @@ pub(super) fn differing(
 }
 
 /// The condition on a row of the given sub-chunks; `$1` are those.
-pub(super) fn in_classes(moving: &Moving<'_>) -> String {
+pub(super) fn in_classes(moving: &MovingRows<'_>) -> String {
     format!("{} = any ($1)", class(moving, CLASSES))
 }

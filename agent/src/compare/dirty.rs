@@ -5,11 +5,11 @@
 
 use std::collections::BTreeSet;
 
-use super::Side;
-use crate::error::{At, StepError};
+use super::ComparedShard;
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress;
-use crate::shard::epoch::Token;
+use crate::shard::epoch::EpochToken;
 use connect::Connected;
 
 /// Entries of one relation behind each other.
@@ -27,7 +27,7 @@ pub(crate) struct DirtyPage {
 /// The relations that have dirty keys, each with its last entry.
 pub(crate) async fn dirty_relations(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<Vec<(String, i64)>, StepError> {
     // Two steps of the index for each relation, however many entries it has.
@@ -51,8 +51,8 @@ pub(crate) async fn dirty_relations(
 
 /// Entries of a relation behind `after` and up to `last`, with about `most` keys; an entry is not divided.
 pub(crate) async fn dirty_page(
-    side: Side<'_>,
-    token: &Token,
+    side: ComparedShard<'_>,
+    token: &EpochToken,
     relation: &str,
     (after, last): (i64, i64),
     most: i64,
@@ -90,8 +90,8 @@ pub(crate) async fn dirty_page(
 /// Forgets entries by relation and number, but for the keys that `stay`, of which none has changed behind `lsn`; inside
 /// the caller's transaction.
 pub(crate) async fn forget(
-    side: Side<'_>,
-    token: &Token,
+    side: ComparedShard<'_>,
+    token: &EpochToken,
     entries: &[(String, i64)],
     (stay, lsn): (&[(String, String)], Lsn),
 ) -> Result<(), StepError> {

@@ -9,8 +9,8 @@ use plans::step::verify::{DifferenceKind, RowDifference};
 use tokio_postgres::Row;
 
 use super::digest::{classes, differing, in_classes};
-use super::{GIVEN, Moving, Part, Side, canonical, parse_key};
-use crate::error::{At, StepError};
+use super::{ChunkScope, ComparedShard, GIVEN, MovingRows, canonical, parse_key};
+use crate::error::{StepError, WithIntent};
 
 /// Rows of one side that are held at once.
 const ROWS_AT_ONCE: i64 = 100_000;
@@ -19,7 +19,7 @@ const KEYS_AT_ONCE: usize = 1_000;
 
 /// Rows that differ.
 #[derive(Debug, Default)]
-pub(crate) struct Found {
+pub(crate) struct RowDifferences {
     pub(crate) missing: i64,
     pub(crate) extra: i64,
     pub(crate) changed: i64,
@@ -27,7 +27,7 @@ pub(crate) struct Found {
     pub(crate) named: Vec<RowDifference>,
 }
 
-impl Found {
+impl RowDifferences {
     pub(crate) fn different(&self) -> i64 {
         self.missing + self.extra + self.changed
     }
@@ -35,15 +35,15 @@ impl Found {
 
 /// The rows of a chunk that differ, `most` of them by name.
 pub(crate) async fn drill(
-    origin: Side<'_>,
-    copy: Side<'_>,
-    moving: &Moving<'_>,
-    part: &Part,
+    origin: ComparedShard<'_>,
+    copy: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
+    part: &ChunkScope,
     most: usize,
-) -> Result<Found, StepError> {
+) -> Result<RowDifferences, StepError> {
     let (here, there) =
         tokio::try_join!(classes(origin, moving, part), classes(copy, moving, part))?;
-    let mut found = Found::default();
+    let mut found = RowDifferences::default();
     for group in differing(&here, &there, ROWS_AT_ONCE) {
         let (here, there) = tokio::try_join!(
             hashes(origin, moving, part, &group),
@@ -63,7 +63,7 @@ pub(crate) async fn drill(
 fn compare(
     here: &BTreeMap<String, String>,
     there: &BTreeMap<String, String>,
-    found: &mut Found,
+    found: &mut RowDifferences,
     most: usize,
 ) -> Vec<String> {
     let mut changed = Vec::new();
@@ -102,9 +102,9 @@ fn row(key: &str, kind: DifferenceKind) -> RowDifference {
 
 /// Hash of each row of the given sub-chunks, by the row's key.
 async fn hashes(
-    side: Side<'_>,
-    moving: &Moving<'_>,
-    part: &Part,
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
+    part: &ChunkScope,
     group: &[i64],
 ) -> Result<BTreeMap<String, String>, StepError> {
     let rows = side
@@ -133,15 +133,15 @@ async fn hashes(
 }
 
 /// Equal rows of a table without a key are one line, which says how many there are.
-fn grouped(moving: &Moving<'_>) -> &'static str {
+fn grouped(moving: &MovingRows<'_>) -> &'static str {
     if moving.is_whole() { "group by 1" } else { "" }
 }
 
 /// Which columns differ in rows that both sides have.
 async fn columns_of(
-    origin: Side<'_>,
-    copy: Side<'_>,
-    moving: &Moving<'_>,
+    origin: ComparedShard<'_>,
+    copy: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<Vec<RowDifference>, StepError> {
     let (here, there) = tokio::try_join!(
@@ -166,8 +166,8 @@ async fn columns_of(
 
 /// A hash of each column of the rows with these keys, by key.
 async fn by_column(
-    side: Side<'_>,
-    moving: &Moving<'_>,
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<BTreeMap<String, Vec<String>>, StepError> {
     let columns = moving.table.columns.iter();
@@ -199,8 +199,8 @@ async fn by_column(
 
 /// Keys of some rows, whichever are read first.
 pub(crate) async fn keys_of(
-    side: Side<'_>,
-    moving: &Moving<'_>,
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
     limit: i64,
 ) -> Result<Vec<String>, StepError> {
     let sql = format!(
@@ -219,8 +219,8 @@ pub(crate) async fn keys_of(
 
 /// Hash of each row whose key is given, by that key; a key without a row is missing.
 pub(crate) async fn keyed_rows(
-    side: Side<'_>,
-    moving: &Moving<'_>,
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<BTreeMap<String, String>, StepError> {
     let rows = side

@@ -16,12 +16,12 @@ mod record;
 mod repair;
 mod report;
 
-pub(crate) use cut::{Part, cut};
-pub(crate) use digest::{Digest, digest};
+pub(crate) use cut::{ChunkScope, cut};
+pub(crate) use digest::{RowsDigest, digest};
 pub(crate) use dirty::{DirtyPage, dirty_page, dirty_relations, forget};
-pub(crate) use drill::{Found, drill, keyed_rows, keys_of};
-pub(crate) use record::{Chunk, Records, Storage, Sums};
-pub(crate) use repair::{Values, delete_rows, insert_rows, values};
+pub(crate) use drill::{RowDifferences, drill, keyed_rows, keys_of};
+pub(crate) use record::{ChunkRecord, ComparisonRecords, RunTotals, TableStorage};
+pub(crate) use repair::{RepairValues, delete_rows, insert_rows, values};
 pub(crate) use report::read_report;
 
 use connect::Connected;
@@ -31,20 +31,20 @@ use plans::table::MovingTable;
 
 /// A session and the name of its shard.
 #[derive(Clone, Copy)]
-pub(crate) struct Side<'a> {
+pub(crate) struct ComparedShard<'a> {
     pub(crate) client: &'a Connected,
     pub(crate) shard: &'a str,
 }
 
 /// The moving rows of one table.
 #[derive(Debug)]
-pub(crate) struct Moving<'a> {
+pub(crate) struct MovingRows<'a> {
     pub(crate) table: &'a MovingTable,
     /// Over a row called `t`.
     predicate: String,
 }
 
-impl<'a> Moving<'a> {
+impl<'a> MovingRows<'a> {
     pub(crate) fn new(table: &'a MovingTable, keys: &KeySet) -> Self {
         Self {
             table,
@@ -148,7 +148,7 @@ impl<'a> Moving<'a> {
         )
     }
 
-    /// As [`Moving::join_given`], over whole rows. Each row of the given shard keys is put into text once, whatever the
+    /// As [`MovingRows::join_given`], over whole rows. Each row of the given shard keys is put into text once, whatever the
     /// number of given rows, and matched by hash; the columns of the shard key may have an index.
     fn join_whole(&self) -> String {
         let names = self.table.key_names();
@@ -213,5 +213,5 @@ pub(crate) fn parse_key(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// `given` for [`Moving::join_given`], from the statement's first parameter.
+/// `given` for [`MovingRows::join_given`], from the statement's first parameter.
 const GIVEN: &str = "with given as materialized (select pg_catalog.unnest($1::pg_catalog.text[]) as shardwright_text)";

@@ -12,18 +12,18 @@ use plans::names::Direction;
 use plans::step::verify::{DifferenceKind, RowDifference, TableVerified};
 use tokio_postgres::Row;
 
-use super::{Digest, Found, Part, canonical};
-use crate::error::{At, StepError};
+use super::{ChunkScope, RowDifferences, RowsDigest, canonical};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress;
-use crate::shard::epoch::{self, Token};
+use crate::shard::epoch::{self, EpochToken};
 
 /// A chunk of the run.
 #[derive(Debug, Clone)]
-pub(crate) struct Chunk {
+pub(crate) struct ChunkRecord {
     pub(crate) relation: String,
     ordinal: i32,
-    pub(crate) part: Part,
+    pub(crate) part: ChunkScope,
     /// The point at which it was compared last.
     pub(crate) at: Option<Lsn>,
     pub(crate) rows: i64,
@@ -32,7 +32,7 @@ pub(crate) struct Chunk {
 
 /// Sums of a run.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Sums {
+pub(crate) struct RunTotals {
     pub(crate) chunks: i64,
     pub(crate) rows: i64,
     pub(crate) different: i64,
@@ -41,17 +41,17 @@ pub(crate) struct Sums {
 }
 
 /// Where the rows of each table lie, as [`crate::postgres::catalog::storage`] says.
-pub(crate) type Storage = BTreeMap<String, String>;
+pub(crate) type TableStorage = BTreeMap<String, String>;
 
 /// The records of one direction of a migration, written by its owner.
-pub(crate) struct Records<'a> {
+pub(crate) struct ComparisonRecords<'a> {
     pub(crate) client: &'a Connected,
-    pub(crate) token: &'a Token,
+    pub(crate) token: &'a EpochToken,
     pub(crate) direction: Direction,
     pub(crate) shard: &'a str,
 }
 
-impl Records<'_> {
+impl ComparisonRecords<'_> {
     fn what(&self) -> String {
         format!("shard {}: recording a comparison", self.shard)
     }
@@ -66,7 +66,7 @@ impl Records<'_> {
         &self,
         number: i64,
         fingerprint: &str,
-        storage: &Storage,
+        storage: &TableStorage,
     ) -> Result<bool, StepError> {
         let (id, direction) = self.id();
         let storage = serde_json::json!(storage).to_string();
@@ -97,7 +97,7 @@ impl Records<'_> {
     }
 
     /// Where the rows lay that the last run compared; nothing where none has ended.
-    pub(crate) async fn storage(&self) -> Result<Storage, StepError> {
+    pub(crate) async fn storage(&self) -> Result<TableStorage, StepError> {
         let (id, direction) = self.id();
         let row = self
             .client
@@ -132,7 +132,7 @@ impl Records<'_> {
     }
 
     /// Writes down how a table is cut.
-    pub(crate) async fn plan(&self, relation: &str, parts: &[Part]) -> Result<(), StepError> {
+    pub(crate) async fn plan(&self, relation: &str, parts: &[ChunkScope]) -> Result<(), StepError> {
         let (id, direction) = self.id();
         let texts: Vec<String> = parts
             .iter()
@@ -152,7 +152,7 @@ impl Records<'_> {
     }
 
     /// The chunks of the run, table by table.
-    pub(crate) async fn chunks(&self) -> Result<Vec<Chunk>, StepError> {
+    pub(crate) async fn chunks(&self) -> Result<Vec<ChunkRecord>, StepError> {
         let (id, direction) = self.id();
         let rows = self
             .client
@@ -170,10 +170,10 @@ impl Records<'_> {
     /// A chunk was compared at `at`.
     pub(crate) async fn compared(
         &self,
-        chunk: &Chunk,
+        chunk: &ChunkRecord,
         at: Lsn,
-        digest: &Digest,
-        found: &Found,
+        digest: &RowsDigest,
+        found: &RowDifferences,
     ) -> Result<(), StepError> {
         let (id, direction) = self.id();
         epoch::begin(self.client, self.token, self.shard).await?;
@@ -228,7 +228,7 @@ impl Records<'_> {
 
     async fn name_rows(
         &self,
-        chunk: &Chunk,
+        chunk: &ChunkRecord,
         at: Lsn,
         named: &[RowDifference],
     ) -> Result<(), StepError> {
@@ -304,7 +304,7 @@ impl Records<'_> {
     }
 
     /// Ends the run: keys whose last change lies before the oldest point have been compared, if all is equal.
-    pub(crate) async fn end(&self, sums: Sums) -> Result<i64, StepError> {
+    pub(crate) async fn end(&self, sums: RunTotals) -> Result<i64, StepError> {
         let (id, direction) = self.id();
         epoch::begin(self.client, self.token, self.shard).await?;
         if let (0, Some(oldest)) = (sums.different, sums.oldest) {
@@ -330,8 +330,8 @@ impl Records<'_> {
     }
 }
 
-impl Sums {
-    pub(crate) fn of(chunks: &[Chunk]) -> Self {
+impl RunTotals {
+    pub(crate) fn of(chunks: &[ChunkRecord]) -> Self {
         Self {
             chunks: i64::try_from(chunks.len()).unwrap_or(i64::MAX),
             rows: chunks.iter().map(|chunk| chunk.rows).sum(),
@@ -341,7 +341,7 @@ impl Sums {
     }
 }
 
-fn chunk(row: &Row) -> Result<Chunk, StepError> {
+fn chunk(row: &Row) -> Result<ChunkRecord, StepError> {
     let part: String = row.get(2);
     let part = serde_json::from_str(&part).map_err(|_| {
         StepError::refused(
@@ -350,7 +350,7 @@ fn chunk(row: &Row) -> Result<Chunk, StepError> {
             "order the comparison again with `shardwright verify`",
         )
     })?;
-    Ok(Chunk {
+    Ok(ChunkRecord {
         relation: row.get(0),
         ordinal: row.get(1),
         part,

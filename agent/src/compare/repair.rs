@@ -6,23 +6,23 @@
 use futures::future::try_join_all;
 use plans::sql::quote_ident;
 
-use super::{GIVEN, Moving, Side, canonical, parse_key};
-use crate::error::{At, StepError};
+use super::{ComparedShard, GIVEN, MovingRows, canonical, parse_key};
+use crate::error::{StepError, WithIntent};
 
 /// Rows that are on their way at once.
 const AT_ONCE: usize = 200;
 
 /// A row's values in the order of the table's written columns.
-pub(crate) type Values = Vec<Option<String>>;
+pub(crate) type RepairValues = Vec<Option<String>>;
 
 /// The owner's rows with these keys, each with the key that it has itself.
 ///
 /// A key that another text can name (numeric 1.0 and 1.00) is read once for each.
 pub(crate) async fn values(
-    side: Side<'_>,
-    moving: &Moving<'_>,
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
     keys: &[String],
-) -> Result<Vec<(String, Values)>, StepError> {
+) -> Result<Vec<(String, RepairValues)>, StepError> {
     // A composite of nothing but NULLs "is null" and is not NULL.
     let columns: Vec<String> = moving
         .table
@@ -56,8 +56,8 @@ pub(crate) async fn values(
 
 /// Deletes the copy's rows with these keys, inside the caller's transaction; how many there were.
 pub(crate) async fn delete_rows(
-    side: Side<'_>,
-    moving: &Moving<'_>,
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<u64, StepError> {
     side.client
@@ -80,9 +80,9 @@ pub(crate) async fn delete_rows(
 
 /// Inserts rows of the owner, inside the caller's transaction.
 pub(crate) async fn insert_rows(
-    side: Side<'_>,
-    moving: &Moving<'_>,
-    rows: &[Values],
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
+    rows: &[RepairValues],
 ) -> Result<(), StepError> {
     let what = format!("shard {}: repairing {}", side.shard, moving.table.table);
     let (names, values): (Vec<String>, Vec<String>) = moving

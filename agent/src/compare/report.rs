@@ -7,7 +7,7 @@ use plans::step::verify::{
 use tokio_postgres::{Client, Row};
 
 use super::parse_key;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// The report of the last comparison in `direction`, from the copy's shard; `None` if there is none.
 pub(crate) async fn read_report(

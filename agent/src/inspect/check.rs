@@ -12,9 +12,9 @@ use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::{Client, Row};
 
 use super::{count, keys, reference};
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
-use crate::shard::user_code::Prover;
+use crate::shard::user_code::CodeProver;
 use crate::shard::{released_keys_check, sequences};
 
 /// Looks at one part.
@@ -76,7 +76,7 @@ async fn begin_reading(
     let references = references.map(|name| MovingTable::bare(name, TableKey::Reference));
     let tables = tables.iter().cloned().chain(references);
     let tables: Vec<MovingTable> = tables.filter(|t| there.contains_key(&t.table)).collect();
-    Prover::open(&shard).await?.begin(client, &tables).await
+    CodeProver::open(&shard).await?.begin(client, &tables).await
 }
 
 /// The map's tables that are on the shard, parents before children.

@@ -11,18 +11,18 @@ use plans::inspection::reconcile::{CloseTask, Closing};
 use plans::inspection::sweep::Swept;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, Token};
-use crate::shard::identity::{self, Timeline};
-use crate::shard::register::{self, Setting};
-use crate::shard::released_keys::Away;
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::identity::{self, TimelineRule};
+use crate::shard::register::{self, RegisterSetting};
+use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{guard, sidecar_schema};
 
 pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let closing = &task.closing;
-    let token = Token {
+    let token = EpochToken {
         migration: closing.migration.clone(),
         epoch: Epoch(closing.epoch),
         until: MapVersion(i64::MAX),
@@ -36,7 +36,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
         epoch::take_over(&session, &token, name).await?;
         still_older(&session, &token, closing, name).await?;
     } else {
-        let known = Token {
+        let known = EpochToken {
             until: MapVersion(closing.version),
             ..token.clone()
         };
@@ -46,11 +46,11 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let registered = register::exists(&session, &token.migration, name).await?;
     if registered {
         // A standby that was promoted in the shard's place is the very one that must be closed.
-        let proof = identity::proof(Timeline::NotEarlier);
+        let proof = identity::proof(TimelineRule::NotEarlier);
         let proven = session.batch_execute(&proof).await;
         proven.at(format_args!("shard {name}: proving which database it is"))?;
         let attempt = epoch::newest_attempt(&session, &token, name).await?;
-        register::begin_and_set(&session, &token, attempt, Setting::Closed, name).await?;
+        register::begin_and_set(&session, &token, attempt, RegisterSetting::Closed, name).await?;
         swept.done.push(format!(
             "shard {name}: closed the register of migration {}",
             token.migration
@@ -76,7 +76,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
 /// Refuses when the shard was told of a newer version than the one that took the keys.
 async fn still_older(
     session: &Client,
-    token: &Token,
+    token: &EpochToken,
     closing: &Closing,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -102,7 +102,7 @@ async fn still_older(
 
 async fn guards_stand(
     session: &Connected,
-    token: &Token,
+    token: &EpochToken,
     closing: &Closing,
     shard: &str,
 ) -> Result<bool, StepError> {
@@ -116,7 +116,7 @@ async fn guards_stand(
 /// The keys are refused as given away.
 async fn refuse(
     session: &Client,
-    token: &Token,
+    token: &EpochToken,
     closing: &Closing,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -126,7 +126,7 @@ async fn refuse(
         .filter(|table| !table.is_reference() && there.contains_key(&table.table))
         .cloned()
         .collect();
-    let away = Away {
+    let away = ReleasedKeys {
         token,
         map: &closing.map,
         keys: &closing.keys,

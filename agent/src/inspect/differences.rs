@@ -5,7 +5,7 @@ use plans::step::verify::{Differences, ReportTask};
 
 use super::session;
 use crate::compare;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// The reports of both directions, the older one first.
 pub(super) async fn run(task: &ReportTask) -> Result<Differences, StepError> {

@@ -8,7 +8,7 @@ use plans::inspection::{
 };
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// Rows that are fetched at a time.
 const BATCH: usize = 500;
@@ -61,7 +61,7 @@ async fn check_kind(client: &Client, table: &DirectoryTable, what: &str) -> Resu
 }
 
 /// What has been read, as far as the limits allow.
-struct Bounded<'a> {
+struct BoundedDirectory<'a> {
     directory: Directory,
     bytes: usize,
     what: &'a str,
@@ -73,7 +73,7 @@ async fn fetch(
     what: &str,
 ) -> Result<Directory, StepError> {
     let sql = format!("fetch {BATCH} from shardwright_directory");
-    let mut read = Bounded {
+    let mut read = BoundedDirectory {
         directory: Directory {
             columns: table.columns(),
             rows: Vec::new(),
@@ -96,7 +96,7 @@ async fn fetch(
     }
 }
 
-impl Bounded<'_> {
+impl BoundedDirectory<'_> {
     fn take(&mut self, row: &SimpleQueryRow) -> Result<(), StepError> {
         let values = (0..row.len()).map(|at| row.get(at));
         let values: Vec<Option<&str>> = values.collect();

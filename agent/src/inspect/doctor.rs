@@ -11,7 +11,7 @@ use plans::survey::SurveyTask;
 
 use super::findings::Findings;
 use super::{queries, survey};
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// Examines one shard.
 ///

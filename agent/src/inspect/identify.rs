@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::inventory;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::shard::{epoch, identity};
 
 pub(super) async fn run(task: &IdentifyTask) -> Result<Identified, StepError> {

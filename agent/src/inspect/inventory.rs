@@ -13,7 +13,7 @@ use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX, SCHEMA, TRIGGER_PREFIX, away
 use plans::sql::quote_ident;
 use tokio_postgres::{Client, Row};
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::shard::identity;
 
 mod objects;

@@ -11,7 +11,7 @@ use crate::postgres::catalog::ForeignKey;
 
 /// A table whose tie to the key is not known.
 #[derive(Debug)]
-pub(super) struct Untied {
+pub(super) struct UntiedTable {
     pub(super) table: TableName,
     pub(super) problem: String,
     pub(super) remedy: String,
@@ -22,7 +22,7 @@ pub(super) fn resolve(
     settings: &MapSettings,
     types: &[KeyType],
     foreign_keys: &[ForeignKey],
-) -> (Vec<(TableName, TableKey)>, Vec<Untied>) {
+) -> (Vec<(TableName, TableKey)>, Vec<UntiedTable>) {
     let (mut tied, mut untied) = (Vec::new(), Vec::new());
     for (name, columns) in &settings.tables {
         let table = TableName::parse(name);
@@ -34,7 +34,7 @@ pub(super) fn resolve(
             });
             tied.push((table, TableKey::Columns(columns.collect())));
         } else {
-            untied.push(Untied {
+            untied.push(UntiedTable {
                 problem: format!(
                     "{} key column(s) are listed, the map's key has {}",
                     columns.0.len(),
@@ -65,7 +65,7 @@ pub(super) fn resolve(
             }
         }
     }
-    untied.extend(waiting.into_iter().map(|(table, reference)| Untied {
+    untied.extend(waiting.into_iter().map(|(table, reference)| UntiedTable {
         problem: format!(
             "the table {} that it belongs to is not tied to the key",
             reference.parent
@@ -93,7 +93,7 @@ fn joined(
     table: &TableName,
     reference: &ThroughRef,
     foreign_keys: &[ForeignKey],
-) -> Result<Vec<(String, String)>, Untied> {
+) -> Result<Vec<(String, String)>, UntiedTable> {
     if !reference.columns.is_empty() {
         return Ok(reference.columns.clone().into_iter().collect());
     }
@@ -106,7 +106,7 @@ fn joined(
         (None, _) => format!("no foreign key says how its rows belong to {parent}"),
         (Some(_), Some(_)) => format!("several foreign keys lead to {parent}"),
     };
-    Err(Untied {
+    Err(UntiedTable {
         table: table.clone(),
         problem,
         remedy: format!("name its columns and those of {parent} under `through`, `columns`"),

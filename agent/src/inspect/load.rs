@@ -18,8 +18,8 @@ use tokio_postgres::Row;
 
 use crate::error::StepError;
 use crate::shard::epoch;
-use crate::shard::user_code::Prover;
-use tally::Tally;
+use crate::shard::user_code::CodeProver;
+use tally::LoadTally;
 
 /// Drops publications whose maker is gone.
 pub(super) async fn sweep(reference: &ShardRef, swept: &mut Swept) -> Result<(), StepError> {
@@ -34,12 +34,12 @@ pub(super) async fn sweep(reference: &ShardRef, swept: &mut Swept) -> Result<(),
 
 /// A sharded table of the task.
 #[derive(Debug)]
-struct Sharded {
+struct ShardedTable {
     table: TableName,
     key: Vec<KeyColumn>,
 }
 
-impl Sharded {
+impl ShardedTable {
     /// The rows that the shard owns, over a row called `row`.
     fn owned(&self, task: &LoadTask, row: &str) -> String {
         let columns = self.expressions(row).into_iter();
@@ -65,12 +65,12 @@ impl Sharded {
 pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
     let client = super::session(&task.shard, "load").await?;
     let tables = sharded(task)?;
-    let mut tally = Tally::new(task);
-    let bare = |table: &Sharded| {
+    let mut tally = LoadTally::new(task);
+    let bare = |table: &ShardedTable| {
         MovingTable::bare(table.table.clone(), TableKey::Columns(table.key.clone()))
     };
     let bare: Vec<_> = tables.iter().map(bare).collect();
-    let prover = Prover::open(&super::shard(&task.shard)?).await?;
+    let prover = CodeProver::open(&super::shard(&task.shard)?).await?;
     prover.begin(&client, &bare).await?;
     let sampled = sample::run(&client, task, &tables, &mut tally).await?;
     epoch::rollback(&client).await;
@@ -96,7 +96,7 @@ pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
     Ok(load)
 }
 
-fn sharded(task: &LoadTask) -> Result<Vec<Sharded>, StepError> {
+fn sharded(task: &LoadTask) -> Result<Vec<ShardedTable>, StepError> {
     let mut tables = Vec::with_capacity(task.tables.len());
     for (name, columns) in &task.tables {
         if columns.0.len() != task.key.len() {
@@ -111,7 +111,7 @@ fn sharded(task: &LoadTask) -> Result<Vec<Sharded>, StepError> {
             ));
         }
         let named = columns.0.iter().zip(&task.key);
-        tables.push(Sharded {
+        tables.push(ShardedTable {
             table: TableName::parse(name),
             key: named
                 .map(|(name, kind)| KeyColumn {

@@ -19,7 +19,7 @@ use plans::table::{MovingTable, TableName};
 use tokio_postgres::Client;
 
 use super::{check, keys};
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
 use crate::shard::released_keys_check;
 use crate::shard::sequences::{BLOCK_BITS, STRIDE};

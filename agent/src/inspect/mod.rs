@@ -29,9 +29,9 @@ use plans::fleet::ShardRef;
 use plans::id::{Epoch, MigrationId};
 use plans::inspection::{Inspected, Inspection};
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
-use crate::shard::identity::{self, Timeline};
+use crate::shard::identity::{self, TimelineRule};
 
 /// Looks, and answers with what was seen or why nothing was.
 ///
@@ -81,7 +81,7 @@ async fn session(reference: &ShardRef, role: &str) -> Result<Connected, StepErro
 /// The same, to change something there: not where a standby was promoted that no operator has accepted.
 async fn session_to_change(reference: &ShardRef, role: &str) -> Result<Connected, StepError> {
     let session = session(reference, role).await?;
-    let proof = identity::proof(Timeline::Same);
+    let proof = identity::proof(TimelineRule::Same);
     let proven = session.batch_execute(&proof).await;
     proven.at(format_args!(
         "shard {}: proving which database it is",

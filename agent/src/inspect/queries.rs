@@ -24,11 +24,11 @@ use plans::table::{MovingTable, TableName};
 use tokio_postgres::Client;
 
 use super::findings::Findings;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// A question: each row of the answer is a finding's object, problem and remedy.
 #[derive(Debug, Clone, Copy)]
-struct Question {
+struct DoctorQuery {
     /// The name of its row in `plans::doctor`.
     code: &'static str,
     /// When the remedy runs in a script; none where it is no statement, or not right for every application.
@@ -60,7 +60,7 @@ pub(super) async fn check_server(
     mode: Mode,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let capture: &[Question] = match mode {
+    let capture: &[DoctorQuery] = match mode {
         Mode::Online => server::CAPTURE,
         Mode::Offline => &[],
     };
@@ -71,7 +71,7 @@ pub(super) async fn check_server(
 /// Asks questions that are of no table.
 async fn ask_all(
     client: &Client,
-    questions: &[Question],
+    questions: &[DoctorQuery],
     shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -102,7 +102,7 @@ pub(super) async fn check_tables(
     shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let stride: &[Question] = match shared_out {
+    let stride: &[DoctorQuery] = match shared_out {
         Sequences::Stride => sequences::STRIDE,
         Sequences::Block | Sequences::Keep => &[],
     };
@@ -114,7 +114,7 @@ pub(super) async fn check_tables(
 
 async fn ask<'a>(
     client: &Client,
-    questions: &[Question],
+    questions: &[DoctorQuery],
     tables: impl Iterator<Item = &'a TableName>,
     shard: &str,
     findings: &mut Findings,
@@ -131,7 +131,7 @@ async fn ask<'a>(
     Ok(())
 }
 
-fn add(question: &Question, rows: &[tokio_postgres::Row], shard: &str, findings: &mut Findings) {
+fn add(question: &DoctorQuery, rows: &[tokio_postgres::Row], shard: &str, findings: &mut Findings) {
     for row in rows {
         let (object, problem, remedy): (String, String, String) =
             (row.get(0), row.get(1), row.get(2));

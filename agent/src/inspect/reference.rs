@@ -3,11 +3,11 @@
 use plans::table::TableName;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// A table's rows as a number and a digest in no order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Rows {
+pub(super) struct ReferenceDigest {
     pub(super) count: i64,
     pub(super) digest: String,
 }
@@ -17,7 +17,7 @@ pub(super) async fn digest(
     client: &Client,
     table: &TableName,
     shard: &str,
-) -> Result<Option<Rows>, StepError> {
+) -> Result<Option<ReferenceDigest>, StepError> {
     let what = format!("shard {shard}: digesting {table}");
     let there = client
         .query_one(
@@ -42,7 +42,7 @@ pub(super) async fn digest(
         )
         .await
         .at(&what)?;
-    Ok(Some(Rows {
+    Ok(Some(ReferenceDigest {
         count: row.get(0),
         digest: row.get(1),
     }))

@@ -5,15 +5,15 @@ use std::pin::Pin;
 use futures::{Stream, TryStreamExt};
 use tokio_postgres::{Client, Row};
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// Rows of two texts, in the order of the first one's bytes.
-pub(super) struct Sorted {
+pub(super) struct SortedRows {
     rows: Pin<Box<dyn Stream<Item = Result<Row, tokio_postgres::Error>> + Send>>,
     what: String,
 }
 
-impl Sorted {
+impl SortedRows {
     /// Runs `sql`, which sorts by its first column under collation "C".
     pub(super) async fn open(
         client: &Client,

@@ -38,10 +38,10 @@ use super::{keys, queries};
 use crate::error::StepError;
 use crate::postgres::catalog::{self, ForeignKey};
 use crate::shard::user_code::{self, UserCode};
-use tables::Listed;
+use tables::ListedTables;
 
 /// The sessions of a survey.
-struct Shards {
+struct SurveySessions {
     here: connect::Connected,
     there: connect::Connected,
 }
@@ -55,7 +55,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         super::session(&task.source, "survey"),
         super::session(&task.target, "survey"),
     )?;
-    let shards = Shards { here, there };
+    let shards = SurveySessions { here, there };
     let source = task.source.name.as_str();
     let mut findings = Findings::default();
     let versions = check_servers(&shards, task, &mut findings).await?;
@@ -105,7 +105,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
 
 /// Both servers, and whether they fit; their major versions, the source's first.
 async fn check_servers(
-    shards: &Shards,
+    shards: &SurveySessions,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<[i32; 2], StepError> {
@@ -122,14 +122,14 @@ async fn check_servers(
 
 /// Everything about the tables that the move would meet on both sides.
 async fn check_move(
-    shards: &Shards,
-    (listed, references): (&mut Listed, Vec<ForeignKey>),
+    shards: &SurveySessions,
+    (listed, references): (&mut ListedTables, Vec<ForeignKey>),
     (state, versions): (TargetState, [i32; 2]),
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let Shards { here, there } = shards;
+    let SurveySessions { here, there } = shards;
     if state == TargetState::New {
         tables::add_reference(here, task, listed, findings).await?;
         expressions::check(here, listed, source, findings).await?;
@@ -151,7 +151,7 @@ async fn check_move(
 /// Which rows refer to which, and puts the tables in order.
 async fn check_references(
     client: &Client,
-    listed: &mut Listed,
+    listed: &mut ListedTables,
     references: Vec<ForeignKey>,
     task: &SurveyTask,
     findings: &mut Findings,
@@ -202,7 +202,7 @@ async fn moving(
     task: &SurveyTask,
     references: &[ForeignKey],
     findings: &mut Findings,
-) -> Result<Listed, StepError> {
+) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
     let (mut tied, untied) = keys::resolve(&task.settings, &task.key, references);
     for unknown in untied {
@@ -225,7 +225,7 @@ async fn moving(
 /// Nothing is asked of the rows of tables beside which code would run that is not trusted.
 async fn check_code(
     client: &Client,
-    listed: &mut Listed,
+    listed: &mut ListedTables,
     shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -250,7 +250,7 @@ impl UserCode {
 /// What the definitions of the source's tables say, and what the role may do with them.
 async fn check_definitions(
     client: &Client,
-    listed: &Listed,
+    listed: &ListedTables,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -282,7 +282,7 @@ const PIPELINED: usize = 32;
 
 async fn moving_ppm(
     client: &Client,
-    listed: &Listed,
+    listed: &ListedTables,
     task: &SurveyTask,
 ) -> Result<Vec<i64>, StepError> {
     let tables = listed.moving.iter();
@@ -297,7 +297,7 @@ async fn moving_ppm(
 async fn share(
     client: &Client,
     table: &MovingTable,
-    listed: &Listed,
+    listed: &ListedTables,
     task: &SurveyTask,
 ) -> Result<i64, StepError> {
     match &table.key {

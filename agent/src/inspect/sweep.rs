@@ -18,18 +18,18 @@ use plans::table::MovingTable;
 use tokio_postgres::Client;
 
 use super::{inventory, load};
-use crate::cleanup::copied_rows::Brought;
-use crate::cleanup::delete_rows::{Closed, Deletion};
-use crate::error::{At, StepError};
+use crate::cleanup::copied_rows::CopiedRows;
+use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::dual_write::Proof;
-use crate::shard::epoch::{self, Token};
-use crate::shard::identity::{self, Timeline};
-use crate::shard::released_keys::{self, Away};
+use crate::shard::dual_write::OwnershipProof;
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::identity::{self, TimelineRule};
+use crate::shard::released_keys::{self, ReleasedKeys};
 use crate::shard::{guard, publication, sidecar_schema, snapshot};
 use crate::stream::dual_write;
-use crate::throttle::Pace;
+use crate::throttle::MigrationThrottle;
 
 /// How often a slot is tried that somebody reads from.
 const SLOT_TRIES: u32 = 50;
@@ -44,7 +44,7 @@ pub(super) async fn run(task: &SweepTask) -> Result<Swept, StepError> {
         .await?;
         match sweep {
             Sweep::Migration { migration, guards } => {
-                let left = Left::take(&task.shard, migration, &seen).await?;
+                let left = AbandonedMigration::take(&task.shard, migration, &seen).await?;
                 left.end_streams(&seen, &mut swept).await?;
                 if let Some(guards) = guards {
                     left.remove(guards, &mut swept).await?;
@@ -62,22 +62,22 @@ pub(super) async fn run(task: &SweepTask) -> Result<Swept, StepError> {
 }
 
 /// A migration that was left, taken over on one shard.
-struct Left {
+struct AbandonedMigration {
     shard: Shard,
     session: connect::Connected,
-    token: Token,
+    token: EpochToken,
     /// Nothing is known of limits that its migration had.
-    pace: Pace,
+    throttle: MigrationThrottle,
 }
 
-impl Left {
+impl AbandonedMigration {
     async fn take(
         reference: &ShardRef,
         migration: &MigrationId,
         seen: &Inventory,
     ) -> Result<Self, StepError> {
         let row = seen.moves.iter().find(|row| &row.migration == migration);
-        let token = Token {
+        let token = EpochToken {
             migration: migration.clone(),
             epoch: Epoch(row.map_or(1, |row| row.epoch + 1)),
             until: MapVersion(i64::MAX),
@@ -98,7 +98,7 @@ impl Left {
             .await
             .at(format_args!("shard {}: preparing a session", shard.name))?;
         let proven = session
-            .batch_execute(&identity::proof(Timeline::Same))
+            .batch_execute(&identity::proof(TimelineRule::Same))
             .await;
         proven.at(format_args!(
             "shard {}: proving which database it is",
@@ -109,9 +109,9 @@ impl Left {
             // Without a row of its own nothing can be proved: it gets one for as long as this takes.
             sidecar_schema::enrol(&session, &token, "source", "", &shard.name).await?;
         }
-        dual_write::repair(&shard, &token, Proof::Taking).await?;
+        dual_write::repair(&shard, &token, OwnershipProof::Taking).await?;
         epoch::take_over(&session, &token, &shard.name).await?;
-        dual_write::repair(&shard, &token, Proof::Owner).await?;
+        dual_write::repair(&shard, &token, OwnershipProof::Owner).await?;
         session
             .batch_execute("set synchronous_commit = on")
             .await
@@ -121,7 +121,7 @@ impl Left {
             shard,
             session,
             token,
-            pace: Pace::default(),
+            throttle: MigrationThrottle::default(),
         })
     }
 
@@ -199,7 +199,7 @@ impl Left {
             ));
         }
         if let Some(refuse) = guards.refuse.as_ref().filter(|keys| !keys.is_empty()) {
-            let away = Away {
+            let away = ReleasedKeys {
                 token,
                 map: &guards.map,
                 keys: refuse,
@@ -222,17 +222,17 @@ impl Left {
     }
 
     /// What was brought to a shard that never owned the keys, and that no flip was told of.
-    fn brought<'a>(&'a self, guards: &'a Guards, keys: &'a KeySet) -> Brought<'a> {
-        Brought {
+    fn brought<'a>(&'a self, guards: &'a Guards, keys: &'a KeySet) -> CopiedRows<'a> {
+        CopiedRows {
             session: &self.session,
-            deletion: Deletion {
+            deletion: RowDeletion {
                 shard: &self.shard,
                 token: self.token.clone(),
                 map: &guards.map,
                 keys,
-                closed: Closed::Left(&guards.left_too),
+                closed: ClosedProof::Left(&guards.left_too),
                 pause: Duration::from_millis(Options::default().drop_pause_ms.into()),
-                pace: &self.pace,
+                throttle: &self.throttle,
                 tell: Box::new(|table, deleted| {
                     tracing::debug!(table = %table.table, deleted, "deleting rows that were left");
                 }),

@@ -11,11 +11,11 @@ use plans::throttle::ShardLoad;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::shard::database::Shard;
-use crate::shard::epoch::Token;
-use crate::shard::load::{self, History};
-use crate::shard::monitor_session::Lookout;
+use crate::shard::epoch::EpochToken;
+use crate::shard::load::{self, LoadHistory};
+use crate::shard::monitor_session::MonitorSession;
 use crate::throttle::lock;
 
 /// Between two looks.
@@ -25,15 +25,15 @@ const PROBE_EVERY: Duration = Duration::from_secs(1);
 /// Before a shard on which no commit could be timed is tried again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Sets the pace by what is seen, until it is dropped.
-pub(crate) async fn govern(context: &Context) -> Infallible {
+/// Sets the throttle by the health signals, until it is dropped.
+pub(crate) async fn govern(context: &StepContext) -> Infallible {
     let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
         // The step says what is wrong with them.
         return std::future::pending().await;
     };
-    let _free = Free(context);
-    context.owned.pace.govern();
-    let probe = Mutex::new(Probe::default());
+    let _free = ResetThrottleOnDrop(context);
+    context.session.throttle.govern();
+    let probe = Mutex::new(CommitProbe::default());
     let looks = look_for_ever(context, [source.clone(), target], &probe);
     let token = context.token_for_cleanup();
     let (never, _) = tokio::join!(looks, time_commits(&source, &token, &probe));
@@ -41,21 +41,21 @@ pub(crate) async fn govern(context: &Context) -> Infallible {
 }
 
 /// What nobody watches is not held back by what was seen last.
-struct Free<'a>(&'a Context);
+struct ResetThrottleOnDrop<'a>(&'a StepContext);
 
-impl Drop for Free<'_> {
+impl Drop for ResetThrottleOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.owned.pace.free();
-        self.0.owned.update(|progress| progress.slowed = None);
+        self.0.session.throttle.free();
+        self.0.session.update(|progress| progress.slowed = None);
     }
 }
 
 async fn look_for_ever(
-    context: &Context,
+    context: &StepContext,
     [source, target]: [Shard; 2],
-    probe: &Mutex<Probe>,
+    probe: &Mutex<CommitProbe>,
 ) -> Infallible {
-    let (mut source, mut target) = (Watched::new(source), Watched::new(target));
+    let (mut source, mut target) = (MonitoredShard::new(source), MonitoredShard::new(target));
     let mut ticks = interval(LOOK_EVERY);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -66,31 +66,31 @@ async fn look_for_ever(
             ..load
         });
         let slowed = context
-            .owned
-            .pace
+            .session
+            .throttle
             .judge([here, there].into_iter().flatten().collect());
-        context.owned.update(|progress| progress.slowed = slowed);
+        context.session.update(|progress| progress.slowed = slowed);
     }
 }
 
 /// A shard that is looked at.
-struct Watched {
-    lookout: Lookout,
-    history: History,
+struct MonitoredShard {
+    monitor: MonitorSession,
+    history: LoadHistory,
 }
 
-impl Watched {
+impl MonitoredShard {
     fn new(shard: Shard) -> Self {
         Self {
-            lookout: Lookout::new(shard, "signals"),
-            history: History::default(),
+            monitor: MonitorSession::new(shard, "signals"),
+            history: LoadHistory::default(),
         }
     }
 
     async fn look(&mut self) -> Option<ShardLoad> {
-        let (name, history) = (self.lookout.shard.name.clone(), &mut self.history);
+        let (name, history) = (self.monitor.shard.name.clone(), &mut self.history);
         let look = self
-            .lookout
+            .monitor
             .look(async |session| load::look(session, history, &name).await);
         look.await
     }
@@ -98,14 +98,14 @@ impl Watched {
 
 /// The timed commit.
 #[derive(Debug, Default)]
-struct Probe {
+struct CommitProbe {
     /// Of the one that is under way.
     since: Option<Instant>,
     /// Of the last one.
     took: Option<Duration>,
 }
 
-impl Probe {
+impl CommitProbe {
     /// How long a commit takes, milliseconds: at least as long as the one under way has taken already.
     fn took_ms(&self) -> Option<f64> {
         let going = self.since.map(|since| since.elapsed());
@@ -117,26 +117,30 @@ impl Probe {
 }
 
 /// One commit at a time, however long it takes: one that waits for a standby is never left behind for another.
-async fn time_commits(source: &Shard, token: &Token, probe: &Mutex<Probe>) -> Infallible {
+async fn time_commits(
+    source: &Shard,
+    token: &EpochToken,
+    probe: &Mutex<CommitProbe>,
+) -> Infallible {
     loop {
         let Err(error) = time_on_one_session(source, token, probe).await;
         tracing::debug!(%error, "no commit could be timed");
-        *lock(probe) = Probe::default();
+        *lock(probe) = CommitProbe::default();
         sleep(AGAIN).await;
     }
 }
 
 async fn time_on_one_session(
     source: &Shard,
-    token: &Token,
-    probe: &Mutex<Probe>,
+    token: &EpochToken,
+    probe: &Mutex<CommitProbe>,
 ) -> Result<Infallible, StepError> {
     let session = source.session("probe").await?;
     loop {
         let since = Instant::now();
         lock(probe).since = Some(since);
         load::probe(&session, token, &source.name).await?;
-        *lock(probe) = Probe {
+        *lock(probe) = CommitProbe {
             since: None,
             took: Some(since.elapsed()),
         };

@@ -26,36 +26,36 @@ use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use crate::controller::Controller;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::replication::SystemIdentity;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, Token};
+use crate::shard::epoch::{self, EpochToken};
 use crate::shard::sidecar_schema;
-use crate::shard::snapshot::Holders;
-use crate::shard::user_code::Prover;
-use crate::shared_scan::participants::Coming;
-use crate::spool::Place;
-use crate::stream::dual_write::{DualWrite, Program};
-use crate::stream::{Stream, StreamSpec};
-use crate::throttle::Pace;
+use crate::shard::snapshot::SnapshotHolders;
+use crate::shard::user_code::CodeProver;
+use crate::shared_scan::participants::ExpectedParticipant;
+use crate::spool::SpoolLocation;
+use crate::stream::dual_write::{DualWrite, WatchdogProgram};
+use crate::stream::{ApplyStream, StreamSpec};
+use crate::throttle::MigrationThrottle;
 
 /// What lives as long as this process owns the migration under one epoch.
 #[derive(Debug)]
-pub(crate) struct Owned {
+pub(crate) struct MigrationSession {
     pub(crate) migration: MigrationId,
     pub(crate) epoch: Epoch,
     /// Both shards know this epoch; false while a take-over is under way, or was cut short.
     pub(crate) taken: AtomicBool,
     /// The running change stream, if any.
-    pub(crate) stream: tokio::sync::Mutex<Option<Stream>>,
+    pub(crate) stream: tokio::sync::Mutex<Option<ApplyStream>>,
     /// Sessions that keep the copy's snapshot.
-    pub(crate) holders: tokio::sync::Mutex<Option<Holders>>,
+    pub(crate) holders: tokio::sync::Mutex<Option<SnapshotHolders>>,
     /// Who prove what tables run, by shard.
-    provers: tokio::sync::Mutex<BTreeMap<String, Arc<Prover>>>,
+    provers: tokio::sync::Mutex<BTreeMap<String, Arc<CodeProver>>>,
     /// How fast heavy work may go.
-    pub(crate) pace: Pace,
+    pub(crate) throttle: MigrationThrottle,
     /// Moves of its operation wait for its copy to begin.
-    coming: Mutex<Option<Coming>>,
+    expected: Mutex<Option<ExpectedParticipant>>,
     /// Where this agent keeps spools.
     spools: PathBuf,
     /// The controller wants the `hold` step to end.
@@ -66,11 +66,11 @@ pub(crate) struct Owned {
     status: Mutex<Option<StreamStatus>>,
 }
 
-impl Owned {
+impl MigrationSession {
     pub(crate) fn new(migration: MigrationId, epoch: Epoch, spools: &Path) -> Self {
         Self {
-            pace: Pace::default(),
-            coming: Mutex::default(),
+            throttle: MigrationThrottle::default(),
+            expected: Mutex::default(),
             spools: spools.to_owned(),
             migration,
             epoch,
@@ -88,14 +88,14 @@ impl Owned {
     /// Who proves what tables of the shard run: the same session from step to step, which has planned the look.
     ///
     /// # Errors
-    /// As [`Prover::open`].
-    pub(crate) async fn prover(&self, shard: &Shard) -> Result<Arc<Prover>, StepError> {
+    /// As [`CodeProver::open`].
+    pub(crate) async fn prover(&self, shard: &Shard) -> Result<Arc<CodeProver>, StepError> {
         let mut provers = self.provers.lock().await;
         let known = provers.get(&shard.name).filter(|known| !known.is_over());
         if let Some(prover) = known {
             return Ok(prover.clone());
         }
-        let prover = Arc::new(Prover::open(shard).await?);
+        let prover = Arc::new(CodeProver::open(shard).await?);
         provers.insert(shard.name.clone(), prover.clone());
         Ok(prover)
     }
@@ -110,9 +110,9 @@ impl Owned {
     }
 
     /// The migration is on its way to its copy, or it is not any more.
-    pub(crate) fn comes(&self, coming: Option<Coming>) {
-        if let Ok(mut known) = self.coming.lock() {
-            *known = coming;
+    pub(crate) fn comes(&self, expected: Option<ExpectedParticipant>) {
+        if let Ok(mut known) = self.expected.lock() {
+            *known = expected;
         }
     }
 
@@ -173,21 +173,21 @@ impl Owned {
 
 /// A step as its runner sees it.
 #[derive(Debug, Clone)]
-pub(crate) struct Context {
+pub(crate) struct StepContext {
     pub(crate) dispatch: Arc<Dispatch>,
-    pub(crate) owned: Arc<Owned>,
+    pub(crate) session: Arc<MigrationSession>,
     pub(crate) controller: Controller,
     /// The controller wants the step to stop at its next safe point.
     pub(crate) cancel: CancellationToken,
 }
 
-impl Context {
+impl StepContext {
     /// The step that `dispatch` asks for.
     ///
     /// A live target has the reference tables already: they are no business of the move then.
     pub(crate) fn new(
         mut dispatch: Dispatch,
-        owned: Arc<Owned>,
+        session: Arc<MigrationSession>,
         controller: Controller,
         cancel: CancellationToken,
     ) -> Self {
@@ -198,7 +198,7 @@ impl Context {
         }
         Self {
             dispatch: Arc::new(dispatch),
-            owned,
+            session,
             controller,
             cancel,
         }
@@ -223,22 +223,22 @@ impl Context {
     }
 
     /// The proof of ownership for work that belongs before the flip.
-    pub(crate) fn token(&self) -> Token {
+    pub(crate) fn token(&self) -> EpochToken {
         self.token_until(self.dispatch.map_version)
     }
 
     /// The proof of ownership for work that belongs between the flip and a roll back.
-    pub(crate) fn token_after_flip(&self) -> Token {
+    pub(crate) fn token_after_flip(&self) -> EpochToken {
         self.token_until(self.dispatch.map_version.next())
     }
 
     /// The proof of ownership for clean-up, which no flip makes wrong.
-    pub(crate) fn token_for_cleanup(&self) -> Token {
+    pub(crate) fn token_for_cleanup(&self) -> EpochToken {
         self.token_until(MapVersion(i64::MAX))
     }
 
-    fn token_until(&self, until: MapVersion) -> Token {
-        Token {
+    fn token_until(&self, until: MapVersion) -> EpochToken {
+        EpochToken {
             migration: self.dispatch.migration.clone(),
             epoch: self.dispatch.epoch,
             until,
@@ -286,7 +286,7 @@ impl Context {
     pub(crate) fn say(&self, message: impl Into<String>) {
         let message = message.into();
         tracing::info!(migration = %self.dispatch.migration, "{message}");
-        self.owned.update(|progress| {
+        self.session.update(|progress| {
             progress.message = message;
             progress.waiting_for = None;
         });
@@ -295,23 +295,23 @@ impl Context {
     /// Tells the operator that the step goes on once this has ended.
     pub(crate) fn say_waits(&self, message: String, reason: &str) {
         self.say(message);
-        self.owned
+        self.session
             .update(|progress| progress.waiting_for = Some(reason.to_owned()));
     }
 
     /// Waits until heavy work may begin, and says so; at once within the migration's hours.
     pub(crate) async fn until_open(&self) {
-        if let Some(hours) = self.owned.pace.closed() {
+        if let Some(hours) = self.session.throttle.closed() {
             self.wait_for(hours).await;
         }
     }
 
     /// Waits for these hours, or until they are taken away; then the step goes on with what it was doing.
     pub(crate) async fn wait_for(&self, hours: Hours) {
-        let doing = self.owned.progress().message;
+        let doing = self.session.progress().message;
         let reason = format!("the hours {hours}");
         self.say_waits(format!("waiting for {reason}"), &reason);
-        self.owned.pace.until_open().await;
+        self.session.throttle.until_open().await;
         self.say(doing);
     }
 
@@ -369,11 +369,11 @@ impl Context {
         self.ensure_stream_under(direction, token).await
     }
 
-    /// As [`Context::ensure_stream`], under the proof of a flip that is newer than the dispatch.
+    /// As [`StepContext::ensure_stream`], under the proof of a flip that is newer than the dispatch.
     pub(crate) async fn ensure_stream_under(
         &self,
         direction: Direction,
-        token: Token,
+        token: EpochToken,
     ) -> Result<(), StepError> {
         self.ensure(direction, token, true).await
     }
@@ -381,10 +381,10 @@ impl Context {
     async fn ensure(
         &self,
         direction: Direction,
-        token: Token,
+        token: EpochToken,
         apply: bool,
     ) -> Result<(), StepError> {
-        let mut slot = self.owned.stream.lock().await;
+        let mut slot = self.session.stream.lock().await;
         if let Some(stream) = slot
             .as_ref()
             .filter(|s| s.direction == direction && s.runs())
@@ -396,15 +396,15 @@ impl Context {
             old.stop().await;
         }
         let spec = self.stream_spec(direction, token)?;
-        *slot = Some(Stream::start(spec, self.verifying(), apply));
+        *slot = Some(ApplyStream::start(spec, self.verifying(), apply));
         Ok(())
     }
 
     /// Where the changes of the move are kept while they cannot be applied. After the flip the target keeps them:
     /// a roll back that hangs on one agent's disk is none.
-    pub(crate) fn spool(&self) -> Place {
-        Place::new(
-            &self.owned.spools,
+    pub(crate) fn spool(&self) -> SpoolLocation {
+        SpoolLocation::new(
+            &self.session.spools,
             &self.dispatch.migration,
             Direction::Forward,
             self.dispatch.epoch,
@@ -418,7 +418,11 @@ impl Context {
         self.dispatch.outputs.contains_key(&before)
     }
 
-    fn stream_spec(&self, direction: Direction, token: Token) -> Result<StreamSpec, StepError> {
+    fn stream_spec(
+        &self,
+        direction: Direction,
+        token: EpochToken,
+    ) -> Result<StreamSpec, StepError> {
         let known: Preflighted = self.output(StepKind::Preflight)?;
         let (origin, destination, identity) = match direction {
             Direction::Forward => (self.source()?, self.target()?, known.source),
@@ -447,15 +451,15 @@ impl Context {
         let options = &self.dispatch.options;
         (options.dual_write == plans::request::DualWrite::Synchronous).then(|| DualWrite {
             limit: Duration::from_millis(u64::from(options.dual_write_limit_ms)),
-            watchdog: Program::agent(),
+            watchdog: WatchdogProgram::agent(),
         })
     }
 
     /// Never returns while the stream works or none runs; its failure otherwise.
     pub(crate) async fn stream_failed(&self) -> StepError {
         let watch = {
-            let slot = self.owned.stream.lock().await;
-            slot.as_ref().map(Stream::watch)
+            let slot = self.session.stream.lock().await;
+            slot.as_ref().map(ApplyStream::watch)
         };
         match watch {
             Some(watch) => crate::stream::failure_of(watch).await,

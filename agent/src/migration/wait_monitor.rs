@@ -6,9 +6,9 @@ use std::time::Duration;
 use plans::wire::{LockWait, Statement};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::{lock_wait, statements};
-use crate::shard::monitor_session::Lookout;
+use crate::shard::monitor_session::MonitorSession;
 
 /// Between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -16,13 +16,13 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const TOLD_FOR: Duration = Duration::from_secs(2);
 
 /// Looks at both shards until it is dropped.
-pub(crate) async fn watch(context: &Context) -> Infallible {
+pub(crate) async fn watch(context: &StepContext) -> Infallible {
     let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
         // The step says what is wrong with them.
         return std::future::pending().await;
     };
-    let _over = Over(context);
-    let mut shards = [source, target].map(|shard| Lookout::new(shard, "waits"));
+    let _over = ClearWaitsOnDrop(context);
+    let mut shards = [source, target].map(|shard| MonitorSession::new(shard, "waits"));
     let mut told: Option<(Instant, LockWait)> = None;
     // Many steps are over before the first look: no session is opened for them.
     let mut ticks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
@@ -38,7 +38,7 @@ pub(crate) async fn watch(context: &Context) -> Infallible {
         let statements = [here.statements, there.statements].concat();
         told = told.filter(|(at, _)| at.elapsed() < TOLD_FOR);
         let waits = told.as_ref().map(|(_, wait)| Box::new(wait.clone()));
-        context.owned.update(|progress| {
+        context.session.update(|progress| {
             progress.lock = waits;
             progress.statements = statements;
         });
@@ -46,11 +46,11 @@ pub(crate) async fn watch(context: &Context) -> Infallible {
 }
 
 /// What nobody looks for is not told.
-struct Over<'a>(&'a Context);
+struct ClearWaitsOnDrop<'a>(&'a StepContext);
 
-impl Drop for Over<'_> {
+impl Drop for ClearWaitsOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.owned.update(|progress| {
+        self.0.session.update(|progress| {
             progress.lock = None;
             progress.statements.clear();
         });
@@ -59,15 +59,15 @@ impl Drop for Over<'_> {
 
 /// What is seen on one shard.
 #[derive(Default)]
-struct Seen {
+struct ShardWaits {
     lock: Option<LockWait>,
     statements: Vec<Statement>,
 }
 
-async fn look(context: &Context, lookout: &mut Lookout) -> Option<Seen> {
-    let (migration, shard) = (&context.dispatch.migration, lookout.shard.name.clone());
-    let looked = lookout.look(async |session| {
-        Ok(Seen {
+async fn look(context: &StepContext, monitor: &mut MonitorSession) -> Option<ShardWaits> {
+    let (migration, shard) = (&context.dispatch.migration, monitor.shard.name.clone());
+    let looked = monitor.look(async |session| {
+        Ok(ShardWaits {
             lock: lock_wait::look(session, migration, &shard).await?,
             statements: statements::look(session, migration, &shard).await?,
         })

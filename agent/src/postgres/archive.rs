@@ -74,7 +74,7 @@ pub(crate) enum ArchiveError {
 /// # Errors
 /// [`ArchiveError`], with the place.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ArchiveError> {
-    let mut reader = Reader {
+    let mut reader = ArchiveReader {
         bytes,
         at: 0,
         int_size: 4,
@@ -89,7 +89,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ArchiveError> {
     (0..count).map(|_| reader.entry()).collect()
 }
 
-struct Reader<'a> {
+struct ArchiveReader<'a> {
     bytes: &'a [u8],
     at: usize,
     int_size: usize,
@@ -97,7 +97,7 @@ struct Reader<'a> {
     minor: u8,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> ArchiveReader<'a> {
     fn take(&mut self, length: usize) -> Result<&'a [u8], ArchiveError> {
         let end = self.at.checked_add(length);
         let taken = end.and_then(|end| self.bytes.get(self.at..end));

@@ -10,11 +10,11 @@ use plans::table::{MovingTable, RowOrder, TableKey, TableName};
 use tokio_postgres::{Client, Row};
 
 use super::definitions::{self, FoundColumn};
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// A user table with everything that decides whether it can move.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
+pub(crate) struct TableFacts {
     pub(crate) table: TableName,
     pub(crate) kind: char,
     pub(crate) unlogged: bool,
@@ -54,7 +54,7 @@ pub(crate) fn in_none(tables: &[MovingTable]) -> String {
 pub(crate) async fn tables(
     client: &Client,
     shard: &str,
-) -> Result<BTreeMap<TableName, Found>, StepError> {
+) -> Result<BTreeMap<TableName, TableFacts>, StepError> {
     let rows = client
         .query(
             "select n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence = 'u',
@@ -111,20 +111,21 @@ pub(crate) async fn tables(
 
 /// The tables that hold the rows of one: its leaves if it is partitioned, else itself.
 pub(crate) fn leaves<'a>(
-    found: &'a BTreeMap<TableName, Found>,
-    table: &'a Found,
-) -> Vec<&'a Found> {
+    found: &'a BTreeMap<TableName, TableFacts>,
+    table: &'a TableFacts,
+) -> Vec<&'a TableFacts> {
     if table.kind != 'p' {
         return vec![table];
     }
-    let leaf =
-        |other: &&Found| other.kind != 'p' && other.partition_of.as_ref() == Some(&table.table);
+    let leaf = |other: &&TableFacts| {
+        other.kind != 'p' && other.partition_of.as_ref() == Some(&table.table)
+    };
     found.values().filter(leaf).collect()
 }
 
-fn found(row: &Row) -> Found {
+fn found(row: &Row) -> TableFacts {
     let letter = |column: usize| row.get::<_, String>(column).chars().next().unwrap_or(' ');
-    Found {
+    TableFacts {
         table: TableName {
             schema: row.get(0),
             name: row.get(1),
@@ -150,7 +151,7 @@ fn found(row: &Row) -> Found {
     }
 }
 
-impl Found {
+impl TableFacts {
     /// The columns that identify a row of a table that is tied to the shard key by `key`; empty: all of them do.
     ///
     /// Under REPLICA IDENTITY FULL the primary key may lack columns of the shard key: they are added.

@@ -16,10 +16,10 @@ use connect::{Class, Connected, Lent, Refusal, classify, classify_io, classify_s
 use plans::failure::Failure;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-pub(crate) use fan::{Given, Received, Receivers, fan_out, take_in};
-use side::{Side, Taken};
+pub(crate) use fan::{CopyReceivers, ReceiveOutcome, ReceiverInput, fan_out, take_in};
+use side::{CopyConnection, RowBytes};
 
-use crate::error::{At, StepError, code_of_state, hint_of_state, retry_of};
+use crate::error::{StepError, WithIntent, code_of_state, hint_of_state, retry_of};
 
 /// What is taken from the source at most before it is sent on.
 const MOST: usize = 256 << 10;
@@ -53,7 +53,7 @@ impl PipeError {
     }
 }
 
-impl<T> At<T> for Result<T, PipeError> {
+impl<T> WithIntent<T> for Result<T, PipeError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         let error = match self {
             Ok(done) => return Ok(done),
@@ -76,7 +76,7 @@ impl<T> At<T> for Result<T, PipeError> {
 
 /// The side on which it failed.
 #[derive(Debug)]
-pub(crate) enum Failed {
+pub(crate) enum PipeFailure {
     Reading(PipeError),
     Writing(PipeError),
 }
@@ -88,17 +88,17 @@ pub(crate) async fn pipe<F: Future<Output = ()>>(
     (source, out): (&mut Connected, &str),
     (target, into): (&mut Connected, &str),
     moved: impl Fn(u64, u64) -> F,
-) -> Result<(u64, u64), Failed> {
+) -> Result<(u64, u64), PipeFailure> {
     let (mut from, mut to) = tokio::try_join!(
-        async { ask(source, out).await.map_err(Failed::Reading) },
+        async { ask(source, out).await.map_err(PipeFailure::Reading) },
         async {
-            let mut side = ask(target, into).await.map_err(Failed::Writing)?;
-            side.opened().await.map_err(Failed::Writing)?;
+            let mut side = ask(target, into).await.map_err(PipeFailure::Writing)?;
+            side.opened().await.map_err(PipeFailure::Writing)?;
             Ok(side)
         }
     )?;
     let bytes = pass_on(&mut from, &mut to, &moved).await?;
-    let rows = to.finish().await.map_err(Failed::Writing)?;
+    let rows = to.finish().await.map_err(PipeFailure::Writing)?;
     from.into_link().give_back();
     to.into_link().give_back();
     moved(rows, bytes).await;
@@ -106,9 +106,9 @@ pub(crate) async fn pipe<F: Future<Output = ()>>(
 }
 
 /// What one session gives by COPY, read as bytes. Dropping it closes the session.
-pub(crate) struct Out<'a>(Side<Lent<'a>>);
+pub(crate) struct CopyOutput<'a>(CopyConnection<Lent<'a>>);
 
-impl<'a> Out<'a> {
+impl<'a> CopyOutput<'a> {
     /// Asks for it.
     pub(crate) async fn ask(session: &'a mut Connected, sql: &str) -> Result<Self, PipeError> {
         ask(session, sql).await.map(Self)
@@ -131,18 +131,21 @@ impl<'a> Out<'a> {
     }
 }
 
-async fn ask<'a>(session: &'a mut Connected, sql: &str) -> Result<Side<Lent<'a>>, PipeError> {
-    let mut side = Side::new(session.lend().await?);
+async fn ask<'a>(
+    session: &'a mut Connected,
+    sql: &str,
+) -> Result<CopyConnection<Lent<'a>>, PipeError> {
+    let mut side = CopyConnection::new(session.lend().await?);
     side.ask(sql).await?;
     Ok(side)
 }
 
 /// Passes on all that the source has, until it is ready for something else. How many bytes.
 async fn pass_on<S, T, F>(
-    from: &mut Side<S>,
-    to: &mut Side<T>,
+    from: &mut CopyConnection<S>,
+    to: &mut CopyConnection<T>,
     moved: impl Fn(u64, u64) -> F,
-) -> Result<u64, Failed>
+) -> Result<u64, PipeFailure>
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
@@ -150,38 +153,38 @@ where
 {
     let mut buffer = vec![0; HEADER + MOST];
     let (mut filled, mut rows, mut bytes) = (0, 0, 0);
-    while !from.copied_out().map_err(Failed::Reading)? {
+    while !from.copied_out().map_err(PipeFailure::Reading)? {
         let taken = take(from, to, &mut buffer[HEADER + filled..]).await?;
         filled += taken.bytes;
         rows += taken.rows;
         bytes += taken.bytes as u64;
         if filled >= LEAST {
             let piece = &mut buffer[..HEADER + filled];
-            to.send(piece).await.map_err(Failed::Writing)?;
+            to.send(piece).await.map_err(PipeFailure::Writing)?;
             filled = 0;
             moved(rows, bytes).await;
         }
     }
     if filled > 0 {
         let piece = &mut buffer[..HEADER + filled];
-        to.send(piece).await.map_err(Failed::Writing)?;
+        to.send(piece).await.map_err(PipeFailure::Writing)?;
     }
     Ok(bytes)
 }
 
 /// What the source sends next; what the target has to say meanwhile is heard first.
 async fn take<S, T>(
-    from: &mut Side<S>,
-    to: &mut Side<T>,
+    from: &mut CopyConnection<S>,
+    to: &mut CopyConnection<T>,
     buffer: &mut [u8],
-) -> Result<Taken, Failed>
+) -> Result<RowBytes, PipeFailure>
 where
     S: AsyncRead + AsyncWrite + Unpin,
     T: AsyncRead + AsyncWrite + Unpin,
 {
     poll_fn(|cx| {
-        to.hear_all(cx).map_err(Failed::Writing)?;
-        from.poll_take(cx, buffer).map_err(Failed::Reading)
+        to.hear_all(cx).map_err(PipeFailure::Writing)?;
+        from.poll_take(cx, buffer).map_err(PipeFailure::Reading)
     })
     .await
 }

@@ -5,9 +5,9 @@ use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 use tokio::sync::mpsc::Receiver;
 
-use super::copy_pipe::{self, Failed};
-pub(crate) use super::copy_pipe::{Given, Received, Receivers};
-use crate::error::{At, StepError};
+use super::copy_pipe::{self, PipeFailure};
+pub(crate) use super::copy_pipe::{CopyReceivers, ReceiveOutcome, ReceiverInput};
+use crate::error::{StepError, WithIntent};
 
 /// Rows by where they lie.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -60,12 +60,12 @@ impl KeyRange {
 
 /// Which rows of a table a chunk holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Extent {
+pub(crate) enum CopyExtent {
     Blocks(BlockRange),
     Keys(KeyRange),
 }
 
-impl Extent {
+impl CopyExtent {
     fn condition(&self) -> String {
         match self {
             Self::Blocks(range) => range.condition(),
@@ -81,7 +81,7 @@ impl Extent {
 pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
     ((source, from), (target, to)): ((&mut Connected, &str), (&mut Connected, &str)),
     table: &MovingTable,
-    extent: &Extent,
+    extent: &CopyExtent,
     predicate: &str,
     moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), StepError> {
@@ -100,8 +100,8 @@ pub(crate) async fn copy_rows<F: Future<Output = ()>>(
     let out = out_of(table, condition);
     let copied = copy_pipe::pipe((source, &out), (target, &into(table)), moved).await;
     copied.or_else(|failed| match failed {
-        Failed::Reading(error) => Err(error).at(reading(table, from)),
-        Failed::Writing(error) => Err(error).at(writing(table, to)),
+        PipeFailure::Reading(error) => Err(error).at(reading(table, from)),
+        PipeFailure::Writing(error) => Err(error).at(writing(table, to)),
     })
 }
 
@@ -112,9 +112,9 @@ pub(crate) async fn copy_rows<F: Future<Output = ()>>(
 pub(crate) async fn read_for_all(
     (source, from): (&mut Connected, &str),
     table: &MovingTable,
-    extent: &Extent,
+    extent: &CopyExtent,
     predicates: &[String],
-    receivers: &mut Receivers,
+    receivers: &mut CopyReceivers,
 ) -> Result<(), StepError> {
     let numbered: Vec<String> = predicates
         .iter()
@@ -138,9 +138,9 @@ pub(crate) async fn read_for_all(
 pub(crate) async fn write_given<F: Future<Output = ()>>(
     (target, to): (&mut Connected, &str),
     table: &MovingTable,
-    given: Receiver<Given>,
+    given: Receiver<ReceiverInput>,
     (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
-) -> Result<Received, StepError> {
+) -> Result<ReceiveOutcome, StepError> {
     let written = copy_pipe::take_in((target, &into(table)), given, (came, moved)).await;
     written.at(writing(table, to))
 }

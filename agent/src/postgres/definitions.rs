@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use plans::table::{Column, TableName};
 use tokio_postgres::{Client, Row};
 
-use super::types::{self, Part};
-use crate::error::{At, StepError};
+use super::types::{self, TypePart};
+use crate::error::{StepError, WithIntent};
 
 /// A column with what the key column must fulfil.
 #[derive(Debug, Clone)]
@@ -15,7 +15,7 @@ pub(crate) struct FoundColumn {
     pub(crate) not_null: bool,
     pub(crate) type_name: String,
     /// What its type is made of.
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: Vec<TypePart>,
 }
 
 /// A unique index that is, or could become, the replica identity of its table.
@@ -63,7 +63,7 @@ pub(crate) async fn columns(
         };
         let (name, type_name): (String, String) = (row.get(1), row.get(6));
         let parts = made_of.get_mut(table).and_then(|parts| parts.remove(&name));
-        let parts = parts.unwrap_or_else(|| vec![Part::simple(&type_name)]);
+        let parts = parts.unwrap_or_else(|| vec![TypePart::simple(&type_name)]);
         found.entry(table.clone()).or_default().push(FoundColumn {
             column: Column {
                 name,

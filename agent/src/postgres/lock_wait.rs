@@ -6,7 +6,7 @@ use plans::wire::LockWait;
 use tokio_postgres::Row;
 
 use super::redacted::printable;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// The session of ours that waits longest, and of those in its way the one whose transaction is the oldest.
 ///

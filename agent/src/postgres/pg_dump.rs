@@ -20,7 +20,7 @@ use tokio::process::Command;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
 use super::archive::{self, ArchiveEntry, ArchiveSection, ObjectId};
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// What pg_dump's session has beside the settings of ours, behind those of the connection string.
 const DUMP_OPTIONS: &str = "-c lock_timeout=10s";
@@ -50,7 +50,7 @@ const PARTITIONED: char = 'p';
 
 /// When an entry is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Section {
+pub(crate) enum RestoreSection {
     /// Before the copy.
     Pre,
     /// Right after the copy: the primary keys, or what else identifies rows, which apply needs.
@@ -59,7 +59,7 @@ pub(crate) enum Section {
     Post,
 }
 
-impl Section {
+impl RestoreSection {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Pre => "pre",
@@ -71,8 +71,8 @@ impl Section {
 
 /// One object of the schema.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    pub(crate) section: Section,
+pub(crate) struct SchemaEntry {
+    pub(crate) section: RestoreSection,
     /// Indexes and unique constraints can be built side by side.
     pub(crate) parallel: bool,
     /// Kind and name, for people.
@@ -83,7 +83,7 @@ pub(crate) struct Entry {
     pub(crate) statements: Vec<String>,
 }
 
-impl Entry {
+impl SchemaEntry {
     /// All statements as one batch.
     pub(crate) fn sql(&self) -> String {
         self.statements.join("\n")
@@ -100,8 +100,8 @@ const AT_ONCE: usize = 50;
 /// ([`created::record`](crate::shard::created::record)).
 pub(crate) async fn make<'a>(
     client: &Client,
-    entries: &[&'a Entry],
-) -> Result<(), (&'a Entry, tokio_postgres::Error)> {
+    entries: &[&'a SchemaEntry],
+) -> Result<(), (&'a SchemaEntry, tokio_postgres::Error)> {
     for some in entries.chunks(AT_ONCE) {
         let mut sql = String::new();
         for (at, entry) in some.iter().enumerate() {
@@ -145,8 +145,8 @@ async fn run_told(
 /// When the session can do nothing more.
 pub(crate) async fn make_most<'a>(
     client: &Client,
-    entries: &[&'a Entry],
-) -> Result<Vec<(&'a Entry, tokio_postgres::Error)>, tokio_postgres::Error> {
+    entries: &[&'a SchemaEntry],
+) -> Result<Vec<(&'a SchemaEntry, tokio_postgres::Error)>, tokio_postgres::Error> {
     let mut failed = Vec::new();
     for some in entries.chunks(AT_ONCE) {
         if made(client, &batch(some)).await.is_ok() {
@@ -162,7 +162,7 @@ pub(crate) async fn make_most<'a>(
     Ok(failed)
 }
 
-fn batch(entries: &[&Entry]) -> String {
+fn batch(entries: &[&SchemaEntry]) -> String {
     let all: Vec<String> = entries.iter().map(|entry| entry.sql()).collect();
     all.join("\n")
 }
@@ -180,13 +180,13 @@ async fn made(client: &Client, sql: &str) -> Result<(), tokio_postgres::Error> {
 
 /// The schema of one database.
 #[derive(Debug, Clone)]
-pub(crate) struct Schema {
-    pub(crate) entries: Vec<Entry>,
+pub(crate) struct DumpedSchema {
+    pub(crate) entries: Vec<SchemaEntry>,
 }
 
 /// The database that is dumped.
 #[derive(Clone, Copy)]
-pub(crate) struct Dumped<'a> {
+pub(crate) struct DumpSource<'a> {
     pub(crate) dsn: &'a Dsn,
     /// A session there, in a transaction with a snapshot of its own and an empty search path.
     pub(crate) client: &'a Client,
@@ -197,7 +197,10 @@ pub(crate) struct Dumped<'a> {
 ///
 /// # Errors
 /// `schema.dump` with what it said; `schema.archive` when its archive cannot be read.
-pub(crate) async fn dump(dumped: Dumped<'_>, tools: &Binaries) -> Result<Schema, StepError> {
+pub(crate) async fn dump(
+    dumped: DumpSource<'_>,
+    tools: &Binaries,
+) -> Result<DumpedSchema, StepError> {
     let listed = archive(dumped, tools).await?;
     let facts = facts(dumped, &listed).await?;
     let mut left = BTreeSet::new();
@@ -212,18 +215,18 @@ pub(crate) async fn dump(dumped: Dumped<'_>, tools: &Binaries) -> Result<Schema,
             continue;
         }
         let own = match listed.section {
-            ArchiveSection::PreData => Section::Pre,
-            ArchiveSection::PostData if facts.finds_rows => Section::Key,
-            ArchiveSection::PostData => Section::Post,
+            ArchiveSection::PreData => RestoreSection::Pre,
+            ArchiveSection::PostData if facts.finds_rows => RestoreSection::Key,
+            ArchiveSection::PostData => RestoreSection::Post,
             // Data of materialized views, which is refreshed.
             ArchiveSection::Data => continue,
             ArchiveSection::None => {
                 let needed = listed.depends_on.iter();
                 let needed = needed.filter_map(|id| sections.get(id)).max().copied();
                 // Of what waits for a key the rest of the keys need nothing.
-                match needed.unwrap_or(Section::Pre) {
-                    Section::Key => Section::Post,
-                    section @ (Section::Pre | Section::Post) => section,
+                match needed.unwrap_or(RestoreSection::Pre) {
+                    RestoreSection::Key => RestoreSection::Post,
+                    section @ (RestoreSection::Pre | RestoreSection::Post) => section,
                 }
             }
         };
@@ -232,8 +235,8 @@ pub(crate) async fn dump(dumped: Dumped<'_>, tools: &Binaries) -> Result<Schema,
         if statements.is_empty() {
             continue;
         }
-        let size = facts.index_bytes.filter(|_| own != Section::Pre);
-        let entry = Entry {
+        let size = facts.index_bytes.filter(|_| own != RestoreSection::Pre);
+        let entry = SchemaEntry {
             section: own,
             parallel: size.is_some(),
             label: label(listed),
@@ -241,7 +244,7 @@ pub(crate) async fn dump(dumped: Dumped<'_>, tools: &Binaries) -> Result<Schema,
             statements,
         };
         match (own, size) {
-            (Section::Pre, _) => pre.push(entry),
+            (RestoreSection::Pre, _) => pre.push(entry),
             (_, Some(size)) => side_by_side.push((size, entry)),
             (_, None) => post.push(entry),
         }
@@ -250,7 +253,7 @@ pub(crate) async fn dump(dumped: Dumped<'_>, tools: &Binaries) -> Result<Schema,
     side_by_side.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
     let side_by_side = side_by_side.into_iter().map(|(_, entry)| entry);
     let entries = pre.into_iter().chain(side_by_side).chain(post).collect();
-    Ok(Schema { entries })
+    Ok(DumpedSchema { entries })
 }
 
 /// `CONSTRAINT public accounts accounts_pkey`.
@@ -263,7 +266,7 @@ fn label(listed: &ArchiveEntry) -> String {
 }
 
 /// The statements of an entry with the place where its object goes, and its owner.
-fn statements(listed: &ArchiveEntry, facts: &Facts) -> Vec<String> {
+fn statements(listed: &ArchiveEntry, facts: &EntryFacts) -> Vec<String> {
     let is_public = facts.identity.is_some()
         && listed.kind == "SCHEMA"
         && listed.object.is_some_and(|object| object.oid == PUBLIC);
@@ -334,7 +337,7 @@ const OWNED: [&str; 23] = [
 
 /// What the catalog says of an entry's object.
 #[derive(Debug, Default)]
-struct Facts {
+struct EntryFacts {
     /// A statement that lacks the owner's name.
     give: Option<String>,
     identity: Option<String>,
@@ -344,7 +347,10 @@ struct Facts {
     is_ours: bool,
 }
 
-async fn facts(dumped: Dumped<'_>, listed: &[ArchiveEntry]) -> Result<Vec<Facts>, StepError> {
+async fn facts(
+    dumped: DumpSource<'_>,
+    listed: &[ArchiveEntry],
+) -> Result<Vec<EntryFacts>, StepError> {
     let objects = listed.iter().map(|entry| entry.object);
     let (classes, oids): (Vec<u32>, Vec<u32>) = objects
         .map(|object| object.map_or((0, 0), |object| (object.class, object.oid)))
@@ -359,7 +365,7 @@ async fn facts(dumped: Dumped<'_>, listed: &[ArchiveEntry]) -> Result<Vec<Facts>
         ))?;
     Ok(rows
         .iter()
-        .map(|row| Facts {
+        .map(|row| EntryFacts {
             give: row.get(0),
             identity: row.get(1),
             finds_rows: row.get(2),
@@ -370,7 +376,7 @@ async fn facts(dumped: Dumped<'_>, listed: &[ArchiveEntry]) -> Result<Vec<Facts>
 }
 
 /// Runs pg_dump in the snapshot of the client's transaction and reads its archive.
-async fn archive(dumped: Dumped<'_>, tools: &Binaries) -> Result<Vec<ArchiveEntry>, StepError> {
+async fn archive(dumped: DumpSource<'_>, tools: &Binaries) -> Result<Vec<ArchiveEntry>, StepError> {
     let shard = dumped.shard;
     let resolved = dumped.dsn.resolve().at(format_args!("shard {shard}"))?;
     let what = format!("shard {shard}: exporting a snapshot");
@@ -379,8 +385,9 @@ async fn archive(dumped: Dumped<'_>, tools: &Binaries) -> Result<Vec<ArchiveEntr
         .query_one("select pg_catalog.pg_export_snapshot()", &[])
         .await;
     let snapshot: String = snapshot.at(what)?.get(0);
-    let file =
-        Temporary(std::env::temp_dir().join(format!("shardwright-{}.dump", uuid::Uuid::new_v4())));
+    let file = TemporaryFile(
+        std::env::temp_dir().join(format!("shardwright-{}.dump", uuid::Uuid::new_v4())),
+    );
     let mut command = Command::new(tools.path("pg_dump"));
     command
         .args([
@@ -409,9 +416,9 @@ async fn archive(dumped: Dumped<'_>, tools: &Binaries) -> Result<Vec<ArchiveEntr
 }
 
 /// A file that is removed with it.
-struct Temporary(PathBuf);
+struct TemporaryFile(PathBuf);
 
-impl Drop for Temporary {
+impl Drop for TemporaryFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }

@@ -17,10 +17,11 @@ use bytes::Bytes;
 
 use super::lsn::Lsn;
 pub use change::{
-    Begin, Change, Column, Commit, Message, OldRow, Relation, Tuple, TypeName, Value,
+    Begin, Change, Commit, LogicalMessage, OldRow, Relation, RelationColumn, Tuple, TupleValue,
+    TypeName,
 };
-use read::Reader;
-pub(crate) use trim::{Trim, WHOLE};
+use read::MessageReader;
+pub(crate) use trim::{MessageTrimmer, WHOLE};
 
 /// Why a message could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -66,7 +67,7 @@ pub enum DecodeError {
     },
 }
 
-type Body = fn(&mut Reader) -> Result<Change, DecodeError>;
+type BodyDecoder = fn(&mut MessageReader) -> Result<Change, DecodeError>;
 
 /// Decodes one pgoutput message; values are slices of it, nothing of a row is copied.
 ///
@@ -74,7 +75,7 @@ type Body = fn(&mut Reader) -> Result<Change, DecodeError>;
 /// [`DecodeError`] if it is not exactly one message of protocol version 1.
 pub fn decode(message: Bytes) -> Result<Change, DecodeError> {
     let kind = *message.first().ok_or(DecodeError::Empty)?;
-    let (name, body): (_, Body) = match kind {
+    let (name, body): (_, BodyDecoder) = match kind {
         b'B' => ("begin", begin),
         b'C' => ("commit", commit),
         b'O' => ("origin", origin),
@@ -87,7 +88,7 @@ pub fn decode(message: Bytes) -> Result<Change, DecodeError> {
         b'M' => ("logical", logical),
         kind => return Err(DecodeError::UnknownKind { kind }),
     };
-    let mut reader = Reader::after_kind(message, name);
+    let mut reader = MessageReader::after_kind(message, name);
     let change = body(&mut reader)?;
     reader.finish()?;
     Ok(change)
@@ -106,7 +107,7 @@ pub(crate) fn ends(message: &[u8]) -> Option<Lsn> {
     (message[0] == b'C').then(|| Lsn(u64::from_be_bytes(end)))
 }
 
-fn begin(r: &mut Reader) -> Result<Change, DecodeError> {
+fn begin(r: &mut MessageReader) -> Result<Change, DecodeError> {
     Ok(Change::Begin(Begin {
         final_lsn: r.lsn("final lsn")?,
         commit_time_us: r.i64("commit time")?,
@@ -114,7 +115,7 @@ fn begin(r: &mut Reader) -> Result<Change, DecodeError> {
     }))
 }
 
-fn commit(r: &mut Reader) -> Result<Change, DecodeError> {
+fn commit(r: &mut MessageReader) -> Result<Change, DecodeError> {
     Ok(Change::Commit(Commit {
         flags: r.u8("flags")?,
         commit_lsn: r.lsn("commit lsn")?,
@@ -123,14 +124,14 @@ fn commit(r: &mut Reader) -> Result<Change, DecodeError> {
     }))
 }
 
-fn origin(r: &mut Reader) -> Result<Change, DecodeError> {
+fn origin(r: &mut MessageReader) -> Result<Change, DecodeError> {
     Ok(Change::Origin {
         commit_lsn: r.lsn("commit lsn")?,
         name: r.text("name")?,
     })
 }
 
-fn relation(r: &mut Reader) -> Result<Change, DecodeError> {
+fn relation(r: &mut MessageReader) -> Result<Change, DecodeError> {
     let id = r.u32("id")?;
     let namespace = r.text("namespace")?;
     let name = r.text("name")?;
@@ -148,8 +149,8 @@ fn relation(r: &mut Reader) -> Result<Change, DecodeError> {
     }))
 }
 
-fn column(r: &mut Reader) -> Result<Column, DecodeError> {
-    Ok(Column {
+fn column(r: &mut MessageReader) -> Result<RelationColumn, DecodeError> {
+    Ok(RelationColumn {
         key: r.one_of("column flags", |byte| byte <= 1)? == 1,
         name: r.text("column name")?,
         type_oid: r.u32("column type")?,
@@ -157,7 +158,7 @@ fn column(r: &mut Reader) -> Result<Column, DecodeError> {
     })
 }
 
-fn type_name(r: &mut Reader) -> Result<Change, DecodeError> {
+fn type_name(r: &mut MessageReader) -> Result<Change, DecodeError> {
     Ok(Change::Type(TypeName {
         id: r.u32("id")?,
         namespace: r.text("namespace")?,
@@ -165,7 +166,7 @@ fn type_name(r: &mut Reader) -> Result<Change, DecodeError> {
     }))
 }
 
-fn insert(r: &mut Reader) -> Result<Change, DecodeError> {
+fn insert(r: &mut MessageReader) -> Result<Change, DecodeError> {
     let relation = r.u32("relation")?;
     r.one_of("new row mark", |byte| byte == b'N')?;
     Ok(Change::Insert {
@@ -174,7 +175,7 @@ fn insert(r: &mut Reader) -> Result<Change, DecodeError> {
     })
 }
 
-fn update(r: &mut Reader) -> Result<Change, DecodeError> {
+fn update(r: &mut MessageReader) -> Result<Change, DecodeError> {
     let relation = r.u32("relation")?;
     let old = match r.one_of("row mark", |byte| b"KON".contains(&byte))? {
         b'N' => {
@@ -194,7 +195,7 @@ fn update(r: &mut Reader) -> Result<Change, DecodeError> {
     })
 }
 
-fn delete(r: &mut Reader) -> Result<Change, DecodeError> {
+fn delete(r: &mut MessageReader) -> Result<Change, DecodeError> {
     let relation = r.u32("relation")?;
     let mark = r.one_of("old row mark", |byte| b"KO".contains(&byte))?;
     Ok(Change::Delete {
@@ -211,7 +212,7 @@ fn old_row(mark: u8, tuple: Tuple) -> OldRow {
     }
 }
 
-fn truncate(r: &mut Reader) -> Result<Change, DecodeError> {
+fn truncate(r: &mut MessageReader) -> Result<Change, DecodeError> {
     let count = r.u32("relation count")?;
     let options = r.one_of("options", |byte| byte <= 3)?;
     let relations = (0..count)
@@ -224,8 +225,8 @@ fn truncate(r: &mut Reader) -> Result<Change, DecodeError> {
     })
 }
 
-fn logical(r: &mut Reader) -> Result<Change, DecodeError> {
-    Ok(Change::Message(Message {
+fn logical(r: &mut MessageReader) -> Result<Change, DecodeError> {
+    Ok(Change::Message(LogicalMessage {
         transactional: r.one_of("flags", |byte| byte <= 1)? == 1,
         lsn: r.lsn("lsn")?,
         prefix: r.text("prefix")?,

@@ -23,10 +23,10 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::lsn::Lsn;
-use door::{Door, Passage};
+use door::{ProxyOptions, ReplicationProxy};
 pub use error::ReplicationError;
 pub(crate) use error::{PUBLICATION_CHANGED, SLOT_GAP, SLOT_LOST, SLOT_MISSING};
-pub use stream::{ChangeStream, Pace, RawEvent, StreamEvent, StreamStart};
+pub use stream::{ChangeStream, FeedbackMode, RawEvent, StreamEvent, StreamStart};
 
 /// Which server this is, and which history of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,11 +68,11 @@ pub struct SlotOptions {
 pub struct ReplicationSession {
     client: ReplicationClient,
     server: String,
-    backend: Backend,
+    backend: ServerProcess,
 }
 
 /// One row of text values.
-type Row = Vec<Option<Bytes>>;
+type TextRow = Vec<Option<Bytes>>;
 
 impl ReplicationSession {
     /// Connects and authenticates, within the `connect_timeout` of `dsn`.
@@ -80,8 +80,8 @@ impl ReplicationSession {
     /// # Errors
     /// [`ReplicationError`]; its `class` tells whether to try again.
     pub async fn open(dsn: &Dsn, application_name: &str) -> Result<Self, ReplicationError> {
-        let passage = Passage {
-            pace: Pace::Easy,
+        let passage = ProxyOptions {
+            feedback: FeedbackMode::Easy,
             trims: false,
         };
         Self::connect(dsn, application_name, config::session(), passage).await
@@ -91,14 +91,15 @@ impl ReplicationSession {
         dsn: &Dsn,
         application_name: &str,
         mut config: pgwire_replication::ReplicationConfig,
-        passage: Passage,
+        passage: ProxyOptions,
     ) -> Result<Self, ReplicationError> {
         const INTENT: &str = "open a replication session";
         const IDENTITY: &str = "open a replication session in the registered database";
         let walsender = Walsender::open(dsn, application_name, &config::settings()).await?;
         let (server, limit) = (walsender.server().to_owned(), walsender.connect_timeout());
         let failed = |source| ReplicationError::from_wire(&server, INTENT, source);
-        let door = Door::open(walsender, passage).map_err(|error| failed(error.into()))?;
+        let door =
+            ReplicationProxy::open(walsender, passage).map_err(|error| failed(error.into()))?;
         config.host = door.folder().to_string_lossy().into_owned();
         config.port = door::PORT;
         let mut client = ReplicationClient::connect_gated(config)
@@ -126,7 +127,7 @@ impl ReplicationSession {
         Ok(Self {
             client,
             server,
-            backend: Backend {
+            backend: ServerProcess {
                 dsn: dsn.clone(),
                 session: Session::named(application_name),
                 pid,
@@ -225,14 +226,14 @@ impl ReplicationSession {
 
 /// The server process of a session; the start time tells it from a later one with its pid.
 #[derive(Debug, Clone)]
-struct Backend {
+struct ServerProcess {
     dsn: Dsn,
     session: Session,
     pid: i32,
     start: String,
 }
 
-impl Backend {
+impl ServerProcess {
     async fn terminate(&self) -> anyhow::Result<()> {
         let connected = connect::connect(&self.dsn, &self.session).await?;
         let terminate = "select pg_terminate_backend(pid) from pg_stat_activity \
@@ -246,7 +247,7 @@ impl Backend {
 }
 
 /// Terminates a server process, unless disarmed.
-struct TerminateOnDrop(Option<Backend>);
+struct TerminateOnDrop(Option<ServerProcess>);
 
 impl TerminateOnDrop {
     fn disarm(mut self) {
@@ -291,7 +292,11 @@ const PREPARE: &str = "\
     from pg_catalog.pg_settings where name = 'transaction_timeout') \
     from pg_catalog.pg_stat_activity where pid = pg_catalog.pg_backend_pid()";
 
-fn one_row(rows: Vec<Row>, server: &str, intent: &'static str) -> Result<Row, ReplicationError> {
+fn one_row(
+    rows: Vec<TextRow>,
+    server: &str,
+    intent: &'static str,
+) -> Result<TextRow, ReplicationError> {
     let mut rows = rows.into_iter();
     match (rows.next(), rows.next()) {
         (Some(row), None) => Ok(row),
@@ -299,7 +304,7 @@ fn one_row(rows: Vec<Row>, server: &str, intent: &'static str) -> Result<Row, Re
     }
 }
 
-fn column(row: &Row, at: usize) -> Option<&str> {
+fn column(row: &TextRow, at: usize) -> Option<&str> {
     row.get(at)?
         .as_deref()
         .and_then(|bytes| str::from_utf8(bytes).ok())

@@ -12,14 +12,14 @@ pub(crate) const OURS: &str = "shardwright/";
 /// What the setting says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StandbyNames {
-    method: Method,
+    method: SyncMethod,
     /// How many of the names a commit waits for; 0 when there are none.
     number: u32,
     names: Vec<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
+enum SyncMethod {
     First,
     Any,
 }
@@ -56,8 +56,8 @@ impl StandbyNames {
         names.extend(self.names.iter().cloned());
         Self {
             method: match self.method {
-                Method::Any if needs_all => Method::Any,
-                Method::First | Method::Any => Method::First,
+                SyncMethod::Any if needs_all => SyncMethod::Any,
+                SyncMethod::First | SyncMethod::Any => SyncMethod::First,
             },
             number: self.number.saturating_add(1),
             names,
@@ -106,8 +106,8 @@ impl StandbyNames {
             return String::new();
         }
         let method = match self.method {
-            Method::First => "FIRST",
-            Method::Any => "ANY",
+            SyncMethod::First => "FIRST",
+            SyncMethod::Any => "ANY",
         };
         let names: Vec<String> = self.names.iter().map(|name| written(name)).collect();
         format!("{method} {} ({})", self.number, names.join(", "))
@@ -122,7 +122,7 @@ fn written(name: &str) -> String {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Token {
+enum NamesToken {
     Word(String),
     Quoted(String),
     Number(String),
@@ -131,20 +131,23 @@ enum Token {
     Comma,
 }
 
-fn read(tokens: &[Token]) -> Option<StandbyNames> {
+fn read(tokens: &[NamesToken]) -> Option<StandbyNames> {
     let (method, number, list) = match tokens {
-        [] => (Method::First, 0, tokens),
+        [] => (SyncMethod::First, 0, tokens),
         [
-            Token::Word(word),
-            Token::Number(number),
-            Token::Open,
+            NamesToken::Word(word),
+            NamesToken::Number(number),
+            NamesToken::Open,
             list @ ..,
-            Token::Close,
+            NamesToken::Close,
         ] => (method(word)?, number.parse().ok()?, list),
-        [Token::Number(number), Token::Open, list @ .., Token::Close] => {
-            (Method::First, number.parse().ok()?, list)
-        }
-        list => (Method::First, 1, list),
+        [
+            NamesToken::Number(number),
+            NamesToken::Open,
+            list @ ..,
+            NamesToken::Close,
+        ] => (SyncMethod::First, number.parse().ok()?, list),
+        list => (SyncMethod::First, 1, list),
     };
     Some(StandbyNames {
         method,
@@ -153,46 +156,46 @@ fn read(tokens: &[Token]) -> Option<StandbyNames> {
     })
 }
 
-fn method(word: &str) -> Option<Method> {
+fn method(word: &str) -> Option<SyncMethod> {
     match word.to_ascii_lowercase().as_str() {
-        "first" => Some(Method::First),
-        "any" => Some(Method::Any),
+        "first" => Some(SyncMethod::First),
+        "any" => Some(SyncMethod::Any),
         _ => None,
     }
 }
 
-fn names(list: &[Token]) -> Option<Vec<String>> {
+fn names(list: &[NamesToken]) -> Option<Vec<String>> {
     if list.is_empty() {
         return Some(Vec::new());
     }
-    list.split(|token| *token == Token::Comma)
+    list.split(|token| *token == NamesToken::Comma)
         .map(|part| match part {
-            [Token::Word(word)] if method(word).is_none() => Some(word.clone()),
-            [Token::Quoted(name) | Token::Number(name)] => Some(name.clone()),
+            [NamesToken::Word(word)] if method(word).is_none() => Some(word.clone()),
+            [NamesToken::Quoted(name) | NamesToken::Number(name)] => Some(name.clone()),
             _ => None,
         })
         .collect()
 }
 
-fn tokens(value: &str) -> Option<Vec<Token>> {
+fn tokens(value: &str) -> Option<Vec<NamesToken>> {
     let mut tokens = Vec::new();
     let mut rest = value.chars().peekable();
     while let Some(first) = rest.next() {
         match first {
             ' ' | '\t' | '\n' | '\r' | '\u{b}' | '\u{c}' => {}
-            '(' => tokens.push(Token::Open),
-            ')' => tokens.push(Token::Close),
-            ',' => tokens.push(Token::Comma),
-            '*' => tokens.push(Token::Word("*".to_owned())),
-            '"' => tokens.push(Token::Quoted(quoted(&mut rest)?)),
+            '(' => tokens.push(NamesToken::Open),
+            ')' => tokens.push(NamesToken::Close),
+            ',' => tokens.push(NamesToken::Comma),
+            '*' => tokens.push(NamesToken::Word("*".to_owned())),
+            '"' => tokens.push(NamesToken::Quoted(quoted(&mut rest)?)),
             _ if first.is_ascii_digit() => {
-                tokens.push(Token::Number(word(first, &mut rest, |c| {
+                tokens.push(NamesToken::Number(word(first, &mut rest, |c| {
                     c.is_ascii_digit()
                 })));
             }
             _ if starts_name(first) => {
                 let goes_on = |c: char| starts_name(c) || c.is_ascii_digit() || c == '$';
-                tokens.push(Token::Word(word(first, &mut rest, goes_on)));
+                tokens.push(NamesToken::Word(word(first, &mut rest, goes_on)));
             }
             _ => return None,
         }
@@ -204,9 +207,9 @@ fn starts_name(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_' || !c.is_ascii()
 }
 
-type Rest<'a> = std::iter::Peekable<std::str::Chars<'a>>;
+type RestOfText<'a> = std::iter::Peekable<std::str::Chars<'a>>;
 
-fn word(first: char, rest: &mut Rest<'_>, goes_on: impl Fn(char) -> bool) -> String {
+fn word(first: char, rest: &mut RestOfText<'_>, goes_on: impl Fn(char) -> bool) -> String {
     let mut word = String::from(first);
     while let Some(next) = rest.next_if(|c| goes_on(*c)) {
         word.push(next);
@@ -215,7 +218,7 @@ fn word(first: char, rest: &mut Rest<'_>, goes_on: impl Fn(char) -> bool) -> Str
 }
 
 /// What stands between double quotes, in which a doubled one is one.
-fn quoted(rest: &mut Rest<'_>) -> Option<String> {
+fn quoted(rest: &mut RestOfText<'_>) -> Option<String> {
     let mut name = String::new();
     loop {
         match rest.next()? {

@@ -8,7 +8,7 @@ use plans::sql::quote_literal;
 use tokio_postgres::Client;
 
 use super::lsn::Lsn;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// Whether the operator lets standbys keep copies of slots: named are those that a slot which is kept waits for. Then
 /// ours are kept as well, so that a stream never sends what a standby lacks.

@@ -6,7 +6,7 @@ use connect::Connected;
 use plans::id::{MigrationId, ShardName};
 use plans::wire::Statement;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// The longest first. Streams are none of them, they are walsenders; nor is a session that holds a snapshot and sleeps.
 const LOOK: &str = "

@@ -9,7 +9,7 @@ use plans::table::{BinaryForm, TableName};
 use tokio_postgres::{Client, Row};
 
 use super::definitions;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// Types of `pg_catalog` whose send and receive functions have had one form since PostgreSQL 14, that name
 /// nothing on their server; domains over them, and arrays of them, are sent in the same form.
@@ -77,7 +77,7 @@ const SAME_MAJOR: [&str; 1] = ["interval"];
 
 /// One type that a column's type is, or is made of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Part {
+pub(crate) struct TypePart {
     /// From the column down: `d` to a domain's base, `a` to an array's element, `r` to a range's bound, `c` to an
     /// attribute of a composite. Empty: the column's own type.
     path: String,
@@ -91,7 +91,7 @@ pub(crate) struct Part {
     pub(crate) extension: Option<String>,
 }
 
-impl Part {
+impl TypePart {
     /// A type of `pg_catalog` that is made of nothing else.
     pub(crate) fn simple(name: &str) -> Self {
         Self {
@@ -138,7 +138,7 @@ impl Part {
 }
 
 /// What is known of the binary form of a column whose type is made of `parts`.
-pub(crate) fn binary_form(parts: &[Part]) -> BinaryForm {
+pub(crate) fn binary_form(parts: &[TypePart]) -> BinaryForm {
     let domains = parts
         .iter()
         .filter(|part| part.path.bytes().all(|step| step == b'd'));
@@ -166,7 +166,7 @@ pub(crate) async fn parts(
     client: &Client,
     tables: &[&TableName],
     shard: &str,
-) -> Result<BTreeMap<TableName, HashMap<String, Vec<Part>>>, StepError> {
+) -> Result<BTreeMap<TableName, HashMap<String, Vec<TypePart>>>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
     let rows = client
         .query(
@@ -200,7 +200,7 @@ pub(crate) async fn parts(
         )
         .await
         .at(format_args!("shard {shard}: reading types of columns"))?;
-    let mut parts: BTreeMap<TableName, HashMap<String, Vec<Part>>> = BTreeMap::new();
+    let mut parts: BTreeMap<TableName, HashMap<String, Vec<TypePart>>> = BTreeMap::new();
     for row in &rows {
         if let Some(table) = definitions::at(tables, row) {
             let columns = parts.entry(table.clone()).or_default();
@@ -210,8 +210,8 @@ pub(crate) async fn parts(
     Ok(parts)
 }
 
-fn part(row: &Row) -> Part {
-    Part {
+fn part(row: &Row) -> TypePart {
+    TypePart {
         path: row.get(2),
         kind: row.get::<_, String>(3).chars().next().unwrap_or(' '),
         built_in: row.get(4),
@@ -224,9 +224,9 @@ fn part(row: &Row) -> Part {
 mod tests {
     use super::*;
 
-    fn part(path: &str, name: &str, kind: char) -> Part {
+    fn part(path: &str, name: &str, kind: char) -> TypePart {
         let built_in = !name.contains('.');
-        Part {
+        TypePart {
             path: path.to_owned(),
             built_in: built_in.then(|| name.to_owned()),
             name: name.to_owned(),

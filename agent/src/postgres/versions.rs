@@ -3,7 +3,7 @@
 use connect::Connected;
 use plans::table::MovingTable;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// The transactions that wrote the catalog's rows of the tables (`$1`), and of the partitioned tables above them.
 ///

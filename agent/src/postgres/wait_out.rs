@@ -14,7 +14,7 @@ use tokio::time::Instant;
 use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// Pause after a second look at writers that have not ended, which comes at once; each one after that is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_micros(250);

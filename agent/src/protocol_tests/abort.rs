@@ -13,8 +13,8 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, VERSION, code, state};
 use super::interrupted::again;
 use crate::error::StepError;
-use crate::migration::session::Context;
-use crate::shard::register::{self, Setting};
+use crate::migration::session::StepContext;
+use crate::shard::register::{self, RegisterSetting};
 use crate::steps;
 
 const CLOSED: i64 = i64::MAX;
@@ -23,7 +23,7 @@ const LAST: u32 = 99;
 const WRITE: &str = "insert into public.item values (150, 9, 'application')";
 
 /// The unwinding of the bench's migration, changed by `edit`.
-fn unwinding(bench: &Bench, attempt: u32, edit: impl Fn(&mut Dispatch)) -> Context {
+fn unwinding(bench: &Bench, attempt: u32, edit: impl Fn(&mut Dispatch)) -> StepContext {
     let mut context = again(bench, StepKind::Unwind);
     let mut dispatch = (*context.dispatch).clone();
     dispatch.attempt = attempt;
@@ -57,7 +57,7 @@ fn source_as(role: &str) -> impl Fn(&mut Dispatch) {
     }
 }
 
-async fn unwind(context: &Context) -> Result<Unwound, StepError> {
+async fn unwind(context: &StepContext) -> Result<Unwound, StepError> {
     let done = steps::run(context, StepKind::Unwind).await?;
     Ok(serde_json::from_value(done).expect("an unwinding's output"))
 }
@@ -102,7 +102,7 @@ async fn a_sealed_source_is_not_opened_without_the_targets_witness() {
     bench.guard(&bench.source, 0).await;
     bench.guard(&bench.target, CLOSED).await;
     let ours = bench.ours(&bench.source).await;
-    register::begin_and_set(&ours, &bench.token, 1, Setting::Closed, "source")
+    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed, "source")
         .await
         .expect("sealed");
 
@@ -126,7 +126,7 @@ async fn an_abort_of_a_flip_that_the_store_has_lost_opens_nothing() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
     );
-    register::begin_and_set(&ours, &bench.token, 1, Setting::Closed, "source")
+    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed, "source")
         .await
         .expect("sealed");
     register::tell_flipped(&there, &bench.token, 1, VERSION + 1, "target")

@@ -8,10 +8,10 @@ use super::bench::{Bench, ITEM, pid, until_blocked};
 use super::park::point;
 use super::shard::{LIMIT, until};
 use crate::shard::epoch;
-use crate::stream::Stream;
+use crate::stream::ApplyStream;
 
 /// A source whose rows of another key have values that no UPDATE of the key brings, and its stream.
-async fn seeded(name: &str) -> (Bench, Connected, Stream) {
+async fn seeded(name: &str) -> (Bench, Connected, ApplyStream) {
     let bench = Bench::new(name, ITEM).await;
     let app = bench.source.session().await;
     let seed = "alter table public.item alter column v set storage external;

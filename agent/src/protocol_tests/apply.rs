@@ -11,14 +11,14 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM};
 use super::shard::{LIMIT, until};
 use crate::postgres::lsn::Lsn;
-use crate::shard::apply_progress::{self, Progress};
+use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
-use crate::stream::{Stream, failure_of};
+use crate::stream::{ApplyStream, failure_of};
 
 const FORWARD: Direction = Direction::Forward;
 
 /// Why the stream gave up.
-pub(super) async fn halted(stream: &Stream) -> (String, String) {
+pub(super) async fn halted(stream: &ApplyStream) -> (String, String) {
     let failure = tokio::time::timeout(LIMIT, failure_of(stream.watch()));
     let failure = failure.await.expect("in time");
     let failure = failure.failure().expect("a failure").clone();
@@ -282,7 +282,7 @@ async fn a_stream_waits_for_a_commit_of_its_own_that_is_under_way() {
         .await
         .expect("proved");
     earlier.batch_execute(insert).await.expect("applied");
-    let applied = Progress {
+    let applied = ApplyProgress {
         lsn: end,
         opened: true,
         transactions: 1,

@@ -8,8 +8,8 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, pid, state};
 use super::shard::until;
-use crate::shard::epoch::{self, Token};
-use crate::shard::released_keys::Away;
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{conflicting_migrations, guard, register};
 
 const CLOSED: i64 = i64::MAX;
@@ -35,8 +35,13 @@ async fn given(name: &str) -> (Bench, Connected) {
     (bench, ours)
 }
 
-fn away<'a>(bench: &'a Bench, token: &'a Token, keys: &'a KeySet, map: &'a MapName) -> Away<'a> {
-    Away {
+fn away<'a>(
+    bench: &'a Bench,
+    token: &'a EpochToken,
+    keys: &'a KeySet,
+    map: &'a MapName,
+) -> ReleasedKeys<'a> {
+    ReleasedKeys {
         token,
         map,
         keys,
@@ -46,8 +51,8 @@ fn away<'a>(bench: &'a Bench, token: &'a Token, keys: &'a KeySet, map: &'a MapNa
 }
 
 /// Another move, whose keys come to the shard; its closed guard stands.
-async fn coming(bench: &Bench, ours: &Client, keys: &KeySet) -> Token {
-    let token = Token {
+async fn coming(bench: &Bench, ours: &Client, keys: &KeySet) -> EpochToken {
+    let token = EpochToken {
         migration: MigrationId(format!("{}back", bench.token.migration)),
         epoch: Epoch(1),
         until: MapVersion(9),
@@ -148,7 +153,7 @@ async fn keys_that_come_back_are_refused_until_their_register_is_open() {
         "SM001",
         "what stays away is refused"
     );
-    register::begin_and_set(&ours, &token, 1, register::Setting::Open, "s")
+    register::begin_and_set(&ours, &token, 1, register::RegisterSetting::Open, "s")
         .await
         .expect("opened");
     insert(&app, 150, 1).await.expect("open");

@@ -17,12 +17,12 @@ use crate::error::StepError;
 use crate::postgres::catalog;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ReplicationSession, SlotOptions, SystemIdentity};
-use crate::shard::apply_progress::{self, Progress};
+use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, Token};
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::{guard, publication, sidecar_schema};
-use crate::stream::{Stream, StreamSpec};
+use crate::stream::{ApplyStream, StreamSpec};
 
 /// Most tests need no other table.
 pub(crate) const ITEM: &str = "\
@@ -34,7 +34,7 @@ pub(crate) const VERSION: i64 = 7;
 pub(crate) struct Bench {
     pub(crate) source: Database,
     pub(crate) target: Database,
-    pub(crate) token: Token,
+    pub(crate) token: EpochToken,
     pub(crate) tables: Arc<Vec<MovingTable>>,
     pub(crate) keys: KeySet,
 }
@@ -100,7 +100,7 @@ impl Bench {
         let mut bench = Self {
             source,
             target,
-            token: Token {
+            token: EpochToken {
                 migration: MigrationId::from(name.replace('_', "").as_str()),
                 epoch: Epoch(1),
                 until: MapVersion(VERSION),
@@ -145,8 +145,8 @@ impl Bench {
     }
 
     /// The proof of another owner.
-    pub(crate) fn token_of(&self, epoch: i64) -> Token {
-        Token {
+    pub(crate) fn token_of(&self, epoch: i64) -> EpochToken {
+        EpochToken {
             epoch: Epoch(epoch),
             ..self.token.clone()
         }
@@ -217,7 +217,7 @@ impl Bench {
     /// Writes a progress row as the agent would.
     pub(crate) async fn set_progress(&self, on: &Database, direction: Direction, lsn: Lsn) {
         let session = self.ours(on).await;
-        let progress = Progress {
+        let progress = ApplyProgress {
             lsn,
             opened: direction == Direction::Forward,
             transactions: 0,
@@ -263,15 +263,15 @@ impl Bench {
     }
 
     /// Starts the change stream.
-    pub(crate) async fn stream(&self, direction: Direction) -> Stream {
-        Stream::start(self.spec(direction).await, false, true)
+    pub(crate) async fn stream(&self, direction: Direction) -> ApplyStream {
+        ApplyStream::start(self.spec(direction).await, false, true)
     }
 
     /// Commits a marker on the side where a stream comes from, and waits until it is applied.
-    pub(crate) async fn drain(&self, stream: &Stream) -> Result<u64, StepError> {
+    pub(crate) async fn drain(&self, stream: &ApplyStream) -> Result<u64, StepError> {
         let (origin, _) = self.ends(stream.direction);
         let session = self.ours(origin).await;
-        let marker = Marker::new(&self.token, 1, Kind::Probe);
+        let marker = Marker::new(&self.token, 1, MarkerKind::Probe);
         marker.emit(&session, &self.token, "s").await?;
         tokio::time::timeout(LIMIT, crate::stream::reached(stream.watch(), marker.id))
             .await

@@ -18,10 +18,10 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, VERSION, code, state, tables};
 use super::interrupted::again;
 use crate::inspect;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
 use crate::shard::created;
-use crate::shard::epoch::{self, Token};
+use crate::shard::epoch::{self, EpochToken};
 use crate::steps;
 
 const CLOSED: i64 = i64::MAX;
@@ -151,8 +151,8 @@ fn about(keys: &KeySet) -> About {
 }
 
 /// Another migration on a shard, which says what it is about.
-async fn beside(session: &Client, name: &str, keys: &KeySet) -> Token {
-    let token = Token {
+async fn beside(session: &Client, name: &str, keys: &KeySet) -> EpochToken {
+    let token = EpochToken {
         migration: MigrationId::from(name),
         epoch: Epoch(1),
         until: MapVersion(VERSION),
@@ -171,14 +171,19 @@ async fn beside(session: &Client, name: &str, keys: &KeySet) -> Token {
 }
 
 /// The first step on the target, as the plan describes both sides.
-async fn preparing(bench: &Bench) -> Context {
+async fn preparing(bench: &Bench) -> StepContext {
     let context = again(bench, StepKind::CreateTarget);
     let session = bench.ours(&bench.source).await;
     let mut dispatch = (*context.dispatch).clone();
     dispatch.schema_fingerprint = catalog::fingerprint(&session, &bench.tables, "s")
         .await
         .expect("read");
-    Context::new(dispatch, context.owned, context.controller, context.cancel)
+    StepContext::new(
+        dispatch,
+        context.session,
+        context.controller,
+        context.cancel,
+    )
 }
 
 #[tokio::test]
@@ -209,7 +214,12 @@ async fn tables_that_should_exist_already_are_not_made() {
     let context = preparing(&bench).await;
     let mut dispatch = (*context.dispatch).clone();
     dispatch.options.schema = Schema::Existing;
-    let context = Context::new(dispatch, context.owned, context.controller, context.cancel);
+    let context = StepContext::new(
+        dispatch,
+        context.session,
+        context.controller,
+        context.cancel,
+    );
     let made = steps::prepare(&context).await.expect("they are there");
     assert!(!made.created);
     let drop = "drop table public.item";

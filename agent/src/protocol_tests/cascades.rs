@@ -13,10 +13,10 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, VERSION, code, pid, state, until_blocked};
 use crate::error::StepError;
-use crate::shard::epoch::Proof;
+use crate::shard::epoch::EpochProof;
 use crate::shard::guard::{self, cascade};
-use crate::shard::marker::{Kind, Marker};
-use crate::shard::register::{self, Setting};
+use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::register::{self, RegisterSetting};
 
 const CLOSED: i64 = i64::MAX;
 const DDL: &str = "\
@@ -53,13 +53,13 @@ async fn bench(name: &str, ddl: &str, rows: &str) -> Bench {
 async fn give(bench: &Bench) -> Connected {
     bench.guard(&bench.source, 0).await;
     let ours = bench.ours(&bench.source).await;
-    register::begin_and_set(&ours, &bench.token, 1, Setting::Closed, "source")
+    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed, "source")
         .await
         .expect("sealed");
     let told = register::tell_flipped(&ours, &bench.token, 1, VERSION + 1, "source")
         .await
         .expect("told");
-    cascade::allow(&ours, &bench.token, Proof::Count(told), "source")
+    cascade::allow(&ours, &bench.token, EpochProof::Count(told), "source")
         .await
         .expect("allowed");
     ours
@@ -130,12 +130,15 @@ async fn an_owner_that_is_fenced_or_sealed_leaves_nothing_out() {
         bench.ours(&bench.source).await,
         bench.source.session().await,
     );
-    for (number, setting) in [(1, Setting::FencedFor(50_000)), (2, Setting::Closed)] {
+    for (number, setting) in [
+        (1, RegisterSetting::FencedFor(50_000)),
+        (2, RegisterSetting::Closed),
+    ] {
         register::begin_and_set(&ours, &bench.token, number, setting, "source")
             .await
             .expect("set");
         // Not told of a flip, it owns the keys, whoever asks.
-        cascade::allow(&ours, &bench.token, Proof::Next(number), "source")
+        cascade::allow(&ours, &bench.token, EpochProof::Next(number), "source")
             .await
             .expect("asked");
         assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
@@ -169,10 +172,10 @@ async fn an_old_snapshot_leaves_nothing_out_of_what_the_shard_owns_again() {
     let ours = bench.ours(&bench.source).await;
     let count = begun(&bench, &ours, 2).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
-    register::begin_and_set(&ours, &bench.token, 2, Setting::Open, "source")
+    register::begin_and_set(&ours, &bench.token, 2, RegisterSetting::Open, "source")
         .await
         .expect("rolled back");
-    register::begin_and_set(&ours, &bench.token, 3, Setting::Closed, "source")
+    register::begin_and_set(&ours, &bench.token, 3, RegisterSetting::Closed, "source")
         .await
         .expect("the next attempt's seal");
     assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
@@ -190,7 +193,7 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
     settled(&bench, &ours, count).await.expect("nothing is out");
     assert_eq!(state(app.batch_execute(DELETE).await), "SM002");
     let released = begun(&bench, &ours, 1).await;
-    cascade::allow(&ours, &bench.token, Proof::Count(released), "target")
+    cascade::allow(&ours, &bench.token, EpochProof::Count(released), "target")
         .await
         .expect("allowed");
     app.batch_execute(DELETE).await.expect("passes");
@@ -200,7 +203,7 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
     let begun = begun(&bench, &ours, 2).await;
     let refused = cascade::refuse(&ours, &bench.token, begun, "target").await;
     assert!(refused.expect("counted") > 0);
-    let late = cascade::allow(&ours, &bench.token, Proof::Count(released), "target").await;
+    let late = cascade::allow(&ours, &bench.token, EpochProof::Count(released), "target").await;
     assert!(late.expect_err("refused").is_superseded());
     let again = "delete from public.country where id = 2";
     assert_eq!(state(app.batch_execute(again).await), "SM002");
@@ -216,14 +219,14 @@ async fn keys_do_not_come_back_before_their_owner_has_followed() {
     let (app, owner) = (bench.source.session().await, bench.target.session().await);
     let stream = bench.stream(Direction::Reverse).await;
     let there = bench.ours(&bench.target).await;
-    Marker::new(&bench.token, 1, Kind::Opened)
+    Marker::new(&bench.token, 1, MarkerKind::Opened)
         .emit(&there, &bench.token, "target")
         .await
         .expect("opened");
 
     let count = begun(&bench, &ours, 2).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
-    let released = Proof::Count(begun(&bench, &ours, 2).await);
+    let released = EpochProof::Count(begun(&bench, &ours, 2).await);
     cascade::allow(&ours, &bench.token, released, "source")
         .await
         .expect("allowed");
@@ -309,7 +312,7 @@ async fn an_older_guard_refuses_as_it_did() {
     assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
     let count = begun(&bench, &ours, 2).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
-    cascade::allow(&ours, &bench.token, Proof::Count(count), "source")
+    cascade::allow(&ours, &bench.token, EpochProof::Count(count), "source")
         .await
         .expect("nothing to allow");
     guard::check(&ours, id, &bench.tables, "source")

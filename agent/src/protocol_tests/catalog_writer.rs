@@ -6,8 +6,8 @@ use plans::id::MigrationId;
 
 use super::schema::drop_created;
 use super::shard::Shard;
-use crate::postgres::pg_dump::{Dumped, Entry, Schema, Section};
-use crate::schema::compare::{Side, compare};
+use crate::postgres::pg_dump::{DumpSource, DumpedSchema, RestoreSection, SchemaEntry};
+use crate::schema::compare::{NamedSession, compare};
 use crate::schema::{dump, refreshes, write};
 
 const RICH: &str = include_str!("rich.sql");
@@ -73,16 +73,20 @@ fn migration() -> MigrationId {
 }
 
 /// Creates everything as a migration does.
-async fn restore(session: &Connected, schema: &Schema) {
-    let sections = [Section::Pre, Section::Key, Section::Post];
+async fn restore(session: &Connected, schema: &DumpedSchema) {
+    let sections = [
+        RestoreSection::Pre,
+        RestoreSection::Key,
+        RestoreSection::Post,
+    ];
     super::schema::restore(session, schema, &sections, &migration()).await;
 }
 
 /// What pg_dump says of a database, object by object.
-async fn dumped(shard: &Shard, tools: &Binaries, target: u32) -> Schema {
+async fn dumped(shard: &Shard, tools: &Binaries, target: u32) -> DumpedSchema {
     let client = shard.session().await;
     let dsn = shard.dsn();
-    let dumped = Dumped {
+    let dumped = DumpSource {
         dsn: &dsn,
         client: &client,
         shard: "s",
@@ -91,27 +95,28 @@ async fn dumped(shard: &Shard, tools: &Binaries, target: u32) -> Schema {
 }
 
 /// An entry without its object's number, which is another one in each database.
-type Told = (Section, bool, String, Vec<String>);
+type ExpectedEntry = (RestoreSection, bool, String, Vec<String>);
 
-fn told(schema: &Schema) -> Vec<Told> {
-    let told = |e: &Entry| (e.section, e.parallel, e.label.clone(), e.statements.clone());
+fn told(schema: &DumpedSchema) -> Vec<ExpectedEntry> {
+    let told = |e: &SchemaEntry| (e.section, e.parallel, e.label.clone(), e.statements.clone());
     schema.entries.iter().map(told).collect()
 }
 
-fn assert_equal(ours: &Schema, theirs: &Schema) {
+fn assert_equal(ours: &DumpedSchema, theirs: &DumpedSchema) {
     let (ours, theirs) = (told(ours), told(theirs));
     for (name, one, other) in [("ours", &ours, &theirs), ("theirs", &theirs, &ours)] {
         for (.., label, statements) in one.iter().filter(|e| !other.contains(e)) {
             eprintln!("only {name}: {label}\n{}\n", statements.join("\n"));
         }
     }
-    let labels = |told: &[Told]| -> Vec<String> { told.iter().map(|e| e.2.clone()).collect() };
+    let labels =
+        |told: &[ExpectedEntry]| -> Vec<String> { told.iter().map(|e| e.2.clone()).collect() };
     assert_eq!(labels(&ours), labels(&theirs));
     assert_eq!(ours, theirs);
 }
 
 /// The comparison finds no difference, whatever made the copy.
-async fn assert_same(source: Side<'_>, target: Side<'_>) {
+async fn assert_same(source: NamedSession<'_>, target: NamedSession<'_>) {
     let compared = compare(source, target).await.expect("the same");
     assert!(compared.objects > 300, "{compared:?}");
     let left_out = compared.left_out.join(", ");
@@ -173,7 +178,7 @@ async fn the_writer_and_pg_dump_make_the_same_database() {
 }
 
 /// What the writer makes of a database with this in it, or why it makes nothing.
-async fn written(name: &str, ddl: &str) -> Result<Schema, String> {
+async fn written(name: &str, ddl: &str) -> Result<DumpedSchema, String> {
     let shard = Shard::new(name).await;
     let session = shard.session().await;
     session.batch_execute(ddl).await.expect("made");
@@ -257,12 +262,12 @@ async fn what_needs_a_key_comes_after_it_and_ours_never() {
     assert_eq!(
         places,
         [
-            (Section::Pre, false, "TABLE public t"),
-            (Section::Key, true, "CONSTRAINT public t t_pkey"),
-            (Section::Post, false, "VIEW public counted"),
-            (Section::Post, true, "INDEX public by_name"),
+            (RestoreSection::Pre, false, "TABLE public t"),
+            (RestoreSection::Key, true, "CONSTRAINT public t t_pkey"),
+            (RestoreSection::Post, false, "VIEW public counted"),
+            (RestoreSection::Post, true, "INDEX public by_name"),
         ]
     );
-    let mut texts = schema.entries.iter().map(Entry::sql);
+    let mut texts = schema.entries.iter().map(SchemaEntry::sql);
     assert!(!texts.any(|text| text.contains("shardwright")));
 }

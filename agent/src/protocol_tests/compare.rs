@@ -6,7 +6,7 @@ use connect::Connected;
 use plans::step::verify::{DifferenceKind, RowDifference};
 
 use super::bench::Bench;
-use crate::compare::{self, Digest, Moving, Part, Side};
+use crate::compare::{self, ChunkScope, ComparedShard, MovingRows, RowsDigest};
 
 /// Columns with the names that the statements use themselves.
 const NAMES: &str = "create table public.names ( \
@@ -19,8 +19,8 @@ const ORDERED: &str = "create table public.ordered ( \
     insert into public.ordered select case g % 10 when 0 then 1 else 100 + g % 7 end, \
       timestamptz '2026-01-01' + g % 50 * interval '1 day', 'n' || g from generate_series(1, 2000) g";
 
-fn side<'a>(session: &'a Connected, shard: &'a str) -> Side<'a> {
-    Side {
+fn side<'a>(session: &'a Connected, shard: &'a str) -> ComparedShard<'a> {
+    ComparedShard {
         client: session,
         shard,
     }
@@ -47,10 +47,10 @@ async fn one_changed_value_is_found_by_digest_by_row_and_by_key() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
     );
-    let moving = Moving::new(&bench.tables[0], &bench.keys);
+    let moving = MovingRows::new(&bench.tables[0], &bench.keys);
     let (origin, copy) = (side(&here, "s"), side(&there, "t"));
     let drill = async |most| {
-        let found = compare::drill(origin, copy, &moving, &Part::Whole, most);
+        let found = compare::drill(origin, copy, &moving, &ChunkScope::Whole, most);
         found.await.expect("compared")
     };
     for (change, wanted) in CHANGES {
@@ -82,24 +82,28 @@ async fn one_changed_value_is_found_by_digest_by_row_and_by_key() {
     assert_eq!(differ.count(), 4);
 }
 
-async fn whole(side: Side<'_>, moving: &Moving<'_>) -> Digest {
-    let digest = compare::digest(side, moving, &Part::Whole).await;
+async fn whole(side: ComparedShard<'_>, moving: &MovingRows<'_>) -> RowsDigest {
+    let digest = compare::digest(side, moving, &ChunkScope::Whole).await;
     digest.expect("digested")
 }
 
-async fn keyed(side: Side<'_>, moving: &Moving<'_>, keys: &[String]) -> BTreeMap<String, String> {
+async fn keyed(
+    side: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
+    keys: &[String],
+) -> BTreeMap<String, String> {
     let rows = compare::keyed_rows(side, moving, keys).await;
     rows.expect("read")
 }
 
 /// Each moving row is in exactly one chunk, on both sides, and a difference in exactly one of them.
-async fn tiles(name: &str, ddl: &str, plant: &str) -> Vec<Part> {
+async fn tiles(name: &str, ddl: &str, plant: &str) -> Vec<ChunkScope> {
     let bench = Bench::new(name, ddl).await;
     let (here, there) = (
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
     );
-    let moving = Moving::new(&bench.tables[0], &bench.keys);
+    let moving = MovingRows::new(&bench.tables[0], &bench.keys);
     let all = whole(side(&here, "s"), &moving).await;
     there.batch_execute(plant).await.expect("planted");
     let parts = compare::cut(side(&here, "s"), &moving, 300)
@@ -108,7 +112,7 @@ async fn tiles(name: &str, ddl: &str, plant: &str) -> Vec<Part> {
     let (mut rows, mut different) = (0, 0);
     for part in &parts {
         let text = serde_json::to_string(part).expect("written");
-        let part: Part = serde_json::from_str(&text).expect("read");
+        let part: ChunkScope = serde_json::from_str(&text).expect("read");
         let digests = (
             compare::digest(side(&here, "s"), &moving, &part)
                 .await
@@ -129,7 +133,7 @@ async fn ranges_of_the_key_tile_a_table() {
     let plant = "update public.ordered set name = 'other' where name = 'n777'";
     let parts = tiles("cut_ranges", ORDERED, plant).await;
     assert!(parts.len() > 3, "{parts:?}");
-    let Part::Range {
+    let ChunkScope::Range {
         from: Some(from), ..
     } = &parts[1]
     else {
@@ -148,7 +152,9 @@ async fn classes_of_the_key_tile_a_table_whose_key_has_no_order_of_its_own() {
     let parts = tiles("cut_classes", &more, plant).await;
     assert!(parts.len() > 1);
     assert!(
-        parts.iter().all(|part| matches!(part, Part::Class { .. })),
+        parts
+            .iter()
+            .all(|part| matches!(part, ChunkScope::Class { .. })),
         "{parts:?}"
     );
 }

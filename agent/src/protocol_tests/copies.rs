@@ -11,11 +11,11 @@ use super::authority::Authority;
 use super::bench::Bench;
 use super::shard::until;
 use crate::error::StepError;
-use crate::postgres::copy_stream::{BlockRange, Extent, copy_chunk};
+use crate::postgres::copy_stream::{BlockRange, CopyExtent, copy_chunk};
 
 const NOTE: &str = "\
     create table public.note (tenant_id bigint, id bigint, v text, primary key (tenant_id, id))";
-const ALL: Extent = Extent::Blocks(BlockRange { from: 0, to: None });
+const ALL: CopyExtent = CopyExtent::Blocks(BlockRange { from: 0, to: None });
 
 /// Rows of a few bytes, among them some of several MiB, and values that are empty or missing.
 const WIDE: &str = "\

@@ -12,8 +12,8 @@ use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::Change;
 use crate::postgres::replication::{ChangeStream, StreamEvent, StreamStart};
 use crate::postgres::wait_out::{wait_out, writers};
-use crate::shard::marker::{Kind, Marker};
-use crate::shard::register::{self, Setting};
+use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::register::{self, RegisterSetting};
 use crate::stream::reached;
 
 const FORWARD: Direction = Direction::Forward;
@@ -40,9 +40,15 @@ async fn open_writer(session: &Client, id: i64) {
 
 /// C3: fences the source; later writers are refused.
 async fn fence(bench: &Bench, ours: &Client) {
-    register::begin_and_set(ours, &bench.token, 1, Setting::FencedFor(50_000), "s")
-        .await
-        .expect("fenced");
+    register::begin_and_set(
+        ours,
+        &bench.token,
+        1,
+        RegisterSetting::FencedFor(50_000),
+        "s",
+    )
+    .await
+    .expect("fenced");
     let late = bench.source.session().await;
     let insert = "insert into public.item values (100, 99, 'late')";
     assert_eq!(state(late.batch_execute(insert).await), "SM001");
@@ -53,7 +59,7 @@ async fn fence(bench: &Bench, ours: &Client) {
 /// C5, and the stream ends at the marker, as the cutover's last one does; the target opens here.
 async fn drained_to_marker(bench: &Bench, ours: &Client) {
     let mut stream = bench.stream(FORWARD).await;
-    let marker = Marker::new(&bench.token, 1, Kind::Sealed);
+    let marker = Marker::new(&bench.token, 1, MarkerKind::Sealed);
     stream.stop_at(marker.id);
     marker.emit(ours, &bench.token, "s").await.expect("marked");
     let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
@@ -131,7 +137,7 @@ pub(super) async fn committed_before(bench: &Bench, end: Lsn, marker: &Marker) -
             commits_at = begin.final_lsn;
         }
         if let (Change::Insert { new, .. }, true) = (&change, commits_at < end) {
-            let crate::postgres::pgoutput::Value::Text(id) = &new.0[1] else {
+            let crate::postgres::pgoutput::TupleValue::Text(id) = &new.0[1] else {
                 panic!("{new:?}")
             };
             let id = String::from_utf8_lossy(id).parse();
@@ -182,7 +188,7 @@ pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_positio
         .expect("everybody has ended");
     let read = "select pg_current_wal_lsn()";
     let naive: Lsn = ours.query_one(read, &[]).await.expect("a position").get(0);
-    let marker = Marker::new(&bench.token, 1, Kind::Fenced);
+    let marker = Marker::new(&bench.token, 1, MarkerKind::Fenced);
     marker.emit(&ours, &bench.token, "s").await.expect("marked");
 
     let to_marker = committed_before(&bench, Lsn(u64::MAX), &marker).await;
@@ -214,7 +220,7 @@ async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
 
     let insert = "insert into public.item values (100, 1, 'x')";
     app.batch_execute(insert).await.expect("written");
-    let marker = Marker::new(&bench.token, 1, Kind::Probe);
+    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
     marker.emit(&ours, &bench.token, "s").await.expect("marked");
     until("the stream waits for its progress", || async {
         let waits = "select exists (select from pg_stat_activity where wait_event_type = 'Lock' \

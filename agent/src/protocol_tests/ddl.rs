@@ -11,7 +11,7 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, code, state, tables};
 use super::interrupted::again;
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
 use crate::shard::guard::{self, ddl_guard};
 use crate::steps::shape;
@@ -20,7 +20,7 @@ use crate::stream::failure_of;
 const FORWARD: Direction = Direction::Forward;
 
 /// `step`, as it is dispatched with a plan of the tables as the bench found them.
-pub(super) async fn dispatched(bench: &Bench, step: StepKind) -> Context {
+pub(super) async fn dispatched(bench: &Bench, step: StepKind) -> StepContext {
     let mut context = again(bench, step);
     let session = bench.ours(&bench.source).await;
     let dispatch = Arc::make_mut(&mut context.dispatch);
@@ -45,7 +45,7 @@ pub(super) async fn run(session: &Client, sql: &str) {
 }
 
 /// The failure of a look at both shards.
-pub(super) async fn drift(context: &Context) -> String {
+pub(super) async fn drift(context: &StepContext) -> String {
     match shape::check(context, StepKind::CatchUp).await {
         Err(StepError::Failed(failure)) => {
             assert_eq!(failure.code, "schema.drift");
@@ -56,7 +56,7 @@ pub(super) async fn drift(context: &Context) -> String {
 }
 
 /// The tables that both shards have now.
-async fn reshaped(context: &Context) -> (Vec<MovingTable>, String) {
+async fn reshaped(context: &StepContext) -> (Vec<MovingTable>, String) {
     match shape::check(context, StepKind::CatchUp).await {
         Err(StepError::Reshaped {
             tables,

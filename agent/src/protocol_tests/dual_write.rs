@@ -10,7 +10,7 @@ use plans::wire::DualWriteState;
 use super::bench::{Bench, ITEM};
 use super::shard::{Shard as Database, until};
 use crate::postgres::replication::{ReplicationSession, SlotOptions};
-use crate::stream::Stream;
+use crate::stream::ApplyStream;
 use crate::stream::dual_write::{DualWrite, ROLE, watch_for_ever};
 
 mod process;
@@ -26,37 +26,37 @@ const NEAR: Duration = Duration::from_secs(1);
 const SLACK: Duration = Duration::from_secs(30);
 
 /// The stream with which commits on its origin wait for the other shard.
-async fn synchronous(bench: &Bench, direction: Direction, limit: Duration) -> Stream {
+async fn synchronous(bench: &Bench, direction: Direction, limit: Duration) -> ApplyStream {
     let mut spec = bench.spec(direction).await;
     spec.dual_write = Some(DualWrite {
         limit,
         watchdog: program("watchdog_process"),
     });
-    let stream = Stream::start(spec, false, true);
+    let stream = ApplyStream::start(spec, false, true);
     until_synchronous(&stream).await;
     stream
 }
 
-async fn until_synchronous(stream: &Stream) {
+async fn until_synchronous(stream: &ApplyStream) {
     until("commits wait for both shards", || async {
         state(stream) == DualWriteState::Synchronous
     })
     .await;
 }
 
-async fn until_degraded(stream: &Stream) -> String {
+async fn until_degraded(stream: &ApplyStream) -> String {
     until("commits do not wait", || async { why(stream).is_some() }).await;
     why(stream).unwrap_or_default()
 }
 
-fn why(stream: &Stream) -> Option<String> {
+fn why(stream: &ApplyStream) -> Option<String> {
     match state(stream) {
         DualWriteState::Degraded { why, .. } => Some(why),
         DualWriteState::Asynchronous | DualWriteState::Synchronous => None,
     }
 }
 
-fn state(stream: &Stream) -> DualWriteState {
+fn state(stream: &ApplyStream) -> DualWriteState {
     stream.seen().status.dual_write
 }
 

@@ -1,7 +1,7 @@
 //! What our sessions commit is durable, whatever the role's defaults are (R9).
 
 use super::bench::{Bench, ITEM};
-use crate::shard::register::{self, Setting};
+use crate::shard::register::{self, RegisterSetting};
 
 #[tokio::test]
 async fn a_register_survives_a_crash_although_the_role_commits_asynchronously() {
@@ -25,7 +25,7 @@ async fn a_register_survives_a_crash_although_the_role_commits_asynchronously() 
     let default: String = naive.query_one(show, &[]).await.expect("shown").get(0);
     assert_eq!(default, "off");
     let ours = bench.ours(&bench.source).await;
-    let set = register::begin_and_set(&ours, &bench.token, 1, Setting::Closed, "s");
+    let set = register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed, "s");
     set.await.expect("sealed and acknowledged");
     let acknowledged = naive
         .query_one("select setval('public.naive', 1)", &[])

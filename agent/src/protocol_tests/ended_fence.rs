@@ -11,24 +11,24 @@ use super::cutover::committed_before;
 use super::shard::LIMIT;
 use super::wait_out::{Marking, prepare, until_queued};
 use crate::postgres::lsn::Lsn;
-use crate::shard::epoch::Proof;
+use crate::shard::epoch::EpochProof;
 use crate::shard::guard;
-use crate::shard::marker_after_wait::Who;
-use crate::shard::register::{self, Setting};
+use crate::shard::marker_after_wait::AwaitedWriters;
+use crate::shard::register::{self, RegisterSetting};
 
 /// A write to a moving key in a transaction that stays open.
 const WRITE: &str = "begin; insert into public.item values (100, 1, 'x')";
 
 /// Fences for no time at all; the shard's count.
 async fn fence_that_has_ended(marking: &Marking) -> i64 {
-    let fence = Setting::FencedFor(0);
+    let fence = RegisterSetting::FencedFor(0);
     let fenced = register::begin_and_set(&marking.session, &marking.token, 1, fence, "s");
     fenced.await.expect("fenced")
 }
 
 async fn seal(marking: &Marking, count: i64) -> BTreeSet<String> {
-    let closed = (Proof::Count(count), Setting::Closed);
-    let sealed = marking.behind().set(closed, Who::Passed).await;
+    let closed = (EpochProof::Count(count), RegisterSetting::Closed);
+    let sealed = marking.behind().set(closed, AwaitedWriters::Passed).await;
     sealed.expect("sealed").1
 }
 
@@ -73,7 +73,7 @@ async fn who_reads_an_ended_fence_while_it_is_being_sealed_is_refused() {
     let waiter = pid(&writer).await;
     let writing = tokio::spawn(async move { writer.batch_execute(WRITE).await });
     until_queued(&marking.session, waiter).await;
-    let closed = (Proof::Count(count), Setting::Closed);
+    let closed = (EpochProof::Count(count), RegisterSetting::Closed);
     let who = marking.writers();
     let (_, everybody) = marking.behind().set(closed, who).await.expect("sealed");
     assert_eq!(everybody.len(), 1, "it writes to a moving table");

@@ -10,13 +10,13 @@ use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::until;
 use crate::error::StepError;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, Proof, Proven, Token};
+use crate::shard::epoch::{self, EpochProof, EpochToken, ProvenTransaction};
 use crate::shard::register;
 use crate::shard::sidecar_schema;
 
 /// What the sessions of the former owner have seen.
 #[derive(Default)]
-struct Seen {
+struct TurnCounts {
     taken: AtomicBool,
     proved: AtomicU32,
     refused: AtomicU32,
@@ -25,8 +25,8 @@ struct Seen {
 /// One transaction of the former owner; it lasts while others begin.
 async fn turn(
     session: &tokio_postgres::Client,
-    token: &Token,
-    seen: &Seen,
+    token: &EpochToken,
+    seen: &TurnCounts,
 ) -> Result<(), StepError> {
     let taken = seen.taken.load(Ordering::SeqCst);
     let proof = epoch::begin(session, token, "s").await;
@@ -40,13 +40,13 @@ async fn turn(
     epoch::commit(session, "lane").await
 }
 
-async fn lane(shard: Shard, token: Token, seen: Arc<Seen>) {
+async fn lane(shard: Shard, token: EpochToken, seen: Arc<TurnCounts>) {
     let session = shard.session("apply").await.expect("a session");
     while turn(&session, &token, &seen).await.is_ok() {}
 }
 
 /// Comes back however often its session is ended, until it has been refused often enough.
-async fn zombie(shard: Shard, token: Token, seen: Arc<Seen>) {
+async fn zombie(shard: Shard, token: EpochToken, seen: Arc<TurnCounts>) {
     let mut refused = 0;
     while refused < 20 {
         if let Ok(session) = shard.session("apply").await {
@@ -60,7 +60,7 @@ async fn zombie(shard: Shard, token: Token, seen: Arc<Seen>) {
 async fn a_take_over_passes_busy_lanes_and_a_zombie_that_reconnects() {
     let bench = Bench::new("take_over", ITEM).await;
     let old = bench.shard(&bench.source, Epoch(1));
-    let seen = Arc::new(Seen::default());
+    let seen = Arc::new(TurnCounts::default());
     let mut running: Vec<_> = (0..8)
         .map(|_| tokio::spawn(lane(old.clone(), bench.token.clone(), seen.clone())))
         .collect();
@@ -176,27 +176,29 @@ async fn a_batch_runs_nothing_of_what_is_not_proven() {
         "select setval('shardwright.{}', 5)",
         token.migration.register()
     );
-    let run = async |token: &Token, proof| {
+    let run = async |token: &EpochToken, proof| {
         let text = ("writing", "s");
         epoch::transact(&ours, token, proof, &write, text).await
     };
-    let begun = run(token, Proof::Next(2)).await.expect("the next attempt");
+    let begun = run(token, EpochProof::Next(2))
+        .await
+        .expect("the next attempt");
     let told = register::tell_flipped(&ours, token, 2, VERSION + 1, "s");
     let told = told.await.expect("told of the flip");
     assert_eq!((begun, told), (2000, 2001));
 
-    let after = Token {
+    let after = EpochToken {
         until: MapVersion(VERSION + 1),
         ..token.clone()
     };
     let former = bench.token_of(0);
     let wrong = [
-        (token, Proof::Work),
-        (&former, Proof::Work),
-        (token, Proof::Count(begun)),
-        (&former, Proof::Count(told)),
-        (token, Proof::Next(1)),
-        (&former, Proof::Next(3)),
+        (token, EpochProof::Work),
+        (&former, EpochProof::Work),
+        (token, EpochProof::Count(begun)),
+        (&former, EpochProof::Count(told)),
+        (token, EpochProof::Next(1)),
+        (&former, EpochProof::Next(3)),
     ];
     let reset = format!(
         "select setval('shardwright.{}', 0)",
@@ -207,7 +209,7 @@ async fn a_batch_runs_nothing_of_what_is_not_proven() {
         assert_eq!(code(run(token, proof).await), "epoch.stale", "{proof:?}");
         assert_eq!(bench.register(&ours).await, 0, "{proof:?}");
     }
-    for proof in [Proof::Work, Proof::Count(told)] {
+    for proof in [EpochProof::Work, EpochProof::Count(told)] {
         assert_eq!(run(&after, proof).await.expect("proven"), told);
         assert_eq!(bench.register(&ours).await, 5);
     }
@@ -225,22 +227,22 @@ async fn behind_a_transaction_that_is_refused_none_is_run() {
     let register = token.migration.register();
     let write = |value: i64| format!("select setval('shardwright.{register}', {value})");
     let (nothing, closed, again) = ("select 1", write(5), write(6));
-    let proven = |token, proof, sql| Proven { token, proof, sql };
+    let proven = |token, proof, sql| ProvenTransaction { token, proof, sql };
     let text = ("writing", "s");
     let in_turn = [
-        proven(token, Proof::Next(2), nothing),
-        proven(former, Proof::Work, nothing),
-        proven(token, Proof::Same, &closed),
+        proven(token, EpochProof::Next(2), nothing),
+        proven(former, EpochProof::Work, nothing),
+        proven(token, EpochProof::Same, &closed),
     ];
     let refused = epoch::transact_in_turn(&ours, &in_turn, text).await;
     assert_eq!(code(refused), "epoch.stale");
     assert_eq!(bench.register(&ours).await, 0);
 
-    let same = epoch::transact(&ours, token, Proof::Same, &closed, text).await;
+    let same = epoch::transact(&ours, token, EpochProof::Same, &closed, text).await;
     assert_eq!(same.expect("the first one was committed by itself"), 2000);
-    let next = epoch::transact(&other, token, Proof::Next(2), nothing, text).await;
+    let next = epoch::transact(&other, token, EpochProof::Next(2), nothing, text).await;
     assert_eq!(next.expect("the next count"), 2001);
-    let late = epoch::transact(&ours, token, Proof::Same, &again, text).await;
+    let late = epoch::transact(&ours, token, EpochProof::Same, &again, text).await;
     assert_eq!(code(late), "epoch.stale");
     assert_eq!(bench.register(&ours).await, 5);
 }
@@ -271,7 +273,7 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
     )
     .await
     .expect("a row in the way");
-    let next = Token {
+    let next = EpochToken {
         migration: MigrationId::from("next"),
         ..bench.token.clone()
     };
@@ -335,7 +337,7 @@ async fn a_migration_enrols_also_where_the_schema_has_just_been_dropped() {
         .expect("ended");
     let enrolled = sidecar_schema::enrol(&ours, &bench.token, "source", "m", "s").await;
     enrolled.expect("enrolled");
-    let older = Token {
+    let older = EpochToken {
         epoch: Epoch(0),
         ..bench.token.clone()
     };

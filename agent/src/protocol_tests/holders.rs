@@ -7,7 +7,7 @@ use super::bench::{Bench, ITEM};
 use super::shard::until;
 use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::shard::database::Shard;
-use crate::shard::snapshot::{self, Holders};
+use crate::shard::snapshot::{self, SnapshotHolders};
 
 /// Process ids of the holders that sleep.
 async fn asleep(session: &Client) -> Vec<i32> {
@@ -31,7 +31,7 @@ fn die_holding(shard: Shard, migration: String, both_asleep: std::sync::mpsc::Re
         };
         let made = slot.create_slot("held_s", options).await.expect("a slot");
         let exported = made.snapshot.expect("a snapshot");
-        let holders = Holders::start(&shard, &migration, &exported).await;
+        let holders = SnapshotHolders::start(&shard, &migration, &exported).await;
         assert!(holders.as_ref().expect("holders").alive());
         std::mem::forget(holders);
     });
@@ -80,7 +80,7 @@ async fn a_snapshot_stays_importable_when_its_owner_dies_and_the_next_owner_take
     let names = snapshot::importable(&session, &id, "s")
         .await
         .expect("read");
-    let holders = Holders::start(&next, &id, &names[0])
+    let holders = SnapshotHolders::start(&next, &id, &names[0])
         .await
         .expect("taken over");
     until("only the new ones sleep", || async {

@@ -10,7 +10,7 @@ use tokio_postgres::Client;
 
 use super::apply::halted;
 use super::bench::Bench;
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker::{Marker, MarkerKind};
 
 const COLUMNS: &str = "create table public.item (tenant_id bigint not null, id bigint not null, code bigint not null, v text, big text";
 const LARGE: &str = "alter table public.item alter column big set storage external";
@@ -24,7 +24,7 @@ fn item(key: &str, identity: &str) -> String {
 async fn open(bench: &Bench, direction: Direction) {
     if direction == Direction::Reverse {
         let session = bench.ours(&bench.target).await;
-        let marker = Marker::new(&bench.token, 1, Kind::Opened);
+        let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
         marker
             .emit(&session, &bench.token, "t")
             .await

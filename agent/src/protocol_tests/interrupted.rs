@@ -19,8 +19,8 @@ use super::bench::{Bench, ITEM, VERSION, system};
 use super::shard::Shard as Database;
 use super::spool::Folder;
 use crate::controller::Controller;
-use crate::migration::session::{Context, Owned};
-use crate::shard::released_keys::Away;
+use crate::migration::session::{MigrationSession, StepContext};
+use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{epoch, guard};
 use crate::steps;
 use controller_client::ControllerClient;
@@ -28,7 +28,7 @@ use controller_client::ControllerClient;
 const CLOSED: i64 = i64::MAX;
 
 /// `step` of the bench's migration, dispatched again; these steps ask nothing of the controller.
-pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
+pub(super) fn again(bench: &Bench, step: StepKind) -> StepContext {
     let shard = |name: &str, number: i32, database: &Database| ShardRef {
         name: name.into(),
         number,
@@ -61,20 +61,20 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> Context {
         outputs: BTreeMap::new(),
         verify: None,
     };
-    let owned = Arc::new(Owned::new(
+    let session = Arc::new(MigrationSession::new(
         dispatch.migration.clone(),
         dispatch.epoch,
         &std::env::temp_dir(),
     ));
     let caller = ControllerClient::new(&controller_client::Identity::default()).unwrap();
     let nobody = Controller::new("http://127.0.0.1:1", caller);
-    Context::new(dispatch, owned, nobody, CancellationToken::new())
+    StepContext::new(dispatch, session, nobody, CancellationToken::new())
 }
 
 /// As [`again`], after a preflight, with a folder for what cannot be applied yet.
-pub(super) async fn after_preflight(bench: &Bench, step: StepKind, spools: &Folder) -> Context {
+pub(super) async fn after_preflight(bench: &Bench, step: StepKind, spools: &Folder) -> StepContext {
     let mut context = again(bench, step);
-    context.owned = Arc::new(Owned::new(
+    context.session = Arc::new(MigrationSession::new(
         bench.token.migration.clone(),
         bench.token.epoch,
         &spools.0,
@@ -106,7 +106,7 @@ async fn a_drop_that_had_handed_its_keys_over_ends() {
     bench.guard(&bench.source, CLOSED).await;
     let ours = bench.ours(&bench.source).await;
     let map = MapName::from("m");
-    let away = Away {
+    let away = ReleasedKeys {
         token: &bench.token,
         map: &map,
         keys: &bench.keys,

@@ -13,10 +13,10 @@ use super::bench::{Bench, pid, until_old};
 use super::interrupted::after_preflight;
 use super::shard::until;
 use super::spool::Folder;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch;
-use crate::stream::Stream;
+use crate::stream::ApplyStream;
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -104,7 +104,7 @@ async fn until_second_is_ahead(there: &Client) {
     .await;
 }
 
-async fn drained(bench: &Bench, stream: &Stream) {
+async fn drained(bench: &Bench, stream: &ApplyStream) {
     bench.drain(stream).await.expect("drained");
     assert!(bench.assert_equal().await > 100);
 }
@@ -126,7 +126,7 @@ async fn a_backlog_is_applied_by_two_sessions() {
 }
 
 /// The stream that an agent starts for the step of a request with these options.
-async fn dispatched(bench: &Bench, spools: &Folder, options: Options) -> Context {
+async fn dispatched(bench: &Bench, spools: &Folder, options: Options) -> StepContext {
     let mut context = after_preflight(bench, StepKind::CatchUp, spools).await;
     context.dispatch = Arc::new(Dispatch {
         options,
@@ -148,10 +148,10 @@ async fn one_session_applies_a_backlog_alone_where_the_request_has_it_so() {
         };
         let context = dispatched(&bench, &spools, options).await;
         {
-            let stream = context.owned.stream.lock().await;
+            let stream = context.session.stream.lock().await;
             drained(&bench, stream.as_ref().expect("a stream")).await;
         }
-        context.owned.stop_stream().await;
+        context.session.stop_stream().await;
         let (_, second) = lanes(&there).await;
         assert_eq!(second > Lsn(0), sessions == 2, "{sessions} {second}");
     }
@@ -189,7 +189,7 @@ async fn what_the_second_session_has_committed_is_not_applied_again() {
     let (bench, app, there) = captured("lanes_ahead").await;
     fails(&there, 3).await;
     work(&app, 0.2, 0).await;
-    let stream = Stream::start(bench.spec(FORWARD).await, true, true);
+    let stream = ApplyStream::start(bench.spec(FORWARD).await, true, true);
     until_second_is_ahead(&there).await;
     // Its rows can be seen, so they are known to have changed.
     let read = "select coalesce(sum(size), 0)::bigint from shardwright.dirty";

@@ -4,10 +4,10 @@ use plans::wire::LongWriter;
 
 use super::bench::{Bench, ITEM, pid};
 use super::shard::until;
-use crate::shard::long_writers::{Obstacle, end, obstacles};
+use crate::shard::long_writers::{WriteObstacle, end, obstacles};
 
 /// The writers in the way of the bench's source, older than a millisecond.
-async fn in_the_way(bench: &Bench) -> Vec<Obstacle> {
+async fn in_the_way(bench: &Bench) -> Vec<WriteObstacle> {
     let session = bench.ours(&bench.source).await;
     obstacles(&session, &bench.tables, 1, "s")
         .await
@@ -16,7 +16,7 @@ async fn in_the_way(bench: &Bench) -> Vec<Obstacle> {
 
 async fn only_writer(bench: &Bench) -> LongWriter {
     let all = in_the_way(bench).await;
-    let [Obstacle::Writer { writer, .. }] = all.as_slice() else {
+    let [WriteObstacle::Writer { writer, .. }] = all.as_slice() else {
         panic!("{all:?}")
     };
     writer.clone()
@@ -147,7 +147,7 @@ async fn a_prepared_transaction_is_named_and_one_of_other_tables_is_not_in_the_w
         session.batch_execute(sql).await.expect("done");
     }
     let all = in_the_way(&bench).await;
-    let [prepared @ Obstacle::Prepared { gid, .. }] = all.as_slice() else {
+    let [prepared @ WriteObstacle::Prepared { gid, .. }] = all.as_slice() else {
         panic!("{all:?}")
     };
     assert_eq!(gid, "the orphan");

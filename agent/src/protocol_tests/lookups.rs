@@ -10,9 +10,11 @@ use plans::names::Direction;
 use tokio_postgres::Client;
 
 use super::bench::Bench;
-use crate::compare::{Moving, Side, canonical, delete_rows, keyed_rows, parse_key, values};
-use crate::postgres::pgoutput::{Column, OldRow, Relation, Tuple, Value};
-use crate::stream::apply::{Applier, Executor, Planned, RowChange};
+use crate::compare::{
+    ComparedShard, MovingRows, canonical, delete_rows, keyed_rows, parse_key, values,
+};
+use crate::postgres::pgoutput::{OldRow, Relation, RelationColumn, Tuple, TupleValue};
+use crate::stream::apply::{Applier, Executor, PlannedChanges, RowChange};
 
 /// Other indexes begin with columns of the identity, so that each of them could find its rows too.
 const ITEM: &str = "
@@ -136,8 +138,8 @@ async fn changed_keys_are_compared_by_the_index_of_the_identity() {
             let session = shard.lookup_session("cutover").await.expect("a session");
             let generic = "set plan_cache_mode = force_generic_plan";
             session.batch_execute(generic).await.expect("set");
-            let moving = Moving::new(&bench.tables[0], &keys_that_move);
-            let side = Side {
+            let moving = MovingRows::new(&bench.tables[0], &keys_that_move);
+            let side = ComparedShard {
                 client: &session,
                 shard: "t",
             };
@@ -176,7 +178,7 @@ async fn changed_keys_are_compared_by_the_index_of_the_identity() {
 }
 
 fn relation() -> Relation {
-    let column = |name: &str, type_oid: u32| Column {
+    let column = |name: &str, type_oid: u32| RelationColumn {
         key: ["tenant_id", "id", "line"].contains(&name),
         name: name.to_owned(),
         type_oid,
@@ -198,7 +200,7 @@ fn relation() -> Relation {
 }
 
 fn tuple(id: i64, v: &str) -> Tuple {
-    let text = |text: String| Value::Text(text.into());
+    let text = |text: String| TupleValue::Text(text.into());
     let values = [
         "100".to_owned(),
         id.to_string(),
@@ -206,7 +208,7 @@ fn tuple(id: i64, v: &str) -> Tuple {
         v.to_owned(),
     ];
     let values = values.into_iter().map(text);
-    Tuple(values.chain([Value::Null]).collect())
+    Tuple(values.chain([TupleValue::Null]).collect())
 }
 
 /// Rows `from..to` updated, or deleted.
@@ -245,7 +247,7 @@ async fn changes_are_applied_by_the_index_of_the_identity() {
         let one_by_one = [((3000, 3001), true), ((4000, 4001), false)];
         for (ids, updated) in sets.into_iter().chain(one_by_one) {
             let changes = changes(&applier, ids, updated);
-            let planned = Planned::of(&changes);
+            let planned = PlannedChanges::of(&changes);
             let before = scans(&session).await;
             executor.execute(&planned).await.expect("applied");
             let what = format!("apply {ids:?}, updated {updated}, {statistics:?}");
@@ -260,7 +262,7 @@ async fn plan_on_empty(executor: &mut Executor, applier: &Applier) {
         let session = executor.session().clone();
         session.batch_execute("begin").await.expect("begun");
         let changes = changes(applier, (1, 2), updated);
-        let missed = executor.execute(&Planned::of(&changes)).await;
+        let missed = executor.execute(&PlannedChanges::of(&changes)).await;
         assert!(missed.is_err(), "no row is there");
         session.batch_execute("rollback").await.expect("undone");
     }
@@ -320,8 +322,8 @@ async fn an_index_in_another_order_is_not_asked_for_its_own() {
         app.batch_execute(row).await.expect("a row");
         let shard = bench.shard(&bench.target, bench.token.epoch);
         let session = shard.lookup_session("test").await.expect("a session");
-        let moving = Moving::new(table, &bench.keys);
-        let side = Side {
+        let moving = MovingRows::new(table, &bench.keys);
+        let side = ComparedShard {
             client: &session,
             shard: "t",
         };
@@ -390,8 +392,8 @@ async fn rows_are_found_whatever_the_type_of_the_first_column_is() {
 
         let shard = bench.shard(&bench.target, bench.token.epoch);
         let session = shard.lookup_session("test").await.expect("a session");
-        let moving = Moving::new(&bench.tables[0], &bench.keys);
-        let side = Side {
+        let moving = MovingRows::new(&bench.tables[0], &bench.keys);
+        let side = ComparedShard {
             client: &session,
             shard: "t",
         };

@@ -6,11 +6,15 @@ use tokio_postgres::Client;
 
 use super::bench::Bench;
 use super::schema::{drop_created, restore};
-use crate::postgres::pg_dump::Section;
+use crate::postgres::pg_dump::RestoreSection;
 use crate::schema;
 use crate::shard::created;
 
-const ALL: [Section; 3] = [Section::Pre, Section::Key, Section::Post];
+const ALL: [RestoreSection; 3] = [
+    RestoreSection::Pre,
+    RestoreSection::Key,
+    RestoreSection::Post,
+];
 
 const NAMES: [&str; 9] = [
     "z\ny",

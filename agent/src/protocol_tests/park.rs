@@ -12,9 +12,9 @@ use super::bench::{Bench, ITEM, code};
 use super::shard::{LIMIT, until};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ReplicationSession, SlotOptions};
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot;
-use crate::stream::{ParkAt, Stream, reached};
+use crate::stream::{ApplyStream, ParkAt, reached};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -68,7 +68,7 @@ async fn until_more_than(bench: &Bench, compared: usize) {
 
 pub(super) async fn mark(bench: &Bench) {
     let session = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 0, Kind::Park);
+    let marker = Marker::new(&bench.token, 0, MarkerKind::Park);
     marker
         .emit(&session, &bench.token, "s")
         .await
@@ -163,7 +163,7 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
     bench.drain(&stream).await.expect("it runs");
     let held = stream.hold().await.expect("held");
     let session = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 1, Kind::Probe);
+    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
     marker
         .emit(&session, &bench.token, "s")
         .await
@@ -185,7 +185,7 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
 }
 
 /// Ends the stream's session on the destination, so that it restarts.
-async fn restart(bench: &Bench, stream: &Stream) {
+async fn restart(bench: &Bench, stream: &ApplyStream) {
     let session = bench.ours(&bench.target).await;
     let end = "select pg_terminate_backend(pid, 10000) from pg_stat_activity \
                where datname = current_database() and application_name like '%/apply/%'";
@@ -206,7 +206,7 @@ async fn a_stream_that_is_to_stop_does_so_at_its_marker_even_after_a_restart() {
     let mut stream = bench.stream(FORWARD).await;
     let marker = Marker {
         id: Uuid::new_v4(),
-        ..Marker::new(&bench.token, 1, Kind::Sealed)
+        ..Marker::new(&bench.token, 1, MarkerKind::Sealed)
     };
     stream.stop_at(marker.id);
     restart(&bench, &stream).await;

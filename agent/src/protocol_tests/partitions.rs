@@ -16,10 +16,10 @@ use super::shard::Shard as Database;
 use super::survey::{refusals, refuses, task};
 use crate::inspect::survey;
 use crate::postgres::catalog;
-use crate::postgres::pg_dump::{Schema, Section};
+use crate::postgres::pg_dump::{DumpedSchema, RestoreSection};
 use crate::schema;
 use crate::shard::guard::{self, ddl_guard};
-use crate::shard::released_keys::Away;
+use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{created, sequences, sidecar_schema};
 use crate::steps::shape;
 
@@ -138,7 +138,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
         .expect("stands again");
 
     // The guard of keys that were given away takes over, for partitions that come later too.
-    Away {
+    ReleasedKeys {
         token: &bench.token,
         map: &MapName::from("m"),
         keys: &bench.keys,
@@ -247,7 +247,12 @@ async fn with_refused_changes_no_partition_comes_or_goes() {
 }
 
 /// Restores a section in the order of `build_indexes`: what may be done side by side, the last first, then the rest.
-async fn restore(target: &Client, dumped: &Schema, section: Section, migration: &MigrationId) {
+async fn restore(
+    target: &Client,
+    dumped: &DumpedSchema,
+    section: RestoreSection,
+    migration: &MigrationId,
+) {
     sidecar_schema::ensure(target, "t")
         .await
         .expect("our schema");
@@ -274,7 +279,7 @@ async fn the_schema_of_partitioned_tables_is_restored_in_parts_and_dropped_again
     let shard = bench.shard(&bench.source, bench.token.epoch);
     let dumped = schema::read(&shard, 15).await.expect("read");
     let migration = &bench.token.migration;
-    restore(&there, &dumped, Section::Pre, migration).await;
+    restore(&there, &dumped, RestoreSection::Pre, migration).await;
     let copied = "copy public.\"Sale\" (tenant_id, at, id) from stdin";
     drop(
         there
@@ -282,7 +287,7 @@ async fn the_schema_of_partitioned_tables_is_restored_in_parts_and_dropped_again
             .await
             .expect("a leaf takes rows"),
     );
-    for section in [Section::Key, Section::Post] {
+    for section in [RestoreSection::Key, RestoreSection::Post] {
         restore(&there, &dumped, section, migration).await;
     }
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();

@@ -11,10 +11,10 @@ use tokio::sync::mpsc;
 use super::bench::Bench;
 use super::shard::Shard as Database;
 use crate::postgres::copy_stream::{
-    BlockRange, Extent, Received, Receivers, read_for_all, write_given,
+    BlockRange, CopyExtent, CopyReceivers, ReceiveOutcome, read_for_all, write_given,
 };
 
-const ALL: Extent = Extent::Blocks(BlockRange { from: 0, to: None });
+const ALL: CopyExtent = CopyExtent::Blocks(BlockRange { from: 0, to: None });
 const ROWS: i64 = 300;
 
 /// A value of the type for each number `g`.
@@ -57,7 +57,7 @@ async fn routed(bench: &Bench, other: &Database, table: &MovingTable, sets: &[Ke
         targets.push(session);
     }
     let (one, two) = (mpsc::channel(1), mpsc::channel(1));
-    let mut receivers = Receivers::new([one.0, two.0]);
+    let mut receivers = CopyReceivers::new([one.0, two.0]);
     let [first, second] = &mut targets[..] else {
         panic!("two targets");
     };
@@ -81,7 +81,7 @@ async fn routed(bench: &Bench, other: &Database, table: &MovingTable, sets: &[Ke
         let ours = list(&source, &format!("{rows} where {predicate} {order}")).await;
         assert!(!ours.is_empty(), "{predicate} has rows");
         assert_eq!(theirs, ours, "{predicate}");
-        let Received::All(rows, _) = written.expect("written") else {
+        let ReceiveOutcome::All(rows, _) = written.expect("written") else {
             panic!("not all of it");
         };
         assert_eq!(rows, ours.len() as u64);

@@ -2,8 +2,8 @@
 
 use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::{LIMIT, until};
-use crate::shard::epoch::{self, Token};
-use crate::shard::register::{self, Opening, Setting};
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::register::{self, RegisterSetting, ShardOpening};
 
 const CLOSED: i64 = i64::MAX;
 
@@ -16,17 +16,17 @@ async fn a_late_seal_of_a_released_attempt_is_refused() {
         bench.ours(&bench.source).await,
     );
     let token = &bench.token;
-    let count = register::begin_and_set(&seal, token, 1, Setting::FencedFor(2000), "s")
+    let count = register::begin_and_set(&seal, token, 1, RegisterSetting::FencedFor(2000), "s")
         .await
         .expect("fenced");
 
     let lane = bench.ours(&bench.source).await;
     epoch::begin(&lane, token, "s").await.expect("proved");
     let (seal_pid, release_pid) = (pid(&seal).await, pid(&release).await);
-    let released = register::begin_and_set(&release, token, 1, Setting::Open, "s");
+    let released = register::begin_and_set(&release, token, 1, RegisterSetting::Open, "s");
     let sealed = async {
         until_blocked(&lane, release_pid).await;
-        register::set(&seal, token, count, Setting::Closed, "s").await
+        register::set(&seal, token, count, RegisterSetting::Closed, "s").await
     };
     let unblocked = async {
         until_blocked(&lane, seal_pid).await;
@@ -45,10 +45,16 @@ async fn control_a_proof_of_the_epoch_alone_lets_a_late_seal_close_the_keys() {
     let bench = Bench::new("epoch_only", ITEM).await;
     bench.guard(&bench.source, 0).await;
     let session = bench.ours(&bench.source).await;
-    register::begin_and_set(&session, &bench.token, 1, Setting::FencedFor(2000), "s")
-        .await
-        .expect("fenced");
-    register::begin_and_set(&session, &bench.token, 1, Setting::Open, "s")
+    register::begin_and_set(
+        &session,
+        &bench.token,
+        1,
+        RegisterSetting::FencedFor(2000),
+        "s",
+    )
+    .await
+    .expect("fenced");
+    register::begin_and_set(&session, &bench.token, 1, RegisterSetting::Open, "s")
         .await
         .expect("released");
     epoch::begin(&session, &bench.token, "s")
@@ -71,17 +77,17 @@ async fn a_late_release_does_not_open_what_the_next_attempt_sealed() {
         bench.ours(&bench.source).await,
     );
     let token = &bench.token;
-    register::begin_and_set(&late, token, 1, Setting::FencedFor(2000), "s")
+    register::begin_and_set(&late, token, 1, RegisterSetting::FencedFor(2000), "s")
         .await
         .expect("fenced");
-    let count = register::begin_and_set(&retry, token, 2, Setting::FencedFor(2000), "s")
+    let count = register::begin_and_set(&retry, token, 2, RegisterSetting::FencedFor(2000), "s")
         .await
         .expect("fenced again");
-    register::set(&retry, token, count, Setting::Closed, "s")
+    register::set(&retry, token, count, RegisterSetting::Closed, "s")
         .await
         .expect("sealed");
 
-    let released = register::begin_and_set(&late, token, 1, Setting::Open, "s").await;
+    let released = register::begin_and_set(&late, token, 1, RegisterSetting::Open, "s").await;
     assert_eq!(code(released), "epoch.stale");
     assert_eq!(bench.register(&retry).await, CLOSED);
     let witnessed = register::witness(&late, token, 1, 7, "s").await;
@@ -107,7 +113,7 @@ async fn the_register_does_not_move_while_the_lock_is_waited_for() {
 
     owner.batch_execute(TAKE).await.expect("taken");
     let zombie_pid = pid(&zombie).await;
-    let late = register::set(&zombie, &bench.token, count, Setting::Closed, "s");
+    let late = register::set(&zombie, &bench.token, count, RegisterSetting::Closed, "s");
     let (late, ()) = tokio::join!(late, async {
         until_blocked(&owner, zombie_pid).await;
         assert_eq!(bench.register(&owner).await, 0, "it waits");
@@ -163,7 +169,7 @@ async fn a_witness_of_a_flip_that_the_store_lost_stops_the_fence() {
     register::witness(&session, token, 3, 8, "t")
         .await
         .expect("told of nothing newer");
-    register::begin_and_set(&session, token, 4, Setting::Open, "t")
+    register::begin_and_set(&session, token, 4, RegisterSetting::Open, "t")
         .await
         .expect("opened");
     assert_eq!(
@@ -177,9 +183,15 @@ async fn a_fence_says_until_when_on_the_clock_of_its_shard() {
     let bench = Bench::new("fence_clock", ITEM).await;
     bench.guard(&bench.source, 0).await;
     let session = bench.ours(&bench.source).await;
-    register::begin_and_set(&session, &bench.token, 1, Setting::FencedFor(30_000), "s")
-        .await
-        .expect("fenced");
+    register::begin_and_set(
+        &session,
+        &bench.token,
+        1,
+        RegisterSetting::FencedFor(30_000),
+        "s",
+    )
+    .await
+    .expect("fenced");
     let write = "insert into public.item values (100, 1, 'x')";
     assert_eq!(state(session.execute(write, &[]).await), "SM001");
     let left = format!(
@@ -194,10 +206,10 @@ async fn a_fence_says_until_when_on_the_clock_of_its_shard() {
 async fn opened(bench: &Bench) -> Vec<String> {
     let ours = bench.ours(&bench.target).await;
     let delays = std::sync::Mutex::new(Vec::new());
-    let opening = Opening {
+    let opening = ShardOpening {
         client: &ours,
         token: &bench.token,
-        after: &Token {
+        after: &EpochToken {
             until: bench.token.until.next(),
             ..bench.token.clone()
         },

@@ -5,9 +5,9 @@ use plans::names::Direction;
 use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, VERSION, code, state};
-use crate::shard::epoch::{self, Token};
-use crate::shard::marker::{Kind, Marker};
-use crate::shard::register::{self, Setting};
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::register::{self, RegisterSetting};
 
 const REVERSE: Direction = Direction::Reverse;
 
@@ -26,7 +26,7 @@ async fn flipped(name: &str) -> (Bench, i64) {
 }
 
 /// A write of ours, as the forward stream and the copy make them.
-async fn write_ours(session: &Client, token: &Token, id: i64) {
+async fn write_ours(session: &Client, token: &EpochToken, id: i64) {
     epoch::begin(session, token, "t").await.expect("proved");
     let insert = "insert into public.item values (100, $1, 'ours')";
     session.execute(insert, &[&id]).await.expect("passes");
@@ -54,13 +54,13 @@ async fn what_lies_before_the_open_marker_does_not_come_back_and_what_follows_do
     let stream = bench.stream(REVERSE).await;
     bench.drain(&stream).await.expect("drained");
     write_ours(&gaining, &bench.token, 2).await;
-    let marker = Marker::new(&bench.token, 1, Kind::Opened);
+    let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
     marker
         .emit(&gaining, &bench.token, "t")
         .await
         .expect("marked");
     assert_eq!(state(app.batch_execute(&insert(3)).await), "SM001");
-    register::set(&gaining, &bench.token, count, Setting::Open, "t")
+    register::set(&gaining, &bench.token, count, RegisterSetting::Open, "t")
         .await
         .expect("opened");
     app.batch_execute(&insert(4))
@@ -96,7 +96,7 @@ async fn control_marker_and_setval_in_one_transaction_lose_a_write() {
     let open = format!("select setval('shardwright.{register}', 0)");
     gaining.batch_execute(&open).await.expect("seen at once");
     app.batch_execute(&insert(1)).await.expect("acknowledged");
-    let marker = Marker::new(&bench.token, 1, Kind::Opened);
+    let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
     marker
         .write_and_commit(&gaining, "t")
         .await
@@ -114,7 +114,7 @@ async fn control_marker_and_setval_in_one_transaction_lose_a_write() {
 async fn a_shard_that_was_told_of_the_flip_refuses_the_forward_stream() {
     let (bench, _) = flipped("forward").await;
     let session = bench.ours(&bench.target).await;
-    let forward = Token {
+    let forward = EpochToken {
         until: MapVersion(VERSION),
         ..bench.token.clone()
     };

@@ -5,7 +5,7 @@ use tokio_postgres::Client;
 
 use super::bench::{Bench, tables};
 use crate::postgres::catalog;
-use crate::postgres::pg_dump::{Schema, Section};
+use crate::postgres::pg_dump::{DumpedSchema, RestoreSection};
 use crate::schema;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 use crate::shard::guard::ddl_guard;
@@ -73,8 +73,8 @@ async fn objects(session: &Client) -> Vec<String> {
 /// Creates the objects of some sections as a migration does, each section in one transaction.
 pub(super) async fn restore(
     session: &Client,
-    schema: &Schema,
-    sections: &[Section],
+    schema: &DumpedSchema,
+    sections: &[RestoreSection],
     migration: &MigrationId,
 ) {
     sidecar_schema::ensure(session, "t")
@@ -119,10 +119,13 @@ async fn of_indexes_that_are_built_side_by_side_the_largest_comes_first() {
         let entries = dumped.entries.iter().filter(move |e| e.section == section);
         entries.map(|e| e.label.as_str()).collect::<Vec<_>>()
     };
-    let keys = of(Section::Key);
+    let keys = of(RestoreSection::Key);
     assert_eq!(keys.len(), 3, "{keys:?}");
     assert_eq!(keys[0], "CONSTRAINT public c c_pkey");
-    assert_eq!(of(Section::Post), ["INDEX public c_v", "INDEX public a_v"]);
+    assert_eq!(
+        of(RestoreSection::Post),
+        ["INDEX public c_v", "INDEX public a_v"]
+    );
 }
 
 /// Foreign keys as a server has them.
@@ -212,18 +215,27 @@ async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
     let shard = bench.shard(&bench.source, bench.token.epoch);
     let dumped = schema::read(&shard, 15).await.expect("read");
     let migration = &bench.token.migration;
-    let sections = [Section::Pre, Section::Key, Section::Post];
+    let sections = [
+        RestoreSection::Pre,
+        RestoreSection::Key,
+        RestoreSection::Post,
+    ];
     restore(&target, &dumped, &sections, migration).await;
     let restored = catalog::fingerprint(&target, &bench.tables, "t").await;
     assert_eq!(restored.expect("read"), wanted);
     assert_eq!(objects(&target).await, whole);
     let index = |label: &str| dumped.entries.iter().find(|e| e.label.starts_with(label));
     assert!(index("INDEX shop by_state").is_some_and(|e| e.parallel));
-    let keys = dumped.entries.iter().filter(|e| e.section == Section::Key);
+    let keys = dumped
+        .entries
+        .iter()
+        .filter(|e| e.section == RestoreSection::Key);
     // Where another index finds rows the primary key is one of many.
     let keys: Vec<&str> = keys.map(|e| e.label.as_str()).collect();
     assert_eq!(keys.len(), 4, "{keys:?}");
-    assert!(index("CONSTRAINT shop tag tag_pkey").is_some_and(|e| e.section == Section::Post));
+    assert!(
+        index("CONSTRAINT shop tag tag_pkey").is_some_and(|e| e.section == RestoreSection::Post)
+    );
     let ours = |text: &str| text.contains("shardwright") || text.contains("PUBLICATION");
     assert!(!dumped.entries.iter().any(|e| ours(&e.sql())));
 

@@ -6,11 +6,15 @@ use super::bench::Bench;
 use super::schema::{SHOP, restore};
 use super::versions::of_version;
 use crate::error::StepError;
-use crate::postgres::pg_dump::Section;
+use crate::postgres::pg_dump::RestoreSection;
 use crate::schema;
 use crate::schema::compare::compare;
 
-const ALL: [Section; 3] = [Section::Pre, Section::Key, Section::Post];
+const ALL: [RestoreSection; 3] = [
+    RestoreSection::Pre,
+    RestoreSection::Key,
+    RestoreSection::Post,
+];
 
 /// As `standard_conforming_strings = off` once made it: nothing but a backslash more.
 const PATHS: &str = r"create table shop.path (id int primary key, path text default 'C:\temp\new', code text check (code ~ '^\d+$'));

@@ -4,7 +4,7 @@ use tokio_postgres::Client;
 
 use super::bench::Bench;
 use super::shard::Shard;
-use super::verify::case::{AWKWARD, Case, rows};
+use super::verify::case::{AWKWARD, VerifyCase, rows};
 use crate::postgres::replication::ReplicationSession;
 use crate::schema;
 
@@ -132,7 +132,7 @@ async fn rows_are_captured_applied_and_compared_whatever_the_databases_set_by_de
     make_hostile(&bench.source).await;
     make_hostile(&bench.target).await;
     let pinned = bench.ours(&bench.source).await;
-    let case = Case::of(bench, "", "").await;
+    let case = VerifyCase::of(bench, "", "").await;
     pinned.batch_execute(&rows("g")).await.expect("rows");
     case.drain().await;
     let change = "update public.awkward set num = num + 1, ts = ts where id % 2 = 0; delete from public.awkward where id % 7 = 0";

@@ -14,9 +14,9 @@ use super::shard::until;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ReplicationSession, SLOT_GAP, SlotOptions};
 use crate::postgres::visibility::TxSnapshot;
-use crate::shard::apply_progress::{self, Progress};
+use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot;
 
 const FORWARD: Direction = Direction::Forward;
@@ -150,7 +150,7 @@ pub(super) async fn control_without_the_gate_a_commit_is_neither_copied_nor_sent
     assert!(current(&session).await.dominates(&first), "it opens later");
 
     let ours = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 1, Kind::Probe);
+    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
     marker.emit(&ours, &bench.token, "s").await.expect("marked");
     let sent = committed_before(&bench, Lsn(u64::MAX), &marker).await;
     assert!(sent.is_empty(), "control: the slot does not send it either");
@@ -167,7 +167,7 @@ pub(super) async fn control_a_filter_by_position_drops_a_commit_that_the_copy_la
     let position: Lsn = text(&session, "select pg_current_wal_lsn()").await;
     unseen.acknowledged(&session).await;
     let ours = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 1, Kind::Probe);
+    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
     marker.emit(&ours, &bench.token, "s").await.expect("marked");
     let dropped = committed_before(&bench, position, &marker).await;
     assert!(dropped.contains(&1), "control: it lies before the position");
@@ -193,7 +193,7 @@ async fn crash_behind_a_snapshot(name: &str, barrier: bool) -> (TxSnapshot, i64,
     let snapshot = current(&reader).await;
     assert_eq!(count(&reader).await, 5, "a copy made now has them");
     if barrier {
-        let marker = Marker::new(&bench.token, 0, Kind::Barrier);
+        let marker = Marker::new(&bench.token, 0, MarkerKind::Barrier);
         marker
             .emit(&reader, &bench.token, "s")
             .await
@@ -251,7 +251,7 @@ pub(super) async fn control_changes_applied_asynchronously_and_confirmed_are_los
         .await
         .expect("proved");
     there.batch_execute(insert).await.expect("applied");
-    let applied = Progress {
+    let applied = ApplyProgress {
         lsn: end,
         opened: true,
         transactions: 1,

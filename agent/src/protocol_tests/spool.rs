@@ -14,8 +14,8 @@ use super::shard::until;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::SLOT_GAP;
 use crate::shard::epoch;
-use crate::spool::Place;
-use crate::stream::Stream;
+use crate::spool::SpoolLocation;
+use crate::stream::ApplyStream;
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -58,21 +58,21 @@ impl Drop for Folder {
     }
 }
 
-async fn spooling(bench: &Bench, folder: &Path, apply: bool) -> Stream {
+async fn spooling(bench: &Bench, folder: &Path, apply: bool) -> ApplyStream {
     keeping(bench, folder, apply, 0).await
 }
 
 /// As [`spooling`], where the source keeps as much of the log all the same.
-async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) -> Stream {
+async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) -> ApplyStream {
     let mut spec = bench.spec(FORWARD).await;
-    spec.spool = Some(Place::new(
+    spec.spool = Some(SpoolLocation::new(
         folder,
         &bench.token.migration,
         FORWARD,
         bench.token.epoch,
     ));
     spec.keep_behind = keep_behind;
-    Stream::start(spec, false, apply)
+    ApplyStream::start(spec, false, apply)
 }
 
 /// The slot is confirmed up to what the source has written by now.
@@ -290,7 +290,7 @@ async fn a_slot_is_given_up_before_it_makes_the_source_keep_too_much() {
     lock.batch_execute("begin; select from shardwright.progress for update")
         .await
         .expect("locked");
-    let stream = Stream::start(spec, false, true);
+    let stream = ApplyStream::start(spec, false, true);
     let app = bench.source.session().await;
     let write = "insert into public.item select 100, g, (select string_agg(md5(g::text || n::text), '') from generate_series(1, 50) n) from generate_series(1, 10000) g";
     app.batch_execute(write).await.expect("written");

@@ -7,7 +7,7 @@ use tokio::sync::Mutex;
 
 use super::bench::{Bench, ITEM};
 use super::shard::until;
-use crate::shard::load::{self, History};
+use crate::shard::load::{self, LoadHistory};
 
 /// A running standby called `lagging`.
 async fn standby(primary: Arc<Cluster>) -> Arc<Cluster> {
@@ -37,7 +37,7 @@ async fn a_standby_that_stands_still_is_behind_until_it_goes_on() {
         .await
         .expect("a session");
     let session = bench.ours(&bench.source).await;
-    let history = Mutex::new(History::default());
+    let history = Mutex::new(LoadHistory::default());
     let behind = || async {
         let looked = load::look(&session, &mut *history.lock().await, "s").await;
         let replicas = looked.expect("seen").replicas;
@@ -69,7 +69,7 @@ async fn a_checkpoint_and_what_is_written_are_seen() {
     let bench = Bench::each_alone("written", ITEM).await;
     let session = bench.ours(&bench.source).await;
     let app = bench.source.session().await;
-    let history = Mutex::new(History::default());
+    let history = Mutex::new(LoadHistory::default());
     let looked = || async {
         let looked = load::look(&session, &mut *history.lock().await, "s").await;
         looked.expect("seen")
@@ -96,7 +96,7 @@ async fn a_checkpoint_and_what_is_written_are_seen() {
 async fn sessions_of_others_count_and_our_own_do_not() {
     let bench = Bench::each_alone("strained", ITEM).await;
     let session = bench.ours(&bench.source).await;
-    let mut history = History::default();
+    let mut history = LoadHistory::default();
     let app = bench.source.session().await;
     let take = "select pg_advisory_lock(1)";
     app.batch_execute(take).await.expect("taken");

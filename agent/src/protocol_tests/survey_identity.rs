@@ -9,12 +9,12 @@ use crate::inspect::survey;
 const TABLE: &str = "create table good (tenant_id bigint not null, id bigint not null, code bigint not null, note bigint";
 
 /// A source whose table `good` is surveyed again and again.
-struct Case {
+struct IdentityCase {
     source: Database,
     target: Database,
 }
 
-impl Case {
+impl IdentityCase {
     async fn new(name: &str, ddl: &str) -> Self {
         let source = Database::new(&format!("{name}_s")).await;
         let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
@@ -90,7 +90,7 @@ async fn a_unique_index_that_fits_is_offered_and_then_identifies_rows() {
              create unique index of_some on good (tenant_id, id) where note > 0;
              create unique index computed on good (tenant_id, (id + 1)); create unique index keyless on good (id);"
         );
-        let case = Case::new(name, &ddl).await;
+        let case = IdentityCase::new(name, &ddl).await;
         refuses(
             &case.look().await,
             code,
@@ -114,7 +114,7 @@ async fn nothing_and_an_index_that_is_gone_are_refused_and_the_primary_key_is_of
         ),
     ] {
         let ddl = format!("{TABLE}, primary key (tenant_id, id)); {identity}");
-        let case = Case::new(name, &ddl).await;
+        let case = IdentityCase::new(name, &ddl).await;
         refuses(
             &case.look().await,
             "table.identity",
@@ -149,7 +149,7 @@ async fn whole_rows_move_and_the_lack_of_a_key_is_told() {
         ),
     ] {
         let ddl = format!("{TABLE}{rest}; alter table good replica identity full");
-        let survey = Case::new(name, &ddl).await.look().await;
+        let survey = IdentityCase::new(name, &ddl).await.look().await;
         assert_eq!(refusals(&survey), [], "{name}");
         assert_eq!(survey.tables[0].identity, identity, "{name}");
         assert_eq!(warned(&survey, "table.whole_row"), whole, "{name}");
@@ -158,7 +158,7 @@ async fn whole_rows_move_and_the_lack_of_a_key_is_told() {
 
 #[tokio::test]
 async fn a_table_without_anything_unique_is_offered_a_key_or_its_whole_rows() {
-    let case = Case::new("si_none", &format!("{TABLE});")).await;
+    let case = IdentityCase::new("si_none", &format!("{TABLE});")).await;
     let survey = case.look().await;
     refuses(
         &survey,
@@ -195,7 +195,7 @@ async fn a_generated_column_identifies_no_row_of_a_table_that_18_publishes() {
             "without generated columns",
         ),
     ] {
-        let case = Case::new(name, &format!("{TABLE}, {rest}")).await;
+        let case = IdentityCase::new(name, &format!("{TABLE}, {rest}")).await;
         let survey = case.look().await;
         if case.source.cluster.binaries().major() < 18 {
             assert!(!warned(&survey, "table.identity"), "{name}");

@@ -15,12 +15,12 @@ use super::survey::{GOOD, refusals, refuses, run, task};
 use crate::inspect::survey;
 
 /// A source with a target that is new, of one server.
-struct Case {
+struct TrialCase {
     source: Database,
     target: Database,
 }
 
-impl Case {
+impl TrialCase {
     async fn new(name: &str, ddl: &str) -> Self {
         let source = Database::new(&format!("{name}_s")).await;
         let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
@@ -101,7 +101,7 @@ async fn a_move_that_fits_is_tried_with_all_its_objects() {
          create materialized view counts as select tenant_id, count(*) from good group by 1;
          create function touch() returns trigger language plpgsql as 'begin new.at := now(); return new; end';"
     );
-    let case = Case::new("st_fit", &ddl).await;
+    let case = TrialCase::new("st_fit", &ddl).await;
     let mut task = case.task(&["good", "item", "part", "loose"]);
     task.settings.reference = vec!["country".to_owned()];
     let survey = case.tried(&task).await;
@@ -125,7 +125,7 @@ async fn a_sample_without_the_rows_that_it_refers_to_is_none_that_fails() {
          insert into plain select tenant_id, id, id from good order by id desc;
          insert into part select tenant_id, id, id from good order by id desc;"
     );
-    let case = Case::new("st_refers", &ddl).await;
+    let case = TrialCase::new("st_refers", &ddl).await;
     let survey = case.tried(&case.task(&["good", "plain", "part"])).await;
     assert_eq!(refusals(&survey), []);
     let trial = survey.trial.expect("tried to its end");
@@ -152,7 +152,7 @@ async fn a_sample_is_taken_of_columns_of_every_type() {
          insert into good (tenant_id, id) select i % 7, i from generate_series(1, 10) i",
         columns.join(", ")
     );
-    let case = Case::new("st_types", &ddl).await;
+    let case = TrialCase::new("st_types", &ddl).await;
     let survey = case.tried(&case.task(&["good"])).await;
     assert_eq!(refusals(&survey), []);
     let unfinished = survey
@@ -174,7 +174,7 @@ async fn a_trigger_whose_condition_needs_a_search_path_is_refused() {
          set search_path = public, ext;
          create trigger bumped before update on good for each row when (old.attrs is distinct from new.attrs) execute function bump('s3cret');"
     );
-    let case = Case::new("st_distinct", &ddl).await;
+    let case = TrialCase::new("st_distinct", &ddl).await;
     let survey = case.tried(&case.task(&["good"])).await;
     let finding = failed(&survey);
     assert_eq!(finding.object, "shard b, TRIGGER public good bumped");
@@ -201,7 +201,7 @@ async fn a_trigger_whose_condition_needs_a_search_path_is_refused() {
 async fn a_key_whose_operators_need_a_search_path_is_refused() {
     let ddl = "create extension ltree; create table good (tenant_id bigint, k ltree, n int, primary key (tenant_id, k));
         insert into good select i % 7, ('a.b' || i)::ltree, 0 from generate_series(1, 100) i";
-    let case = Case::new("st_ltree", ddl).await;
+    let case = TrialCase::new("st_ltree", ddl).await;
     let survey = case.tried(&case.task(&["good"])).await;
     let finding = failed(&survey);
     assert_eq!(finding.object, "shard b, table public.good");
@@ -229,7 +229,7 @@ async fn a_view_whose_function_needs_a_search_path_is_refused_with_the_function(
          create function rates() returns bigint language plpgsql stable as 'begin return (select count(*) from rate); end';
          create materialized view rated as select tenant_id, rates() as n from good;"
     );
-    let case = Case::new("st_view", &ddl).await;
+    let case = TrialCase::new("st_view", &ddl).await;
     let mut task = case.task(&["good"]);
     task.settings.reference = vec!["rate".to_owned()];
     let survey = case.tried(&task).await;
@@ -257,7 +257,7 @@ async fn an_index_whose_function_needs_a_search_path_is_refused_and_no_end_of_th
          create function ok(c text) returns boolean immutable language sql as $$ select norm(c) <> 'x' $$;
          {GOOD} {ROWS} alter table good add l text; create index on good (ok(l)); analyze good;"
     );
-    let case = Case::new("st_index", &ddl).await;
+    let case = TrialCase::new("st_index", &ddl).await;
     let survey = case.tried(&case.task(&["good"])).await;
     refuses(
         &survey,
@@ -292,7 +292,7 @@ async fn a_check_whose_function_needs_a_search_path_is_refused() {
              {GOOD} alter table good add n bigint check (known(n));
              insert into good select i % 7, i, i from generate_series(1, 100) i;"
         );
-        let case = Case::new(&format!("st_check_{language}"), &ddl).await;
+        let case = TrialCase::new(&format!("st_check_{language}"), &ddl).await;
         let mut task = case.task(&["good"]);
         task.settings.reference = vec!["rate".to_owned()];
         let survey = case.tried(&task).await;
@@ -341,7 +341,7 @@ async fn names_are_never_executed() {
              insert into {ident}.{ident} (tenant_id, {ident}, n) select i % 7, i, i from generate_series(1, 20) i;"
         );
     }
-    let case = Case::new("st_names", &ddl).await;
+    let case = TrialCase::new("st_names", &ddl).await;
     let listed: Vec<String> = names
         .iter()
         .map(|name| {
@@ -368,7 +368,7 @@ async fn names_are_never_executed() {
 
 #[tokio::test]
 async fn an_object_that_the_target_has_already_is_refused() {
-    let case = Case::new("st_taken", &format!("{FUNCTION} {GOOD} {ROWS}")).await;
+    let case = TrialCase::new("st_taken", &format!("{FUNCTION} {GOOD} {ROWS}")).await;
     run(&case.target, FUNCTION).await;
     let survey = case.tried(&case.task(&["good"])).await;
     refuses(
@@ -391,7 +391,7 @@ async fn a_live_target_is_tried_in_tables_like_its_own() {
          create table part_0 partition of part for values with (modulus 1, remainder 0);
          create table path (tenant_id bigint, k ltree, primary key (tenant_id, k));"
     );
-    let case = Case::new("st_live", &ddl).await;
+    let case = TrialCase::new("st_live", &ddl).await;
     run(
         &case.target,
         &format!("{ddl} insert into good select 9, i from generate_series(1, 20) i"),
@@ -446,7 +446,7 @@ async fn every_failure_behind_the_copy_is_told_at_once() {
          create trigger two before update on good for each row when (old.v is distinct from new.v) execute function bump();
          create trigger three after update on good for each row when (new.attrs is distinct from old.attrs) execute function bump();"
     );
-    let case = Case::new("st_all", &ddl).await;
+    let case = TrialCase::new("st_all", &ddl).await;
     let survey = case.tried(&case.task(&["good"])).await;
     let mut objects: Vec<&str> = survey
         .findings
@@ -468,7 +468,7 @@ async fn every_failure_behind_the_copy_is_told_at_once() {
 async fn a_trial_whose_session_the_server_ends_is_no_verdict() {
     let ddl =
         format!("create type mood as enum ('calm'); {GOOD} {ROWS} alter table good add mood mood");
-    let case = Case::new("st_ended", &ddl).await;
+    let case = TrialCase::new("st_ended", &ddl).await;
     let holder = case.target.session().await;
     let hold = "begin; create type public.mood as enum ('wild')";
     holder.batch_execute(hold).await.expect("held");
@@ -496,7 +496,7 @@ async fn a_trial_whose_session_the_server_ends_is_no_verdict() {
 
 #[tokio::test]
 async fn a_plan_that_skips_the_trial_tries_nothing() {
-    let case = Case::new("st_skip", &format!("{FUNCTION} {GOOD} {ROWS}")).await;
+    let case = TrialCase::new("st_skip", &format!("{FUNCTION} {GOOD} {ROWS}")).await;
     run(&case.target, FUNCTION).await;
     let task = SurveyTask {
         trial: false,
@@ -515,7 +515,7 @@ async fn a_sample_has_the_values_that_are_rare() {
         update good set n = -7 where id = 700; update good set n = 99 where id = 701; update good set at = 'infinity' where id = 702;
         update good set label = repeat('w', 500) where id = 703; update good set label = null where id = 704;
         update good set mood = 'odd' where id = 705; update good set mood = 'wild' where id = 706";
-    let case = Case::new("st_rare", ddl).await;
+    let case = TrialCase::new("st_rare", ddl).await;
     let survey = case.tried(&case.task(&["good"])).await;
     assert_eq!(refusals(&survey), []);
     let client = case.source.session().await;

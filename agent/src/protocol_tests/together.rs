@@ -20,11 +20,11 @@ use super::interrupted::after_preflight;
 use super::shard::{Shard as Database, until};
 use super::spool::Folder;
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::shard::publication;
-use crate::shared_scan::participants::{Coming, Siblings};
+use crate::shared_scan::participants::{ExpectedParticipant, SharedScan};
 use crate::steps;
 
 const FORWARD: Direction = Direction::Forward;
@@ -35,7 +35,7 @@ const BULK: &str = "insert into public.item select 80 + g % 15 + g % 2 * 25, g, 
 /// One move of an operation, about to copy.
 struct Move {
     bench: Bench,
-    context: Context,
+    context: StepContext,
     _spools: Folder,
 }
 
@@ -99,8 +99,8 @@ impl Move {
 
     fn comes(&self) {
         self.context
-            .owned
-            .comes(Coming::with(&self.context.dispatch));
+            .session
+            .comes(ExpectedParticipant::with(&self.context.dispatch));
     }
 
     async fn copy(&self) -> Result<Copied, StepError> {
@@ -112,11 +112,11 @@ impl Move {
     async fn level(&self) -> usize {
         self.context.ensure_stream(FORWARD).await.expect("a stream");
         {
-            let stream = self.context.owned.stream.lock().await;
+            let stream = self.context.session.stream.lock().await;
             let stream = stream.as_ref().expect("a stream");
             self.bench.drain(stream).await.expect("drained");
         }
-        self.context.owned.stop_stream().await;
+        self.context.session.stop_stream().await;
         self.context.spool().remove().await.expect("removed");
         self.bench.assert_equal().await
     }
@@ -173,7 +173,7 @@ async fn three_moves_read_each_row_once() {
     let copied: Result<Vec<Copied>, _> = copy_all(&moves).await.into_iter().collect();
     let copied = copied.expect("copied");
     for one in &moves {
-        one.context.owned.stop_stream().await;
+        one.context.session.stop_stream().await;
     }
     assert_eq!(rows_read(&source).await - before, rows);
     let sum: i64 = copied.iter().map(|one| one.rows).sum();
@@ -285,8 +285,8 @@ async fn who_is_given_up_in_the_middle_of_a_chunk_leaves_the_others_to_copy_it()
 async fn a_snapshot_that_is_older_than_a_moves_slot_is_not_copied_with() {
     let (source, mut moves) = parts("tooold").await;
     let last = moves.pop().expect("three");
-    let siblings = Siblings::of(&last.context.dispatch);
-    assert!(siblings.is_some());
+    let scan = SharedScan::of(&last.context.dispatch);
+    assert!(scan.is_some());
     for one in copy_all(&moves).await {
         one.expect("copied");
     }
@@ -304,7 +304,7 @@ async fn a_snapshot_that_is_older_than_a_moves_slot_is_not_copied_with() {
         assert_eq!(one.snapshots().await, [1]);
         assert_eq!(one.level().await, 1);
     }
-    drop(siblings);
+    drop(scan);
 }
 
 /// Each move has a barrier of its own behind the snapshot, whoever has taken it (G2).

@@ -11,11 +11,11 @@ use super::bench::{Bench, ITEM};
 use super::interrupted::again;
 use super::shard::until;
 use super::snapshots::server_waits_for;
-use crate::postgres::copy_stream::{Extent, KeyRange, copy_chunk};
+use crate::postgres::copy_stream::{CopyExtent, KeyRange, copy_chunk};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::epoch;
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::steps;
 
 const FORWARD: Direction = Direction::Forward;
@@ -57,7 +57,7 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     let read = "select pg_current_snapshot()::text";
     let text: String = source.query_one(read, &[]).await.expect("read").get(0);
     let other = bench.ours(&bench.source).await;
-    Marker::new(&bench.token, 0, Kind::Barrier)
+    Marker::new(&bench.token, 0, MarkerKind::Barrier)
         .emit(&other, &bench.token, "s")
         .await
         .expect("a barrier");
@@ -68,7 +68,7 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     epoch::begin(&target, &bench.token, "t")
         .await
         .expect("proved");
-    let extent = Extent::Keys(keys.clone());
+    let extent = CopyExtent::Keys(keys.clone());
     let table = &bench.tables[0];
     copy_chunk(
         ((&mut source, "s"), (&mut target, "t")),

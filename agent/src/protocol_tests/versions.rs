@@ -14,7 +14,7 @@ use super::schema::{drop_created, restore};
 use super::shard::{Shard as Database, until};
 use super::survey::task;
 use crate::inspect::survey;
-use crate::postgres::pg_dump::{Dumped, Section};
+use crate::postgres::pg_dump::{DumpSource, RestoreSection};
 use crate::postgres::replication::{
     ChangeStream, ReplicationError, ReplicationSession, SlotOptions, StreamStart,
 };
@@ -232,7 +232,7 @@ async fn grants_that_an_older_target_does_not_know_are_left_out() {
     let mut schemas = vec![write(&here, 15, "s").await.expect("written")];
     if let Ok(tools) = Binaries::for_dump(18) {
         let dsn = source.dsn();
-        let dumped = Dumped {
+        let dumped = DumpSource {
             dsn: &dsn,
             client: &here,
             shard: "s",
@@ -240,7 +240,11 @@ async fn grants_that_an_older_target_does_not_know_are_left_out() {
         schemas.push(dump(dumped, &tools, 15).await.expect("dumped"));
     }
     for schema in schemas {
-        let sections = [Section::Pre, Section::Key, Section::Post];
+        let sections = [
+            RestoreSection::Pre,
+            RestoreSection::Key,
+            RestoreSection::Post,
+        ];
         let migration = MigrationId::from("grants");
         restore(&there, &schema, &sections, &migration).await;
         let read = "select relacl::text, defaclacl::text from pg_class, pg_default_acl where pg_class.oid = 'public.t'::regclass";

@@ -17,11 +17,11 @@ use super::shard::{LIMIT, until};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::wait_out::{virtual_transaction, wait_out, writers};
-use crate::shard::epoch::{self, Proof, Token};
+use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::long_writers::obstacles;
-use crate::shard::marker::{Kind, Marker};
-use crate::shard::marker_after_wait::{self, Behind, Who};
-use crate::shard::register::{self, Setting};
+use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::marker_after_wait::{self, AwaitedWriters, MarkerAfterWait};
+use crate::shard::register::{self, RegisterSetting};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -119,7 +119,7 @@ async fn who_comes_later_or_only_reads_is_not_waited_for() {
 /// A session of ours that marks behind the writers.
 pub(super) struct Marking {
     pub(super) session: Connected,
-    pub(super) token: Token,
+    pub(super) token: EpochToken,
     pub(super) tables: Arc<Vec<MovingTable>>,
     pub(super) marker: Marker,
 }
@@ -148,12 +148,12 @@ impl Marking {
             session,
             token: bench.token.clone(),
             tables: bench.tables.clone(),
-            marker: Marker::new(&bench.token, 1, Kind::Fenced),
+            marker: Marker::new(&bench.token, 1, MarkerKind::Fenced),
         })
     }
 
-    pub(super) fn behind(&self) -> Behind<'_> {
-        Behind {
+    pub(super) fn behind(&self) -> MarkerAfterWait<'_> {
+        MarkerAfterWait {
             client: &self.session,
             token: &self.token,
             marker: &self.marker,
@@ -162,15 +162,15 @@ impl Marking {
     }
 
     /// All that write.
-    pub(super) fn writers(&self) -> Who<'_> {
-        Who::Writers {
+    pub(super) fn writers(&self) -> AwaitedWriters<'_> {
+        AwaitedWriters::Writers {
             tables: &self.tables,
             except: "",
         }
     }
 
     pub(super) async fn fence(&self) -> Result<(i64, BTreeSet<String>), StepError> {
-        let fence = (Proof::Next(1), Setting::FencedFor(50_000));
+        let fence = (EpochProof::Next(1), RegisterSetting::FencedFor(50_000));
         self.behind().set(fence, self.writers()).await
     }
 
@@ -237,10 +237,16 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     assert_eq!(marking.markers(&observer).await, 1);
 
     // Who hung and comes late closes nothing, and marks nothing either (R3).
-    let release = register::begin_and_set(&marking.session, &bench.token, 1, Setting::Open, "s");
+    let release = register::begin_and_set(
+        &marking.session,
+        &bench.token,
+        1,
+        RegisterSetting::Open,
+        "s",
+    );
     assert_eq!(release.await.expect("released"), 1001);
-    let late = (Proof::Count(count), Setting::Closed);
-    let late = marking.behind().set(late, Who::Passed).await;
+    let late = (EpochProof::Count(count), RegisterSetting::Closed);
+    let late = marking.behind().set(late, AwaitedWriters::Passed).await;
     assert!(late.expect_err("another count").is_superseded());
     assert_eq!(marking.markers(&observer).await, 1);
     assert_eq!(bench.register(&observer).await, 0);
@@ -254,7 +260,7 @@ async fn the_session_that_reads_under_a_writers_lock_is_left_out_and_no_other_on
     let read = "begin; lock table public.item in row exclusive mode";
     reader.batch_execute(read).await.expect("locked");
     let except = &virtual_transaction(&reader, "s").await.expect("its number");
-    let who = || Who::Writers {
+    let who = || AwaitedWriters::Writers {
         tables: &marking.tables,
         except,
     };

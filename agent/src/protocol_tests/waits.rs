@@ -14,19 +14,19 @@ async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
     let held = "begin; lock table public.item in access exclusive mode";
     holder.batch_execute(held).await.expect("locked");
     let context = again(&bench, StepKind::OpenCapture);
-    let (owned, shard) = (
-        context.owned.clone(),
+    let (session, shard) = (
+        context.session.clone(),
         bench.shard(&bench.source, bench.token.epoch),
     );
     let step = shard.session("step").await.expect("opened");
     let wanted = step.batch_execute("begin; lock table public.item in share mode; commit");
     let seen = async {
-        until("told", || async { owned.progress().lock.is_some() }).await;
-        let told = owned.progress();
+        until("told", || async { session.progress().lock.is_some() }).await;
+        let told = session.progress();
         holder.batch_execute("rollback").await.expect("free");
-        until("no more", || async { owned.progress().lock.is_none() }).await;
+        until("no more", || async { session.progress().lock.is_none() }).await;
         until("nothing", || async {
-            owned.progress().statements.is_empty()
+            session.progress().statements.is_empty()
         })
         .await;
         told

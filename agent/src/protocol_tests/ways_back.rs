@@ -6,9 +6,9 @@ use plans::step::StepKind;
 use super::bench::{Bench, ITEM};
 use super::interrupted::again;
 use crate::postgres::lsn::Lsn;
-use crate::shard::apply_progress::{self, Progress};
+use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::steps::let_log_go;
 
 const FORWARD: Direction = Direction::Forward;
@@ -19,7 +19,7 @@ async fn unopened(bench: &Bench, direction: Direction) {
     let (_, destination) = bench.ends(direction);
     let session = bench.ours(destination).await;
     let known = apply_progress::read(&session, &bench.token, direction, "s").await;
-    let closed = Progress {
+    let closed = ApplyProgress {
         opened: false,
         ..known.expect("read").expect("a row")
     };
@@ -53,7 +53,7 @@ async fn what_the_way_back_wrote_does_not_go_forward_again() {
     let stream = bench.stream(FORWARD).await;
     bench.drain(&stream).await.expect("drained");
     write_ours(2).await;
-    let marker = Marker::new(&bench.token, 2, Kind::Opened);
+    let marker = Marker::new(&bench.token, 2, MarkerKind::Opened);
     marker.emit(&ours, &bench.token, "s").await.expect("marked");
     let register = bench.token.migration.register();
     let open = format!("select setval('shardwright.{register}', 0)");
@@ -101,7 +101,7 @@ async fn a_slot_that_nobody_reads_follows_the_log_while_its_shard_is_closed() {
 
     // Its stream still begins at the open marker, and loses nothing after it.
     let stream = bench.stream(REVERSE).await;
-    Marker::new(&bench.token, 1, Kind::Opened)
+    Marker::new(&bench.token, 1, MarkerKind::Opened)
         .emit(&ours, &bench.token, "t")
         .await
         .expect("marked");

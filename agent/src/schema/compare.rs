@@ -11,7 +11,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use super::major;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::shard::sequences::STRIDE;
 
 const DEFINITIONS: &str = include_str!("sql/definitions.sql");
@@ -27,13 +27,13 @@ const NAMED: usize = 20;
 pub(crate) const DIFFERENT: &str = "schema.different";
 
 /// One of the two databases: a session with our settings, and the shard's name.
-pub(crate) type Side<'a> = (&'a Client, &'a str);
+pub(crate) type NamedSession<'a> = (&'a Client, &'a str);
 
 /// Kind and name.
-type Name = (String, String);
+type ObjectName = (String, String);
 
 /// What an object lies on, and its definition.
-struct Definition {
+struct ObjectDefinition {
     of: Option<String>,
     text: String,
 }
@@ -43,8 +43,8 @@ struct Definition {
 /// # Errors
 /// `schema.different` with the objects and both definitions.
 pub(crate) async fn compare(
-    source: Side<'_>,
-    target: Side<'_>,
+    source: NamedSession<'_>,
+    target: NamedSession<'_>,
 ) -> Result<SchemaCompared, StepError> {
     let (here, there) = (
         major(source.0, source.1).await?,
@@ -72,15 +72,15 @@ pub(crate) async fn compare(
 }
 
 async fn definitions(
-    (client, shard): Side<'_>,
+    (client, shard): NamedSession<'_>,
     same_words: bool,
     maintain: bool,
-) -> Result<BTreeMap<Name, Definition>, StepError> {
+) -> Result<BTreeMap<ObjectName, ObjectDefinition>, StepError> {
     let parameters: [&(dyn ToSql + Sync); 3] = [&same_words, &maintain, &STRIDE];
     let rows = client.query(DEFINITIONS, &parameters).await;
     let rows = rows.at(format_args!("shard {shard}: reading the whole schema"))?;
     let definitions = rows.iter().map(|row| {
-        let definition = Definition {
+        let definition = ObjectDefinition {
             of: row.get(2),
             text: row.get::<_, Option<String>>(3).unwrap_or_default(),
         };
@@ -89,7 +89,7 @@ async fn definitions(
     Ok(definitions.collect())
 }
 
-async fn left_out((client, shard): Side<'_>) -> Result<Vec<String>, StepError> {
+async fn left_out((client, shard): NamedSession<'_>) -> Result<Vec<String>, StepError> {
     let rows = client.query(LEFT_OUT, &[]).await;
     let rows = rows.at(format_args!(
         "shard {shard}: reading what is not carried over"
@@ -99,8 +99,8 @@ async fn left_out((client, shard): Side<'_>) -> Result<Vec<String>, StepError> {
 
 /// Each difference in words.
 fn differences(
-    wanted: &BTreeMap<Name, Definition>,
-    found: &BTreeMap<Name, Definition>,
+    wanted: &BTreeMap<ObjectName, ObjectDefinition>,
+    found: &BTreeMap<ObjectName, ObjectDefinition>,
 ) -> Vec<String> {
     let mut different = Vec::new();
     for ((kind, name), wanted) in wanted {
@@ -151,9 +151,11 @@ fn refused(shard: &str, different: &[String]) -> StepError {
 mod tests {
     use super::*;
 
-    fn schema(objects: &[(&str, &str, Option<&str>, &str)]) -> BTreeMap<Name, Definition> {
+    fn schema(
+        objects: &[(&str, &str, Option<&str>, &str)],
+    ) -> BTreeMap<ObjectName, ObjectDefinition> {
         let object = |(kind, name, of, text): &(&str, &str, Option<&str>, &str)| {
-            let definition = Definition {
+            let definition = ObjectDefinition {
                 of: of.map(str::to_owned),
                 text: (*text).to_owned(),
             };

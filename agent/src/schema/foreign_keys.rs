@@ -3,9 +3,9 @@
 
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::archive::ObjectId;
-use crate::postgres::pg_dump::{Entry, Section};
+use crate::postgres::pg_dump::{RestoreSection, SchemaEntry};
 
 /// What labels of keys begin with, in pg_dump's words.
 pub(crate) const KEY: &str = "FK CONSTRAINT ";
@@ -13,7 +13,7 @@ pub(crate) const KEY: &str = "FK CONSTRAINT ";
 pub(crate) const VALIDATION: &str = "FK VALIDATION ";
 
 /// A foreign key as the catalog has it.
-pub(super) struct Key {
+pub(super) struct ForeignKeyStatements {
     object: ObjectId,
     /// Adds it without a look at the rows.
     add: String,
@@ -24,12 +24,15 @@ pub(super) struct Key {
 ///
 /// # Errors
 /// When the catalog cannot be read.
-pub(super) async fn validated(client: &Client, shard: &str) -> Result<Vec<Key>, StepError> {
+pub(super) async fn validated(
+    client: &Client,
+    shard: &str,
+) -> Result<Vec<ForeignKeyStatements>, StepError> {
     let rows = client
         .query(include_str!("sql/validated_keys.sql"), &[])
         .await
         .at(format_args!("shard {shard}: reading foreign keys"))?;
-    let keys = rows.iter().map(|row| Key {
+    let keys = rows.iter().map(|row| ForeignKeyStatements {
         object: ObjectId {
             class: row.get(0),
             oid: row.get(1),
@@ -41,7 +44,7 @@ pub(super) async fn validated(client: &Client, shard: &str) -> Result<Vec<Key>, 
 }
 
 /// Takes the validation out of these foreign keys, and adds it behind the last of them, in their order.
-pub(super) fn validate_later(entries: &mut Vec<Entry>, keys: Vec<Key>) {
+pub(super) fn validate_later(entries: &mut Vec<SchemaEntry>, keys: Vec<ForeignKeyStatements>) {
     let mut validations = Vec::new();
     for key in keys {
         let mut added = entries.iter_mut();
@@ -53,8 +56,8 @@ pub(super) fn validate_later(entries: &mut Vec<Entry>, keys: Vec<Key>) {
             continue;
         };
         *first = key.add;
-        validations.push(Entry {
-            section: Section::Post,
+        validations.push(SchemaEntry {
+            section: RestoreSection::Post,
             parallel: false,
             label: added,
             object: None,
@@ -72,9 +75,9 @@ pub(super) fn validate_later(entries: &mut Vec<Entry>, keys: Vec<Key>) {
 mod tests {
     use super::*;
 
-    fn entry(label: &str, oid: u32, statements: &[&str]) -> Entry {
-        Entry {
-            section: Section::Post,
+    fn entry(label: &str, oid: u32, statements: &[&str]) -> SchemaEntry {
+        SchemaEntry {
+            section: RestoreSection::Post,
             parallel: false,
             label: label.to_owned(),
             object: Some(ObjectId { class: 2606, oid }),
@@ -82,8 +85,8 @@ mod tests {
         }
     }
 
-    fn key(oid: u32) -> Key {
-        Key {
+    fn key(oid: u32) -> ForeignKeyStatements {
+        ForeignKeyStatements {
             object: ObjectId { class: 2606, oid },
             add: format!("add {oid} not valid;"),
             validate: format!("validate {oid};"),
@@ -100,7 +103,7 @@ mod tests {
             entry("EVENT TRIGGER - e", 5, &["create event trigger;"]),
         ];
         validate_later(&mut entries, Vec::from([4, 2, 9].map(key)));
-        let statements: Vec<String> = entries.iter().map(Entry::sql).collect();
+        let statements: Vec<String> = entries.iter().map(SchemaEntry::sql).collect();
         assert_eq!(
             statements,
             [

@@ -1,10 +1,10 @@
 //! The kinds of objects that the writer carries: where each is read, what it is called, when it is created.
 
-use crate::postgres::pg_dump::Section;
+use crate::postgres::pg_dump::RestoreSection;
 
 /// What an object is, in the order in which objects that need nothing from each other are created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Kind {
+pub(super) enum SchemaObjectKind {
     Schema,
     Collation,
     Extension,
@@ -40,44 +40,77 @@ pub(super) enum Kind {
 }
 
 /// Every catalog query that yields objects.
-pub(super) const QUERIES: [(Kind, &str); 28] = [
-    (Kind::Schema, include_str!("sql/schemas.sql")),
-    (Kind::Collation, include_str!("sql/collations.sql")),
-    (Kind::Extension, include_str!("sql/extensions.sql")),
-    (Kind::Type, include_str!("sql/enums.sql")),
-    (Kind::Type, include_str!("sql/composites.sql")),
-    (Kind::Type, include_str!("sql/ranges.sql")),
-    (Kind::Domain, include_str!("sql/domains.sql")),
-    (Kind::DomainCheck, include_str!("sql/domain_checks.sql")),
-    (Kind::Routine, include_str!("sql/routines.sql")),
-    (Kind::Table, include_str!("sql/tables.sql")),
-    (Kind::Sequence, include_str!("sql/sequences.sql")),
-    (Kind::Default, include_str!("sql/defaults.sql")),
-    (Kind::Check, include_str!("sql/checks.sql")),
-    (Kind::Partition, include_str!("sql/partitions.sql")),
-    (Kind::View, include_str!("sql/views.sql")),
+pub(super) const QUERIES: [(SchemaObjectKind, &str); 28] = [
+    (SchemaObjectKind::Schema, include_str!("sql/schemas.sql")),
     (
-        Kind::MaterializedView,
+        SchemaObjectKind::Collation,
+        include_str!("sql/collations.sql"),
+    ),
+    (
+        SchemaObjectKind::Extension,
+        include_str!("sql/extensions.sql"),
+    ),
+    (SchemaObjectKind::Type, include_str!("sql/enums.sql")),
+    (SchemaObjectKind::Type, include_str!("sql/composites.sql")),
+    (SchemaObjectKind::Type, include_str!("sql/ranges.sql")),
+    (SchemaObjectKind::Domain, include_str!("sql/domains.sql")),
+    (
+        SchemaObjectKind::DomainCheck,
+        include_str!("sql/domain_checks.sql"),
+    ),
+    (SchemaObjectKind::Routine, include_str!("sql/routines.sql")),
+    (SchemaObjectKind::Table, include_str!("sql/tables.sql")),
+    (
+        SchemaObjectKind::Sequence,
+        include_str!("sql/sequences.sql"),
+    ),
+    (SchemaObjectKind::Default, include_str!("sql/defaults.sql")),
+    (SchemaObjectKind::Check, include_str!("sql/checks.sql")),
+    (
+        SchemaObjectKind::Partition,
+        include_str!("sql/partitions.sql"),
+    ),
+    (SchemaObjectKind::View, include_str!("sql/views.sql")),
+    (
+        SchemaObjectKind::MaterializedView,
         include_str!("sql/materialized_views.sql"),
     ),
-    (Kind::Key, include_str!("sql/keys.sql")),
-    (Kind::Index, include_str!("sql/indexes.sql")),
+    (SchemaObjectKind::Key, include_str!("sql/keys.sql")),
+    (SchemaObjectKind::Index, include_str!("sql/indexes.sql")),
     (
-        Kind::IndexPartition,
+        SchemaObjectKind::IndexPartition,
         include_str!("sql/index_partitions.sql"),
     ),
-    (Kind::LateCheck, include_str!("sql/late_checks.sql")),
-    (Kind::Statistics, include_str!("sql/statistics.sql")),
-    (Kind::ForeignKey, include_str!("sql/foreign_keys.sql")),
-    (Kind::Rule, include_str!("sql/rules.sql")),
-    (Kind::Trigger, include_str!("sql/triggers.sql")),
-    (Kind::Policy, include_str!("sql/policies.sql")),
-    (Kind::RowSecurity, include_str!("sql/row_security.sql")),
-    (Kind::DefaultGrants, include_str!("sql/default_grants.sql")),
-    (Kind::EventTrigger, include_str!("sql/event_triggers.sql")),
+    (
+        SchemaObjectKind::LateCheck,
+        include_str!("sql/late_checks.sql"),
+    ),
+    (
+        SchemaObjectKind::Statistics,
+        include_str!("sql/statistics.sql"),
+    ),
+    (
+        SchemaObjectKind::ForeignKey,
+        include_str!("sql/foreign_keys.sql"),
+    ),
+    (SchemaObjectKind::Rule, include_str!("sql/rules.sql")),
+    (SchemaObjectKind::Trigger, include_str!("sql/triggers.sql")),
+    (SchemaObjectKind::Policy, include_str!("sql/policies.sql")),
+    (
+        SchemaObjectKind::RowSecurity,
+        include_str!("sql/row_security.sql"),
+    ),
+    (
+        SchemaObjectKind::DefaultGrants,
+        include_str!("sql/default_grants.sql"),
+    ),
+    (
+        SchemaObjectKind::EventTrigger,
+        include_str!("sql/event_triggers.sql"),
+    ),
 ];
 
-impl Kind {
+impl SchemaObjectKind {
     /// The word for people, as pg_dump has it; where the kind has owners, also SQL's.
     pub(super) fn label(self) -> &'static str {
         match self {
@@ -111,7 +144,7 @@ impl Kind {
 
     /// When it is created if nothing that it needs comes later. A key by which rows are found comes right
     /// after the copy.
-    pub(super) fn section(self, finds_rows: bool) -> Section {
+    pub(super) fn section(self, finds_rows: bool) -> RestoreSection {
         match self {
             Self::Schema
             | Self::Collation
@@ -127,8 +160,8 @@ impl Kind {
             | Self::Partition
             | Self::View
             | Self::MaterializedView
-            | Self::ForeignGrant => Section::Pre,
-            Self::Key | Self::Index if finds_rows => Section::Key,
+            | Self::ForeignGrant => RestoreSection::Pre,
+            Self::Key | Self::Index if finds_rows => RestoreSection::Key,
             Self::Key
             | Self::Index
             | Self::IndexPartition
@@ -140,7 +173,7 @@ impl Kind {
             | Self::Policy
             | Self::RowSecurity
             | Self::DefaultGrants
-            | Self::EventTrigger => Section::Post,
+            | Self::EventTrigger => RestoreSection::Post,
         }
     }
 

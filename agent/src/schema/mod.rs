@@ -14,23 +14,23 @@ mod reader;
 use cluster::Binaries;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
-use crate::postgres::pg_dump::{self, Dumped, Entry, Schema, Section};
+use crate::error::{StepError, WithIntent};
+use crate::postgres::pg_dump::{self, DumpSource, DumpedSchema, RestoreSection, SchemaEntry};
 use crate::shard::database::Shard;
-use kind::Kind;
-use reader::{Found, Object, Privileges};
+use kind::SchemaObjectKind;
+use reader::{SchemaGraph, SchemaObject, SchemaPrivileges};
 
 /// The schema of a shard for a target of major version `target`, and what fills its materialized views.
 ///
 /// # Errors
 /// Those of [`dump()`], or of [`write()`].
-pub(crate) async fn read(shard: &Shard, target: u32) -> Result<Schema, StepError> {
+pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, StepError> {
     let (session, name) = (shard.session("schema").await?, &shard.name);
     let tools = Binaries::for_dump(major(&session, name).await?);
     let schema = async {
         match tools {
             Ok(tools) => {
-                let dumped = Dumped {
+                let dumped = DumpSource {
                     dsn: &shard.dsn,
                     client: &session,
                     shard: name,
@@ -56,11 +56,11 @@ pub(crate) async fn read(shard: &Shard, target: u32) -> Result<Schema, StepError
 /// # Errors
 /// Those of pg_dump, and when the catalog cannot be read.
 pub(crate) async fn dump(
-    dumped: Dumped<'_>,
+    dumped: DumpSource<'_>,
     tools: &Binaries,
     target: u32,
-) -> Result<Schema, StepError> {
-    let Dumped { client, shard, .. } = dumped;
+) -> Result<DumpedSchema, StepError> {
+    let DumpSource { client, shard, .. } = dumped;
     reader::open(client, target, shard).await?;
     let read = async {
         tokio::try_join!(
@@ -77,28 +77,28 @@ pub(crate) async fn dump(
 }
 
 /// Privileges go with their object; those on what is not created here stand by themselves.
-fn grant(schema: &mut Schema, privileges: Privileges) {
+fn grant(schema: &mut DumpedSchema, privileges: SchemaPrivileges) {
     let mut by_themselves = Vec::new();
     for (id, name, statements) in privileges.granted {
         let mut entries = schema.entries.iter_mut();
         let statement = format!("{statements};");
         match entries.find(|entry| entry.object == Some(id)) {
             Some(entry) => entry.statements.push(statement),
-            None => by_themselves.push(Entry {
-                section: Section::Pre,
+            None => by_themselves.push(SchemaEntry {
+                section: RestoreSection::Pre,
                 parallel: false,
-                label: format!("{} - {name}", Kind::ForeignGrant.label()),
+                label: format!("{} - {name}", SchemaObjectKind::ForeignGrant.label()),
                 object: Some(id),
                 statements: vec![statement],
             }),
         }
     }
     let entries = schema.entries.iter();
-    let pre = entries.take_while(|entry| entry.section == Section::Pre);
+    let pre = entries.take_while(|entry| entry.section == RestoreSection::Pre);
     let behind = pre.count();
     schema.entries.splice(behind..behind, by_themselves);
     let by_default = privileges.by_default.iter();
-    let by_default = by_default.filter_map(|object| entry(object, Section::Post, false));
+    let by_default = by_default.filter_map(|object| entry(object, RestoreSection::Post, false));
     schema.entries.extend(by_default);
 }
 
@@ -134,7 +134,11 @@ pub(crate) async fn major(client: &Client, shard: &str) -> Result<u32, StepError
 /// # Errors
 /// `schema.uncarried` with the names of what the writer has no words for; `schema.cycle` with objects that need
 /// each other, or a table that needs what is built after the copy.
-pub(crate) async fn write(client: &Client, target: u32, shard: &str) -> Result<Schema, StepError> {
+pub(crate) async fn write(
+    client: &Client,
+    target: u32,
+    shard: &str,
+) -> Result<DumpedSchema, StepError> {
     reader::open(client, target, shard).await?;
     let found = reader::read(client, shard).await;
     let closed = reader::close(client, shard).await;
@@ -157,7 +161,7 @@ pub(crate) async fn write(client: &Client, target: u32, shard: &str) -> Result<S
             });
         entry(object, section, parallel)
     });
-    Ok(Schema {
+    Ok(DumpedSchema {
         entries: entries.collect(),
     })
 }
@@ -166,13 +170,13 @@ pub(crate) async fn write(client: &Client, target: u32, shard: &str) -> Result<S
 ///
 /// # Errors
 /// When the catalog cannot be read.
-pub(crate) async fn refreshes(client: &Client, shard: &str) -> Result<Vec<Entry>, StepError> {
+pub(crate) async fn refreshes(client: &Client, shard: &str) -> Result<Vec<SchemaEntry>, StepError> {
     let rows = client
         .query(include_str!("sql/refreshes.sql"), &[])
         .await
         .at(format_args!("shard {shard}: reading materialized views"))?;
-    let entry = |(schema, name, statement): (String, String, String)| Entry {
-        section: Section::Post,
+    let entry = |(schema, name, statement): (String, String, String)| SchemaEntry {
+        section: RestoreSection::Post,
         parallel: false,
         label: format!("MATERIALIZED VIEW DATA {schema} {name}"),
         object: None,
@@ -182,7 +186,7 @@ pub(crate) async fn refreshes(client: &Client, shard: &str) -> Result<Vec<Entry>
     Ok(parts.map(entry).collect())
 }
 
-fn label(object: &Object) -> String {
+fn label(object: &SchemaObject) -> String {
     let schema = match object.schema.as_str() {
         "" => "-",
         schema => schema,
@@ -199,8 +203,12 @@ fn cycle(shard: &str, problem: &str) -> StepError {
 }
 
 /// An object is created no earlier than what it needs.
-fn sections(found: &Found, order: &[usize], shard: &str) -> Result<Vec<Section>, StepError> {
-    let mut sections = vec![Section::Pre; found.objects.len()];
+fn sections(
+    found: &SchemaGraph,
+    order: &[usize],
+    shard: &str,
+) -> Result<Vec<RestoreSection>, StepError> {
+    let mut sections = vec![RestoreSection::Pre; found.objects.len()];
     for at in order {
         let object = &found.objects[*at];
         let own = object.kind.section(object.finds_rows);
@@ -208,7 +216,7 @@ fn sections(found: &Found, order: &[usize], shard: &str) -> Result<Vec<Section>,
         let section = latest.map_or(own, |needed| own.max(sections[*needed]));
         if let Some(needed) = latest
             && object.kind.takes_rows()
-            && section != Section::Pre
+            && section != RestoreSection::Pre
         {
             let (object, needed) = (label(object), label(&found.objects[*needed]));
             return Err(cycle(
@@ -217,9 +225,9 @@ fn sections(found: &Found, order: &[usize], shard: &str) -> Result<Vec<Section>,
             ));
         }
         // Of what waits for a key the rest of the keys need nothing.
-        let waits_for_key = section == Section::Key && !object.kind.is_index();
+        let waits_for_key = section == RestoreSection::Key && !object.kind.is_index();
         sections[*at] = if waits_for_key {
-            Section::Post
+            RestoreSection::Post
         } else {
             section
         };
@@ -227,11 +235,11 @@ fn sections(found: &Found, order: &[usize], shard: &str) -> Result<Vec<Section>,
     Ok(sections)
 }
 
-fn entry(object: &Object, section: Section, parallel: bool) -> Option<Entry> {
+fn entry(object: &SchemaObject, section: RestoreSection, parallel: bool) -> Option<SchemaEntry> {
     let first = Some(&object.create).filter(|create| !create.is_empty());
     let statements = first.into_iter().chain(&object.then);
     let statements: Vec<String> = statements.map(|text| format!("{text};")).collect();
-    (!statements.is_empty()).then(|| Entry {
+    (!statements.is_empty()).then(|| SchemaEntry {
         section,
         parallel,
         label: label(object),

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use super::reader::Found;
+use super::reader::SchemaGraph;
 
 /// The places of the objects in an order in which they can be created.
 ///
 /// # Errors
 /// The places of objects that need each other, and of what needs those.
-pub(super) fn creation(found: &Found) -> Result<Vec<usize>, Vec<usize>> {
+pub(super) fn creation(found: &SchemaGraph) -> Result<Vec<usize>, Vec<usize>> {
     let mut open: Vec<usize> = found.needs.iter().map(BTreeSet::len).collect();
     let mut dependents = vec![Vec::new(); found.objects.len()];
     for (place, needs) in found.needs.iter().enumerate() {
@@ -47,13 +47,13 @@ pub(super) fn creation(found: &Found) -> Result<Vec<usize>, Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::kind::Kind;
-    use super::super::reader::Object;
+    use super::super::kind::SchemaObjectKind;
+    use super::super::reader::SchemaObject;
     use super::*;
     use crate::postgres::archive::ObjectId;
 
-    fn found(objects: &[(Kind, &str, &[usize])]) -> Found {
-        let object = |(kind, name, _): &(Kind, &str, &[usize])| Object {
+    fn found(objects: &[(SchemaObjectKind, &str, &[usize])]) -> SchemaGraph {
+        let object = |(kind, name, _): &(SchemaObjectKind, &str, &[usize])| SchemaObject {
             id: ObjectId { class: 0, oid: 0 },
             kind: *kind,
             schema: String::new(),
@@ -62,7 +62,7 @@ mod tests {
             then: Vec::new(),
             finds_rows: false,
         };
-        Found {
+        SchemaGraph {
             objects: objects.iter().map(object).collect(),
             needs: objects
                 .iter()
@@ -74,10 +74,10 @@ mod tests {
     #[test]
     fn what_is_needed_comes_first_else_kinds_and_names_decide() {
         let found = found(&[
-            (Kind::View, "b", &[3]),
-            (Kind::Routine, "f", &[2]),
-            (Kind::Table, "t", &[]),
-            (Kind::View, "z", &[]),
+            (SchemaObjectKind::View, "b", &[3]),
+            (SchemaObjectKind::Routine, "f", &[2]),
+            (SchemaObjectKind::Table, "t", &[]),
+            (SchemaObjectKind::View, "z", &[]),
         ]);
         assert_eq!(creation(&found), Ok(vec![2, 1, 3, 0]));
     }
@@ -85,9 +85,9 @@ mod tests {
     #[test]
     fn objects_that_need_each_other_are_named() {
         let found = found(&[
-            (Kind::Routine, "f", &[1]),
-            (Kind::Table, "t", &[0]),
-            (Kind::Table, "u", &[]),
+            (SchemaObjectKind::Routine, "f", &[1]),
+            (SchemaObjectKind::Table, "t", &[0]),
+            (SchemaObjectKind::Table, "u", &[]),
         ]);
         assert_eq!(creation(&found), Err(vec![0, 1]));
     }

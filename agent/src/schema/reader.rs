@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use tokio_postgres::{Client, Row};
 
-use super::kind::{Kind, QUERIES};
-use crate::error::{At, StepError};
+use super::kind::{QUERIES, SchemaObjectKind};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::archive::ObjectId;
 
 /// How many objects one refusal names.
@@ -19,9 +19,9 @@ const NAMED: usize = 20;
 
 /// An object and what makes it.
 #[derive(Debug, Clone)]
-pub(super) struct Object {
+pub(super) struct SchemaObject {
     pub(super) id: ObjectId,
-    pub(super) kind: Kind,
+    pub(super) kind: SchemaObjectKind,
     pub(super) schema: String,
     pub(super) name: String,
     /// Without a semicolon at the end; empty when only what follows counts.
@@ -34,8 +34,8 @@ pub(super) struct Object {
 
 /// Everything that a schema consists of.
 #[derive(Debug)]
-pub(super) struct Found {
-    pub(super) objects: Vec<Object>,
+pub(super) struct SchemaGraph {
+    pub(super) objects: Vec<SchemaObject>,
     /// Places of the objects that each object needs.
     pub(super) needs: Vec<BTreeSet<usize>>,
 }
@@ -44,8 +44,8 @@ pub(super) struct Found {
 ///
 /// # Errors
 /// `schema.uncarried` with the names of what cannot be carried.
-pub(super) async fn read(client: &Client, shard: &str) -> Result<Found, StepError> {
-    Reader { client, shard }.all().await
+pub(super) async fn read(client: &Client, shard: &str) -> Result<SchemaGraph, StepError> {
+    SchemaReader { client, shard }.all().await
 }
 
 /// Opens the snapshot in which a schema is read, for a target of major version `target`, with an empty search path;
@@ -67,33 +67,36 @@ pub(super) async fn close(client: &Client, shard: &str) -> Result<(), StepError>
 }
 
 /// Privileges as the catalog has them, for a schema that was read otherwise.
-pub(super) struct Privileges {
+pub(super) struct SchemaPrivileges {
     /// Statements about objects, with what names each.
     pub(super) granted: Vec<(ObjectId, String, String)>,
     /// What new objects get.
-    pub(super) by_default: Vec<Object>,
+    pub(super) by_default: Vec<SchemaObject>,
 }
 
 /// Reads all privileges.
-pub(super) async fn privileges(client: &Client, shard: &str) -> Result<Privileges, StepError> {
-    let reader = Reader { client, shard };
+pub(super) async fn privileges(
+    client: &Client,
+    shard: &str,
+) -> Result<SchemaPrivileges, StepError> {
+    let reader = SchemaReader { client, shard };
     let by_default = reader.rows("privileges", include_str!("sql/default_grants.sql"));
     let by_default = by_default.await?;
-    Ok(Privileges {
+    Ok(SchemaPrivileges {
         granted: reader.grants().await?,
         by_default: by_default
             .iter()
-            .map(|row| object(Kind::DefaultGrants, row))
+            .map(|row| object(SchemaObjectKind::DefaultGrants, row))
             .collect(),
     })
 }
 
-struct Reader<'a> {
+struct SchemaReader<'a> {
     client: &'a Client,
     shard: &'a str,
 }
 
-impl Reader<'_> {
+impl SchemaReader<'_> {
     fn what(&self, doing: &str) -> String {
         format!("shard {}: reading the schema: {doing}", self.shard)
     }
@@ -102,7 +105,7 @@ impl Reader<'_> {
         self.client.query(sql, &[]).await.at(self.what(doing))
     }
 
-    async fn all(&self) -> Result<Found, StepError> {
+    async fn all(&self) -> Result<SchemaGraph, StepError> {
         let dependencies = self
             .rows("dependencies", include_str!("sql/dependencies.sql"))
             .await?;
@@ -116,7 +119,7 @@ impl Reader<'_> {
                 refused.push(row.get::<_, String>(2));
             }
         }
-        let mut gathered = Gathered::default();
+        let mut gathered = GatheredObjects::default();
         for (kind, sql) in QUERIES {
             for row in self.rows(kind.label(), sql).await? {
                 let id = id(&row, 0);
@@ -207,7 +210,7 @@ fn id(row: &Row, at: usize) -> ObjectId {
     }
 }
 
-fn object(kind: Kind, row: &Row) -> Object {
+fn object(kind: SchemaObjectKind, row: &Row) -> SchemaObject {
     let (identity, owner): (String, Option<String>) = (row.get(4), row.get(5));
     let owner = owner.map(|owner| {
         format!(
@@ -216,7 +219,7 @@ fn object(kind: Kind, row: &Row) -> Object {
             plans::sql::quote_ident(&owner)
         )
     });
-    Object {
+    SchemaObject {
         id: id(row, 0),
         kind,
         schema: row.get(2),
@@ -229,15 +232,15 @@ fn object(kind: Kind, row: &Row) -> Object {
 
 /// Objects while they are put together.
 #[derive(Default)]
-struct Gathered {
-    objects: Vec<Object>,
+struct GatheredObjects {
+    objects: Vec<SchemaObject>,
     places: BTreeMap<ObjectId, usize>,
     /// What an object is made together with.
     aliases: HashMap<ObjectId, ObjectId>,
 }
 
-impl Gathered {
-    fn add(&mut self, id: ObjectId, object: Object) {
+impl GatheredObjects {
+    fn add(&mut self, id: ObjectId, object: SchemaObject) {
         self.places.insert(id, self.objects.len());
         self.objects.push(object);
     }
@@ -268,9 +271,9 @@ impl Gathered {
         if !self.then(id, statements.clone()) {
             self.add(
                 id,
-                Object {
+                SchemaObject {
                     id,
-                    kind: Kind::ForeignGrant,
+                    kind: SchemaObjectKind::ForeignGrant,
                     schema: String::new(),
                     name,
                     create: statements,
@@ -281,7 +284,7 @@ impl Gathered {
         }
     }
 
-    fn found(self, dependencies: &[Row]) -> Found {
+    fn found(self, dependencies: &[Row]) -> SchemaGraph {
         let mut needs = vec![BTreeSet::new(); self.objects.len()];
         for row in dependencies {
             if let (Some(from), Some(to)) = (self.place(id(row, 0)), self.place(id(row, 2)))
@@ -291,7 +294,7 @@ impl Gathered {
                 own.insert(to);
             }
         }
-        Found {
+        SchemaGraph {
             objects: self.objects,
             needs,
         }

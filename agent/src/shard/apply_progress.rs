@@ -9,8 +9,8 @@ use plans::sql::quote_literal;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
-use super::epoch::{self, Proof, Token};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochProof, EpochToken};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 
 /// The statement that writes `values` as a row.
@@ -36,7 +36,7 @@ const MARK: &str = "
 
 /// Where a stream stands on the shard that it writes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Progress {
+pub(crate) struct ApplyProgress {
     /// End of the last applied transaction.
     pub(crate) lsn: Lsn,
     /// What arrives is the application's: the open marker was seen, or none is waited for.
@@ -48,10 +48,10 @@ pub(crate) struct Progress {
 /// Reads the progress row, if there is one.
 pub(crate) async fn read(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
     shard: &str,
-) -> Result<Option<Progress>, StepError> {
+) -> Result<Option<ApplyProgress>, StepError> {
     let row = client
         .query_opt(
             "select lsn, opened, transactions, changes from shardwright.progress
@@ -60,7 +60,7 @@ pub(crate) async fn read(
         )
         .await
         .at(format_args!("shard {shard}: reading progress"))?;
-    Ok(row.map(|row| Progress {
+    Ok(row.map(|row| ApplyProgress {
         lsn: row.get(0),
         opened: row.get(1),
         transactions: row.get(2),
@@ -75,10 +75,10 @@ pub(crate) async fn read(
 /// One that passes when the row is not settled in time; the session's lock timeout is then what it was set to here.
 pub(crate) async fn read_settled(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
     shard: &str,
-) -> Result<Option<Progress>, StepError> {
+) -> Result<Option<ApplyProgress>, StepError> {
     let what = format!("shard {shard}: waiting for a commit of ours that is under way");
     let sql =
         "select 1 from shardwright.progress where migration = $1 and direction = $2 for update";
@@ -126,9 +126,9 @@ pub(crate) async fn prepare(client: &Connected, shard: &str) -> Result<(), StepE
 /// Writes the progress row inside the caller's transaction, which has proved its epoch.
 pub(crate) async fn write(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
-    progress: Progress,
+    progress: ApplyProgress,
     shard: &str,
 ) -> Result<(), StepError> {
     write_as(client, token, &direction.to_string(), progress, shard).await
@@ -137,9 +137,9 @@ pub(crate) async fn write(
 /// As [`write`], under another name than that of a direction.
 pub(crate) async fn write_as(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     name: &str,
-    progress: Progress,
+    progress: ApplyProgress,
     shard: &str,
 ) -> Result<(), StepError> {
     client
@@ -162,13 +162,13 @@ pub(crate) async fn write_as(
 /// As [`write`], in a transaction of its own that proves its epoch, in one round trip.
 pub(crate) async fn commit(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
-    progress: Progress,
+    progress: ApplyProgress,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: committing progress");
-    let Progress {
+    let ApplyProgress {
         lsn,
         opened,
         transactions,
@@ -181,7 +181,7 @@ pub(crate) async fn commit(
     epoch::transact(
         client,
         token,
-        Proof::Work,
+        EpochProof::Work,
         &write_sql(&values),
         (&what, shard),
     )
@@ -192,7 +192,7 @@ pub(crate) async fn commit(
 /// Records keys as changed at `lsn`, inside the caller's transaction; whoever has them sorted has the fewest entries.
 pub(crate) async fn mark_dirty(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     keys: &[(impl AsRef<str>, String)],
     lsn: Lsn,
     shard: &str,
@@ -223,7 +223,7 @@ pub(crate) async fn mark_dirty(
 /// Makes one entry, of keys of one relation.
 async fn mark(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     keys: &[(impl AsRef<str>, String)],
     lsn: Lsn,
 ) -> Result<(), tokio_postgres::Error> {

@@ -8,8 +8,8 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::created;
-use super::epoch::{self, Token};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochToken};
+use crate::error::{StepError, WithIntent};
 
 /// Another migration of this map with some of these keys, whatever its part here; `besides` do not count.
 ///
@@ -49,7 +49,7 @@ pub(crate) async fn of_same_keys(
 /// The tables that others created here are not theirs alone from now on: what they brought is taken back row by row.
 pub(crate) async fn keep_their_tables(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<(), StepError> {
     let of_others = format!("migration <> {}", quote_literal(token.migration.as_str()));

@@ -78,7 +78,7 @@ pub(crate) async fn drops(
 ) -> Result<Option<Vec<String>>, tokio_postgres::Error> {
     let sql = DROPS.replace("{standing}", STANDING);
     let rows = client.query(&sql, &[&migration.0]).await?;
-    let mut found = Found::default();
+    let mut found = ObjectsToDrop::default();
     for row in &rows {
         let (object, needed) = (id(row, 1), id(row, 3));
         match row.get(0) {
@@ -99,14 +99,14 @@ fn id(row: &Row, at: usize) -> ObjectId {
 
 /// What is to be dropped.
 #[derive(Debug, Default)]
-struct Found {
+struct ObjectsToDrop {
     parts: Vec<String>,
     objects: BTreeMap<ObjectId, String>,
     /// An object, and another one that it needs.
     edges: Vec<(ObjectId, ObjectId)>,
 }
 
-impl Found {
+impl ObjectsToDrop {
     /// The statements, each object before those that it needs.
     fn ordered(self) -> Option<Vec<String>> {
         let mut dependents: BTreeMap<ObjectId, usize> = BTreeMap::new();
@@ -142,10 +142,10 @@ impl Found {
 mod tests {
     use super::*;
 
-    fn found(edges: &[(u32, u32)]) -> Found {
+    fn found(edges: &[(u32, u32)]) -> ObjectsToDrop {
         let object = |oid| ObjectId { class: 1, oid };
         let named = (1..=3).map(|oid| (object(oid), format!("drop {oid}")));
-        Found {
+        ObjectsToDrop {
             parts: vec!["drop part".to_owned()],
             objects: named.collect(),
             edges: edges

@@ -7,8 +7,8 @@ use plans::identity::DatabaseIdentity;
 use plans::shard_map::Sequences;
 
 use super::identity;
-use super::sequences::Share;
-use crate::error::{At, StepError};
+use super::sequences::SequenceShare;
+use crate::error::{StepError, WithIntent};
 
 /// A session that does not sort gets the order of a lookup from the one index that has it, whatever the role or the
 /// database sets by default.
@@ -84,8 +84,8 @@ impl Shard {
     }
 
     /// How the shard shares out sequence values under `policy`.
-    pub(crate) fn share(&self, policy: Sequences) -> Share {
-        Share {
+    pub(crate) fn share(&self, policy: Sequences) -> SequenceShare {
+        SequenceShare {
             policy,
             number: self.number,
         }

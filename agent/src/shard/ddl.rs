@@ -11,24 +11,28 @@ use plans::inspection::check::Fact;
 use plans::table::{Column, MovingTable, TableName};
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
-use crate::postgres::catalog::{self, Found};
+use crate::error::{StepError, WithIntent};
+use crate::postgres::catalog::{self, TableFacts};
 
 /// Definitions by table, fact by fact.
-pub(crate) type Definitions = BTreeMap<TableName, Vec<Fact>>;
+pub(crate) type FactsByTable = BTreeMap<TableName, Vec<Fact>>;
 
 /// One side of a comparison.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Side<'a> {
+pub(crate) struct DefinitionSide<'a> {
     pub(crate) shard: &'a str,
-    pub(crate) definitions: &'a Definitions,
+    pub(crate) definitions: &'a FactsByTable,
 }
 
 /// What differs, a line for each: the table, what of it, and its definition on either shard.
 ///
 /// With `columns_only` nothing else counts but partitions: a copy on a new target has its indexes, constraints and
 /// triggers later.
-pub(crate) fn differences(here: Side<'_>, there: Side<'_>, columns_only: bool) -> Vec<String> {
+pub(crate) fn differences(
+    here: DefinitionSide<'_>,
+    there: DefinitionSide<'_>,
+    columns_only: bool,
+) -> Vec<String> {
     let mut lines = Vec::new();
     for (table, facts) in here.definitions {
         let nothing = Vec::new();
@@ -131,7 +135,7 @@ pub(crate) async fn carried(
 }
 
 /// Partitions of the moving tables that the plan does not know, and tables that became or ceased to be one.
-fn new_partitions(planned: &[MovingTable], found: &BTreeMap<TableName, Found>) -> Vec<String> {
+fn new_partitions(planned: &[MovingTable], found: &BTreeMap<TableName, TableFacts>) -> Vec<String> {
     let moving = || planned.iter().filter(|old| !old.is_reference());
     let mut lines = Vec::new();
     for table in found.values().filter(|table| table.kind != 'p') {
@@ -262,11 +266,11 @@ pub(crate) async fn is_history(
     let here = catalog::facts(origin.0, name, origin.1).await?;
     let there = catalog::facts(destination.0, name, destination.1).await?;
     let lines = differences(
-        Side {
+        DefinitionSide {
             shard: origin.1,
             definitions: &here,
         },
-        Side {
+        DefinitionSide {
             shard: destination.1,
             definitions: &there,
         },

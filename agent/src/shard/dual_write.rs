@@ -14,8 +14,8 @@ use plans::sql::quote_literal;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use super::epoch::{self, Token};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochToken};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::standby_names::{OURS, StandbyNames};
 
 /// How long a reload may take until sessions see it.
@@ -29,7 +29,7 @@ const LOCK_SETTING: &str = "select pg_catalog.pg_advisory_lock(pg_catalog.hashte
 
 /// How a change shows that it may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Proof {
+pub(crate) enum OwnershipProof {
     /// The token's epoch is the one in force.
     Owner,
     /// No newer epoch than the token's is in force: before a take-over, whose commit would wait for the dead.
@@ -38,7 +38,7 @@ pub(crate) enum Proof {
 
 /// What is to be seen on the shard whose commits wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Look {
+pub(crate) struct StandbyStatus {
     /// The setting names us.
     pub(crate) named: bool,
     /// Our walsender streams.
@@ -112,7 +112,11 @@ pub(crate) async fn obstacles(
 }
 
 /// Looks at the shard through our eyes: `name` is our walsender's `application_name`.
-pub(crate) async fn look(client: &Client, name: &str, shard: &str) -> Result<Look, StepError> {
+pub(crate) async fn look(
+    client: &Client,
+    name: &str,
+    shard: &str,
+) -> Result<StandbyStatus, StepError> {
     let row = client
         .query_one(
             "select pg_catalog.current_setting('synchronous_standby_names'), r.pid is not null,
@@ -130,7 +134,7 @@ pub(crate) async fn look(client: &Client, name: &str, shard: &str) -> Result<Loo
         .at(format_args!("shard {shard}: looking at synchronous commits"))?;
     let named =
         StandbyNames::parse(row.get(0)).is_ok_and(|names| names.holds(|known| known == name));
-    Ok(Look {
+    Ok(StandbyStatus {
         named,
         attached: row.get(1),
         counted: row.get(2),
@@ -157,7 +161,7 @@ pub(crate) async fn names_of_ours(client: &Client) -> Result<Vec<String>, tokio_
 /// From when this returns the server is told that commits wait for `name` as well.
 pub(crate) async fn put_in(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     name: &str,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -165,7 +169,7 @@ pub(crate) async fn put_in(
         "select pg_catalog.pg_advisory_lock_shared({}); {LOCK_SETTING}",
         epoch::lock_key(&token.migration)
     );
-    locked(client, &locks, token, Proof::Owner, shard).await?;
+    locked(client, &locks, token, OwnershipProof::Owner, shard).await?;
     let done = put_in_locked(client, token, name, shard).await;
     unlock(client).await;
     done
@@ -173,7 +177,7 @@ pub(crate) async fn put_in(
 
 async fn put_in_locked(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     name: &str,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -206,8 +210,8 @@ async fn put_in_locked(
 /// which comes before it, tells.
 pub(crate) async fn take_out(
     client: &Client,
-    token: &Token,
-    proof: Proof,
+    token: &EpochToken,
+    proof: OwnershipProof,
     shard: &str,
 ) -> Result<bool, StepError> {
     let ours = mine(&token.migration);
@@ -223,7 +227,11 @@ pub(crate) async fn take_out(
     done.map(|()| true)
 }
 
-async fn take_out_locked(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+async fn take_out_locked(
+    client: &Client,
+    token: &EpochToken,
+    shard: &str,
+) -> Result<(), StepError> {
     let ours = mine(&token.migration);
     let left = current(client, shard)
         .await?
@@ -314,8 +322,8 @@ async fn base(client: &Client, left: &StandbyNames, shard: &str) -> Result<Strin
 async fn locked(
     client: &Client,
     locks: &str,
-    token: &Token,
-    proof: Proof,
+    token: &EpochToken,
+    proof: OwnershipProof,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: locking synchronous_standby_names");
@@ -336,8 +344,8 @@ async fn locked(
         .await
         .at(&what);
     let held = match (row, proof) {
-        (Ok(Some(row)), Proof::Owner) => row.get::<_, i64>(0) == token.epoch.0,
-        (Ok(Some(row)), Proof::Taking) => row.get::<_, i64>(0) <= token.epoch.0,
+        (Ok(Some(row)), OwnershipProof::Owner) => row.get::<_, i64>(0) == token.epoch.0,
+        (Ok(Some(row)), OwnershipProof::Taking) => row.get::<_, i64>(0) <= token.epoch.0,
         (Ok(None), _) => false,
         (Err(error), _) => {
             unlock(client).await;
@@ -352,7 +360,7 @@ async fn locked(
 }
 
 /// Ends those sessions that hold the setting's lock for this migration: their process was stopped meanwhile.
-async fn end_stopped(client: &Client, token: &Token) -> Result<(), tokio_postgres::Error> {
+async fn end_stopped(client: &Client, token: &EpochToken) -> Result<(), tokio_postgres::Error> {
     let pattern = token.migration.application_name("dual-write-%/%");
     client
         .execute(

@@ -6,7 +6,7 @@
 mod transact;
 
 pub(crate) use transact::{
-    Proof, Proven, answered_in_turn, transact, transact_and_open, transact_in_turn,
+    EpochProof, ProvenTransaction, answered_in_turn, transact, transact_and_open, transact_in_turn,
 };
 
 use std::time::Duration;
@@ -17,8 +17,8 @@ use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
-use super::identity::{self, Timeline};
-use crate::error::{At, StepError};
+use super::identity::{self, TimelineRule};
+use crate::error::{StepError, WithIntent};
 
 /// How often a take-over ends the old owner's sessions and asks again.
 const TAKE_OVER_TRIES: u32 = 60;
@@ -28,7 +28,7 @@ const SUPERSEDED: &str = "a newer owner has taken the migration";
 
 /// What an owner shows.
 #[derive(Debug, Clone)]
-pub(crate) struct Token {
+pub(crate) struct EpochToken {
     pub(crate) migration: MigrationId,
     pub(crate) epoch: Epoch,
     /// The last map version under which this work is allowed: a lane of the forward stream is
@@ -58,7 +58,7 @@ pub(crate) fn lock_holders(key: &str, column: &str) -> String {
 /// Only once the map has flipped, on the shard that gains the keys: nothing is left there for them to do.
 pub(crate) async fn end_holders(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
 ) -> Result<usize, tokio_postgres::Error> {
     let pids = lock_holders(&lock_key(&token.migration), "pid");
     let ours = token.migration.application_name("%");
@@ -80,7 +80,7 @@ pub(crate) async fn end_holders(
 /// statement with a snapshot of its own: all in one round trip. The row that the proof returns.
 async fn prove(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     how: &str,
     proof: &str,
 ) -> Result<Option<SimpleQueryRow>, tokio_postgres::Error> {
@@ -104,14 +104,18 @@ fn last_row(messages: Vec<SimpleQueryMessage>) -> Option<SimpleQueryRow> {
 }
 
 /// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
-pub(crate) async fn begin(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+pub(crate) async fn begin(
+    client: &Client,
+    token: &EpochToken,
+    shard: &str,
+) -> Result<(), StepError> {
     begin_with(client, token, "", shard).await
 }
 
 /// As [`begin`], with statements behind the proof that return no rows, in the same round trip.
 pub(crate) async fn begin_with(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     then: &str,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -132,13 +136,13 @@ pub(crate) async fn begin_with(
 /// Runs `sql` in a transaction of its own that proves the database and the epoch first, all in one batch: for DDL.
 pub(crate) async fn execute(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     sql: &str,
 ) -> Result<(), tokio_postgres::Error> {
     let done = client
         .batch_execute(&format!(
             "begin; set local {BYPASS_SETTING} = 'on'; {}; {}; {sql}; commit",
-            identity::proof(Timeline::NotEarlier),
+            identity::proof(TimelineRule::NotEarlier),
             proof_sql(token)
         ))
         .await;
@@ -149,7 +153,7 @@ pub(crate) async fn execute(
 }
 
 /// The proof as statements, for a batch that is inside a transaction.
-pub(crate) fn proof_sql(token: &Token) -> String {
+pub(crate) fn proof_sql(token: &EpochToken) -> String {
     format!(
         "select pg_catalog.pg_advisory_xact_lock_shared({key});
          do $proof$ begin
@@ -166,7 +170,7 @@ pub(crate) fn proof_sql(token: &Token) -> String {
 /// True when the migration has a row on this shard, whoever owns it.
 pub(crate) async fn is_enrolled(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<bool, StepError> {
     Ok(epoch_in_force(client, token, shard).await?.is_some())
@@ -175,7 +179,7 @@ pub(crate) async fn is_enrolled(
 /// True while the token's epoch is the one in force on this shard.
 pub(crate) async fn is_current(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<bool, StepError> {
     Ok(epoch_in_force(client, token, shard).await? == Some(token.epoch.0))
@@ -184,7 +188,7 @@ pub(crate) async fn is_current(
 /// The epoch of the migration's row on this shard, if it has one there.
 async fn epoch_in_force(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<Option<i64>, StepError> {
     if !schema_exists(client, shard).await? {
@@ -207,7 +211,7 @@ async fn epoch_in_force(
 /// The caller's own register write is a later statement (R4). Returns the new count.
 pub(crate) async fn begin_next(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     number: i64,
     shard: &str,
 ) -> Result<i64, StepError> {
@@ -219,7 +223,7 @@ pub(crate) async fn begin_next(
     count(proven(client, row, shard).await?, &what)
 }
 
-fn next_count(token: &Token, number: i64) -> String {
+fn next_count(token: &EpochToken, number: i64) -> String {
     format!(
         "update shardwright.move set attempt = greatest(attempt + 1, {first})
          where migration = {id} and epoch = {epoch} and attempt < {last}",
@@ -241,7 +245,7 @@ const COUNTS_PER_ATTEMPT: i64 = 1000;
 /// The number of the newest cutover attempt that this shard has counted; 0 before the first.
 pub(crate) async fn newest_attempt(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<i64, StepError> {
     let row = client
@@ -286,7 +290,7 @@ pub(crate) async fn rollback(client: &Client) {
 /// [`crate::shard::sidecar_schema::enrol`].
 pub(crate) async fn enrol(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     role: &str,
     map: &str,
     shard: &str,
@@ -312,7 +316,7 @@ pub(crate) async fn enrol(
 /// Nothing happens where the migration has no row yet.
 pub(crate) async fn take_over(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: taking the migration over");
@@ -321,11 +325,11 @@ pub(crate) async fn take_over(
     }
     for _ in 0..TAKE_OVER_TRIES {
         match try_take_over(client, token).await {
-            Ok(Taken::Yes) => {
+            Ok(ClaimOutcome::Yes) => {
                 end_older_sessions(client, token).await.at(&what)?;
                 return Ok(());
             }
-            Ok(Taken::NewerOwner) => {
+            Ok(ClaimOutcome::NewerOwner) => {
                 rollback(client).await;
                 return Err(StepError::superseded(shard));
             }
@@ -342,12 +346,15 @@ pub(crate) async fn take_over(
     ))
 }
 
-enum Taken {
+enum ClaimOutcome {
     Yes,
     NewerOwner,
 }
 
-async fn try_take_over(client: &Client, token: &Token) -> Result<Taken, tokio_postgres::Error> {
+async fn try_take_over(
+    client: &Client,
+    token: &EpochToken,
+) -> Result<ClaimOutcome, tokio_postgres::Error> {
     let key = lock_key(&token.migration);
     client
         .batch_execute(&format!(
@@ -361,7 +368,7 @@ async fn try_take_over(client: &Client, token: &Token) -> Result<Taken, tokio_po
         )
         .await?;
     if row.is_some_and(|row| row.get::<_, i64>(0) > token.epoch.0) {
-        return Ok(Taken::NewerOwner);
+        return Ok(ClaimOutcome::NewerOwner);
     }
     client
         .execute(
@@ -370,11 +377,14 @@ async fn try_take_over(client: &Client, token: &Token) -> Result<Taken, tokio_po
         )
         .await?;
     client.batch_execute("commit").await?;
-    Ok(Taken::Yes)
+    Ok(ClaimOutcome::Yes)
 }
 
 /// Ends our sessions of older epochs; the snapshot's holders stay until their successors hold it.
-async fn end_older_sessions(client: &Client, token: &Token) -> Result<(), tokio_postgres::Error> {
+async fn end_older_sessions(
+    client: &Client,
+    token: &EpochToken,
+) -> Result<(), tokio_postgres::Error> {
     let pattern = token.migration.application_name("%/%");
     let rows = client
         .query(

@@ -25,8 +25,8 @@ use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use super::epoch::{self, Token};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochToken};
+use crate::error::{StepError, WithIntent};
 
 /// How often a table's triggers are tried again while somebody holds a lock that CREATE TRIGGER waits for.
 const LOCK_TRIES: u32 = 150;
@@ -145,7 +145,7 @@ fn events_on(table: &MovingTable) -> &'static [&'static str] {
 /// Puts the guard on every table, each for a moment's lock, behind its functions.
 pub(crate) async fn put(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     map: &MapName,
     (keys, tables): (&KeySet, &[MovingTable]),
     shard: &str,
@@ -188,7 +188,7 @@ pub(crate) fn drop_triggers_sql(
 /// Runs DDL on a live table: never waits more than 200 ms in the lock queue, tries again for half a minute.
 pub(crate) async fn with_short_locks(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     sql: &str,
     what: &str,
 ) -> Result<(), StepError> {
@@ -197,7 +197,7 @@ pub(crate) async fn with_short_locks(
 
 async fn locking_shortly(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     sql: &str,
     (tries, what): (u32, &str),
 ) -> Result<(), StepError> {
@@ -217,14 +217,18 @@ async fn locking_shortly(
 }
 
 /// Drops every trigger, function and register of the migration, which must be enrolled on this shard.
-pub(crate) async fn drop_all(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+pub(crate) async fn drop_all(
+    client: &Client,
+    token: &EpochToken,
+    shard: &str,
+) -> Result<(), StepError> {
     drop_within(client, token, shard, LOCK_TRIES).await
 }
 
 /// As [`drop_all`], for a migration that is aborted: a table that stays locked keeps its guard, which is left over.
 pub(crate) async fn drop_soon(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<(), StepError> {
     drop_within(client, token, shard, LOCK_TRIES_OF_ABORT).await
@@ -232,7 +236,7 @@ pub(crate) async fn drop_soon(
 
 async fn drop_within(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
     tries: u32,
 ) -> Result<(), StepError> {

@@ -25,7 +25,7 @@ const PLACE: &str = "select c.system_identifier::text,
 
 /// Which timelines of the database's server are the right one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Timeline {
+pub(crate) enum TimelineRule {
     /// The one that is registered.
     Same,
     /// That, or a later one: a standby was promoted in its place.
@@ -35,11 +35,11 @@ pub(crate) enum Timeline {
 /// Refuses to go on in a database that is not the one that the session must be in; without a word about it, in any.
 ///
 /// One statement, for a transaction of its own or of others.
-pub(crate) fn proof(timeline: Timeline) -> String {
+pub(crate) fn proof(timeline: TimelineRule) -> String {
     let (wrong_timeline, no_id) = match timeline {
-        Timeline::Same => ("found[2] <> known[2]", "false"),
+        TimelineRule::Same => ("found[2] <> known[2]", "false"),
         // Restored from before it had an id: what went back must be closed.
-        Timeline::NotEarlier => ("found[2]::int < known[2]::int", "found[4] = '-'"),
+        TimelineRule::NotEarlier => ("found[2]::int < known[2]::int", "found[4] = '-'"),
     };
     format!(
         "do $identity$
@@ -82,7 +82,7 @@ pub(crate) fn opening(known: &DatabaseIdentity) -> Opening {
            and (select id::text from shardwright.{TABLE}) = {id}
          from ({PLACE}) place (system, timeline, database)"
     );
-    let proof = proof(Timeline::NotEarlier);
+    let proof = proof(TimelineRule::NotEarlier);
     Opening {
         look: format!("{setting}; {look}"),
         proof: format!("{setting}; {proof}"),

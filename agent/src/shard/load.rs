@@ -8,8 +8,8 @@ use plans::names::PROBE_PREFIX;
 use plans::throttle::{ReplicaLag, ShardLoad};
 use tokio::time::Instant;
 
-use super::epoch::{self, Proof, Token};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochProof, EpochToken};
+use crate::error::{StepError, WithIntent};
 
 /// Between two positions that are kept.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
@@ -38,9 +38,9 @@ const LOOK: &str = "
 
 /// Where the log was lately: a replica that has replayed to there is that long behind, by our clock.
 #[derive(Debug, Default)]
-pub(crate) struct Positions(VecDeque<(Instant, i64)>);
+pub(crate) struct LogPositions(VecDeque<(Instant, i64)>);
 
-impl Positions {
+impl LogPositions {
     fn keep(&mut self, at: Instant, position: i64) {
         let due = self
             .0
@@ -74,20 +74,20 @@ impl Positions {
 
 /// What was seen of a shard before.
 #[derive(Debug, Default)]
-pub(crate) struct History {
-    positions: Positions,
-    checkpoints: Checkpoints,
+pub(crate) struct LoadHistory {
+    positions: LogPositions,
+    checkpoints: CheckpointTimes,
 }
 
 /// When the last checkpoint began, by the server's clock.
 #[derive(Debug, Default)]
-struct Checkpoints {
+struct CheckpointTimes {
     began_s: Option<f64>,
     /// How long after the one before it, and when that was seen.
     apart: Option<(f64, Instant)>,
 }
 
-impl Checkpoints {
+impl CheckpointTimes {
     /// How far apart the last two began, if the last one has just ended.
     fn seen(&mut self, began_s: f64, now: Instant) -> Option<f64> {
         let before = self.began_s.replace(began_s).unwrap_or(began_s);
@@ -102,7 +102,7 @@ impl Checkpoints {
 /// Looks at the shard once; without the right to see statistics of others only sessions of our own role count.
 pub(crate) async fn look(
     session: &Connected,
-    history: &mut History,
+    history: &mut LoadHistory,
     shard: &str,
 ) -> Result<ShardLoad, StepError> {
     let what = format!("shard {shard}: reading signs of its load");
@@ -140,13 +140,13 @@ pub(crate) async fn look(
 /// Commits without a row: a logical message, in a transaction that has proved its epoch (I7).
 pub(crate) async fn probe(
     session: &Connected,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<(), StepError> {
     let sql =
         format!("select pg_catalog.pg_logical_emit_message(true, '{PROBE_PREFIX}', ''::text)");
     let what = format!("shard {shard}: timing a commit");
-    epoch::transact(session, token, Proof::Work, &sql, (&what, shard))
+    epoch::transact(session, token, EpochProof::Work, &sql, (&what, shard))
         .await
         .map(|_| ())
 }
@@ -157,19 +157,19 @@ mod tests {
 
     #[test]
     fn the_log_grows_by_what_was_written_lately() {
-        let mut positions = Positions::default();
+        let mut positions = LogPositions::default();
         let start = Instant::now();
         let at = |second: u64| start + Duration::from_secs(second);
         for second in 0..10 {
             positions.keep(at(second), 0);
         }
-        assert_eq!(Positions::default().rate(1000, at(0)), None);
+        assert_eq!(LogPositions::default().rate(1000, at(0)), None);
         assert_eq!(positions.rate(6000, at(10)), Some(1200.0));
     }
 
     #[test]
     fn a_checkpoint_is_told_of_once() {
-        let mut checkpoints = Checkpoints::default();
+        let mut checkpoints = CheckpointTimes::default();
         let start = Instant::now();
         let at = |millis: u64| start + Duration::from_millis(millis);
         assert_eq!(checkpoints.seen(100.0, at(0)), None);
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_replica_that_stands_still_falls_behind_by_the_clock() {
-        let mut positions = Positions::default();
+        let mut positions = LogPositions::default();
         let start = Instant::now();
         for second in 0..30 {
             let at = start + Duration::from_secs(second);

@@ -12,14 +12,14 @@ use plans::wire::LongWriter;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Row};
 
-use super::epoch::{self, Token};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochToken};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::redacted::masked;
 use crate::postgres::redacted::printable;
 
 /// What is in the way.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Obstacle {
+pub(crate) enum WriteObstacle {
     /// A transaction that is older than the budget.
     Writer {
         writer: LongWriter,
@@ -34,7 +34,7 @@ pub(crate) enum Obstacle {
     },
 }
 
-impl Obstacle {
+impl WriteObstacle {
     /// For people: who it is, and what ends it.
     pub(crate) fn sentence(&self) -> String {
         match self {
@@ -73,7 +73,7 @@ pub(crate) async fn obstacles(
     tables: &[MovingTable],
     budget_ms: u32,
     shard: &str,
-) -> Result<Vec<Obstacle>, StepError> {
+) -> Result<Vec<WriteObstacle>, StepError> {
     let what = format!("shard {shard}: looking for old writers");
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let ours = "pg_catalog.unnest($1::text[]) name where pg_catalog.to_regclass(name) = l.relation";
@@ -94,7 +94,7 @@ pub(crate) async fn obstacles(
         .query(&writers, &[&names, &f64::from(budget_ms)])
         .await
         .at(&what)?;
-    let mut all: Vec<Obstacle> = rows.iter().map(|row| writer(row, shard)).collect();
+    let mut all: Vec<WriteObstacle> = rows.iter().map(|row| writer(row, shard)).collect();
     // A prepared transaction has no process; its lock on its own id tells its virtual transaction.
     let prepared = format!(
         "select p.gid, p.owner::text,
@@ -108,7 +108,7 @@ pub(crate) async fn obstacles(
          order by p.prepared"
     );
     let rows = client.query(&prepared, &[&names]).await.at(&what)?;
-    all.extend(rows.iter().map(|row| Obstacle::Prepared {
+    all.extend(rows.iter().map(|row| WriteObstacle::Prepared {
         gid: row.get(0),
         owner: row.get(1),
         open: millis(row.get(2)),
@@ -116,9 +116,9 @@ pub(crate) async fn obstacles(
     Ok(all)
 }
 
-fn writer(row: &Row, shard: &str) -> Obstacle {
+fn writer(row: &Row, shard: &str) -> WriteObstacle {
     let query: String = row.get(5);
-    Obstacle::Writer {
+    WriteObstacle::Writer {
         writer: LongWriter {
             shard: ShardName::from(shard),
             pid: row.get(0),
@@ -140,7 +140,7 @@ fn millis(ms: i64) -> Duration {
 /// is idle or goes on after that is ended with its session. `false`: it was gone, maybe with its session in another.
 pub(crate) async fn end(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     writer: &LongWriter,
     cancelled: bool,
 ) -> Result<bool, StepError> {

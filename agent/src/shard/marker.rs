@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use tokio_postgres::Client;
 use uuid::Uuid;
 
-use super::epoch::{self, Proof, Token};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochProof, EpochToken};
+use crate::error::{StepError, WithIntent};
 use plans::names::MARKER_PREFIX;
 use plans::sql::quote_literal;
 
@@ -18,7 +18,7 @@ pub(crate) struct Marker {
     pub(crate) migration: String,
     pub(crate) epoch: i64,
     pub(crate) attempt: i64,
-    pub(crate) kind: Kind,
+    pub(crate) kind: MarkerKind,
     /// Random, so that no marker is taken for another (R2).
     pub(crate) id: Uuid,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Marker {
 /// What a marker is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum MarkerKind {
     /// Measures how far behind the stream is.
     Probe,
     /// A point after which the applier has parked.
@@ -42,7 +42,7 @@ pub(crate) enum Kind {
 }
 
 impl Marker {
-    pub(crate) fn new(token: &Token, attempt: i64, kind: Kind) -> Self {
+    pub(crate) fn new(token: &EpochToken, attempt: i64, kind: MarkerKind) -> Self {
         Self {
             migration: token.migration.0.clone(),
             epoch: token.epoch.0,
@@ -71,11 +71,11 @@ impl Marker {
     pub(crate) async fn emit(
         &self,
         client: &Client,
-        token: &Token,
+        token: &EpochToken,
         shard: &str,
     ) -> Result<(), StepError> {
         let what = format!("shard {shard}: writing a marker");
-        epoch::transact(client, token, Proof::Work, &self.sql(), (&what, shard))
+        epoch::transact(client, token, EpochProof::Work, &self.sql(), (&what, shard))
             .await
             .map(|_| ())
     }

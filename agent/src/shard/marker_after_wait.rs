@@ -13,11 +13,11 @@ use plans::sql::quote_literal;
 use plans::table::MovingTable;
 use tokio::time::Instant;
 
-use super::epoch::{self, Proof, Proven, Token, answered_in_turn};
+use super::epoch::{self, EpochProof, EpochToken, ProvenTransaction, answered_in_turn};
 use super::guard;
 use super::marker::Marker;
-use super::register::{Setting, set_sql};
-use crate::error::{At, StepError};
+use super::register::{RegisterSetting, set_sql};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::wait_out::{WRITERS, ended};
 
 /// The names of the statements in a session.
@@ -26,7 +26,7 @@ const BEHIND_PASSED: &str = "shardwright_mark_or_list_passed";
 
 /// Who is waited for before a marker is written.
 #[derive(Clone, Copy)]
-pub(crate) enum Who<'a> {
+pub(crate) enum AwaitedWriters<'a> {
     /// Everybody who writes to these tables, and may have read "open".
     Writers {
         tables: &'a [MovingTable],
@@ -38,7 +38,7 @@ pub(crate) enum Who<'a> {
     Passed,
 }
 
-impl Who<'_> {
+impl AwaitedWriters<'_> {
     /// The call of the statement that lists them, or writes the marker.
     fn call(self, content: &str) -> String {
         let content = quote_literal(content);
@@ -58,7 +58,7 @@ impl Who<'_> {
 /// an agent of another version may have put it.
 pub(crate) async fn prepare(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     map: &MapName,
     about: (&KeySet, &[MovingTable]),
     shard: &str,
@@ -94,23 +94,23 @@ fn passed_sql(migration: &MigrationId) -> String {
 }
 
 /// A marker that is to lie behind every writer; of a session that [`prepare`] was called for.
-pub(crate) struct Behind<'a> {
+pub(crate) struct MarkerAfterWait<'a> {
     pub(crate) client: &'a Connected,
-    pub(crate) token: &'a Token,
+    pub(crate) token: &'a EpochToken,
     pub(crate) marker: &'a Marker,
     pub(crate) shard: &'a str,
 }
 
-impl Behind<'_> {
+impl MarkerAfterWait<'_> {
     /// Sets the register, and once that is committed writes the marker, or finds the writers that are there. The
     /// shard's count, and those writers: none once the marker is written.
     pub(crate) async fn set(
         &self,
-        (proof, setting): (Proof, Setting),
-        who: Who<'_>,
+        (proof, setting): (EpochProof, RegisterSetting),
+        who: AwaitedWriters<'_>,
     ) -> Result<(i64, BTreeSet<String>), StepError> {
         let set = set_sql(self.token, setting);
-        let setting = Proven {
+        let setting = ProvenTransaction {
             token: self.token,
             proof,
             sql: &set,
@@ -119,7 +119,10 @@ impl Behind<'_> {
     }
 
     /// As [`Self::set`] for a register that is set already.
-    pub(crate) async fn writers(&self, who: Who<'_>) -> Result<BTreeSet<String>, StepError> {
+    pub(crate) async fn writers(
+        &self,
+        who: AwaitedWriters<'_>,
+    ) -> Result<BTreeSet<String>, StepError> {
         self.mark(None, who).await.map(|(_, writers)| writers)
     }
 
@@ -141,17 +144,17 @@ impl Behind<'_> {
 
     async fn mark(
         &self,
-        first: Option<Proven<'_>>,
-        who: Who<'_>,
+        first: Option<ProvenTransaction<'_>>,
+        who: AwaitedWriters<'_>,
     ) -> Result<(i64, BTreeSet<String>), StepError> {
         let marking = format!("execute {}", who.call(&self.marker.content()));
-        let marking = Proven {
+        let marking = ProvenTransaction {
             token: self.token,
-            proof: Proof::Work,
+            proof: EpochProof::Work,
             sql: &marking,
         };
         let what = format!("shard {}: writing a marker behind the writers", self.shard);
-        let in_turn: Vec<Proven<'_>> = first.into_iter().chain([marking]).collect();
+        let in_turn: Vec<ProvenTransaction<'_>> = first.into_iter().chain([marking]).collect();
         let (count, answer) = answered_in_turn(self.client, &in_turn, (&what, self.shard)).await?;
         let left = answer.get(0).unwrap_or_default();
         Ok((count, left.split_whitespace().map(str::to_owned).collect()))

@@ -13,15 +13,15 @@ const ANSWER: Duration = Duration::from_secs(1);
 /// Before a shard that did not answer is asked again.
 const AGAIN: Duration = Duration::from_secs(2);
 
-/// Looks at one shard.
-pub(crate) struct Lookout {
+/// A session that probes one shard.
+pub(crate) struct MonitorSession {
     pub(crate) shard: Shard,
     role: &'static str,
     session: Option<Connected>,
     again_at: Instant,
 }
 
-impl Lookout {
+impl MonitorSession {
     /// Its session does this; it is opened with the first look.
     pub(crate) fn new(shard: Shard, role: &'static str) -> Self {
         Self {

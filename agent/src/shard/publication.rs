@@ -13,8 +13,8 @@ use plans::sql::{quote_ident, quote_literal};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
-use super::epoch::{self, Token};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochToken};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::replication::PUBLICATION_CHANGED;
 
 /// What a publication is. Its row has another version when its options were altered, also when they were altered back;
@@ -49,7 +49,7 @@ const WRITERS: &str = "
 /// Makes the publication of one direction anew, for these tables with their row filters, and records it.
 pub(crate) async fn create(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
     tables: &[String],
     shard: &str,
@@ -75,7 +75,7 @@ pub(crate) async fn create(
 /// publication`), whether it is the application's or a stream's.
 pub(crate) async fn drop(
     client: &Client,
-    token: Option<&Token>,
+    token: Option<&EpochToken>,
     name: &str,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -118,7 +118,7 @@ async fn wait_for_writers(client: &Client, tables: &Vec<u32>) -> Result<(), toki
 /// Runs `sql` in a transaction of its own.
 async fn run(
     client: &Client,
-    token: Option<&Token>,
+    token: Option<&EpochToken>,
     sql: &str,
 ) -> Result<(), tokio_postgres::Error> {
     let Some(token) = token else {
@@ -134,7 +134,7 @@ async fn run(
 /// Refuses unless the publication is there as it was made.
 pub(crate) async fn check(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
     shard: &str,
 ) -> Result<(), StepError> {

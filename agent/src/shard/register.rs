@@ -9,13 +9,13 @@ use plans::names::SCHEMA;
 use plans::sql::{quote_ident, quote_literal};
 use tokio_postgres::Client;
 
-use super::epoch::{self, Proof, Proven, Token};
-use super::marker::{Kind, Marker};
-use crate::error::{At, StepError};
+use super::epoch::{self, EpochProof, EpochToken, ProvenTransaction};
+use super::marker::{Marker, MarkerKind};
+use crate::error::{StepError, WithIntent};
 
 /// What a register is set to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Setting {
+pub(crate) enum RegisterSetting {
     Open,
     /// Refuse writes for this many milliseconds from now, by the shard's own clock.
     FencedFor(u32),
@@ -25,21 +25,21 @@ pub(crate) enum Setting {
 /// Sets the register within an attempt that has begun on this shard with `count`.
 pub(crate) async fn set(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     count: i64,
-    setting: Setting,
+    setting: RegisterSetting,
     shard: &str,
 ) -> Result<(), StepError> {
-    write(client, token, Proof::Count(count), setting, shard)
+    write(client, token, EpochProof::Count(count), setting, shard)
         .await
         .map(|_| ())
 }
 
 async fn write(
     client: &Client,
-    token: &Token,
-    proof: Proof,
-    setting: Setting,
+    token: &EpochToken,
+    proof: EpochProof,
+    setting: RegisterSetting,
     shard: &str,
 ) -> Result<i64, StepError> {
     let what = format!("shard {shard}: setting the register to {setting:?}");
@@ -54,20 +54,20 @@ async fn write(
 }
 
 /// The statements that set it, for a transaction that has proved it may.
-pub(crate) fn set_sql(token: &Token, setting: Setting) -> String {
+pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
     let value = match setting {
-        Setting::Open => "0".to_owned(),
-        Setting::Closed => i64::MAX.to_string(),
-        Setting::FencedFor(ms) => {
+        RegisterSetting::Open => "0".to_owned(),
+        RegisterSetting::Closed => i64::MAX.to_string(),
+        RegisterSetting::FencedFor(ms) => {
             format!("(extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint + {ms}")
         }
     };
     let owns = match setting {
-        Setting::Open => format!(
+        RegisterSetting::Open => format!(
             "update {SCHEMA}.move set owns = true where migration = {}; ",
             quote_literal(token.migration.as_str())
         ),
-        Setting::Closed | Setting::FencedFor(_) => String::new(),
+        RegisterSetting::Closed | RegisterSetting::FencedFor(_) => String::new(),
     };
     let register = quote_ident(&token.migration.register());
     format!("{owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
@@ -75,7 +75,7 @@ pub(crate) fn set_sql(token: &Token, setting: Setting) -> String {
 
 /// Whether a shard's register and `flipped` column show that it does not own the keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Witness {
+pub(crate) struct RegisterWitness {
     pub(crate) register: i64,
     pub(crate) flipped: Option<i64>,
     /// The migration's part in this database, as it wrote it down when it came here.
@@ -90,7 +90,7 @@ pub(crate) struct Witness {
 /// `flip.lost` when it is open, or was told of a version after `version`: the store has lost a flip.
 pub(crate) async fn witness(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     number: i64,
     version: i64,
     shard: &str,
@@ -117,12 +117,12 @@ pub(crate) async fn witness(
 /// Returns the shard's new count, for what follows in the same attempt.
 pub(crate) async fn begin_and_set(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     number: i64,
-    setting: Setting,
+    setting: RegisterSetting,
     shard: &str,
 ) -> Result<i64, StepError> {
-    write(client, token, Proof::Next(number), setting, shard).await
+    write(client, token, EpochProof::Next(number), setting, shard).await
 }
 
 /// Whether the migration's register is on the shard; it goes last, once nothing depends on it any more.
@@ -146,7 +146,11 @@ pub(crate) async fn exists(
 }
 
 /// The register and the version that the shard was told of.
-pub(crate) async fn read(client: &Client, token: &Token, what: &str) -> Result<Witness, StepError> {
+pub(crate) async fn read(
+    client: &Client,
+    token: &EpochToken,
+    what: &str,
+) -> Result<RegisterWitness, StepError> {
     let register = quote_ident(&token.migration.register());
     let row = client
         .query_one(
@@ -157,7 +161,7 @@ pub(crate) async fn read(client: &Client, token: &Token, what: &str) -> Result<W
         )
         .await
         .at(what)?;
-    Ok(Witness {
+    Ok(RegisterWitness {
         register: row.get(0),
         flipped: row.get(1),
         is_source: row.get(2),
@@ -168,14 +172,21 @@ pub(crate) async fn read(client: &Client, token: &Token, what: &str) -> Result<W
 /// made (C10, first transaction); the shard's new count.
 pub(crate) async fn tell_flipped(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     number: i64,
     version: i64,
     shard: &str,
 ) -> Result<i64, StepError> {
     let what = format!("shard {shard}: telling it of map version {version}");
     let sql = told_sql(token, version);
-    epoch::transact(client, token, Proof::Next(number), &sql, (&what, shard)).await
+    epoch::transact(
+        client,
+        token,
+        EpochProof::Next(number),
+        &sql,
+        (&what, shard),
+    )
+    .await
 }
 
 /// Proves that the register refuses no write: it is open, or its fence has ended. By a statement of its own.
@@ -184,7 +195,7 @@ pub(crate) async fn tell_flipped(
 /// `register.closed` with what it says.
 pub(crate) async fn check_open(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<(), StepError> {
     if !exists(client, &token.migration, shard).await? {
@@ -214,7 +225,7 @@ pub(crate) async fn check_open(
     ))
 }
 
-fn told_sql(token: &Token, version: i64) -> String {
+fn told_sql(token: &EpochToken, version: i64) -> String {
     format!(
         "update {SCHEMA}.move set flipped = {version}, owns = false where migration = {}",
         quote_literal(token.migration.as_str())
@@ -226,17 +237,17 @@ const OPENING_WAITS: &str = "set lock_timeout = '100ms'";
 
 /// The opening of the shard that has gained the keys (C10): told of the flip, the open marker, the register, each
 /// committed before the next begins.
-pub(crate) struct Opening<'a> {
+pub(crate) struct ShardOpening<'a> {
     pub(crate) client: &'a Client,
-    pub(crate) token: &'a Token,
+    pub(crate) token: &'a EpochToken,
     /// Proves our work after the flip.
-    pub(crate) after: &'a Token,
+    pub(crate) after: &'a EpochToken,
     pub(crate) number: i64,
     pub(crate) version: i64,
     pub(crate) shard: &'a str,
 }
 
-impl Opening<'_> {
+impl ShardOpening<'_> {
     /// Opens the shard; `delayed` reports why that takes long.
     ///
     /// A session of ours that was lost may still hold the migration's lock there, as long as the server has not noticed
@@ -267,22 +278,22 @@ impl Opening<'_> {
     async fn once(&self, what: &str) -> Result<(), StepError> {
         let (token, after) = (self.token, self.after);
         let told = told_sql(token, self.version);
-        let marker = Marker::new(after, self.number, Kind::Opened).sql();
-        let opened = set_sql(token, Setting::Open);
+        let marker = Marker::new(after, self.number, MarkerKind::Opened).sql();
+        let opened = set_sql(token, RegisterSetting::Open);
         let in_turn = [
-            Proven {
+            ProvenTransaction {
                 token,
-                proof: Proof::Next(self.number),
+                proof: EpochProof::Next(self.number),
                 sql: &told,
             },
-            Proven {
+            ProvenTransaction {
                 token: after,
-                proof: Proof::Work,
+                proof: EpochProof::Work,
                 sql: &marker,
             },
-            Proven {
+            ProvenTransaction {
                 token,
-                proof: Proof::Same,
+                proof: EpochProof::Same,
                 sql: &opened,
             },
         ];

@@ -12,21 +12,21 @@ use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use super::epoch::{self, Token};
+use super::epoch::{self, EpochToken};
 use super::guard;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
-/// A move, as the guard of keys that were given away must know it.
+/// A move, as the guard of released keys must know it.
 #[derive(Debug)]
-pub(crate) struct Away<'a> {
-    pub(crate) token: &'a Token,
+pub(crate) struct ReleasedKeys<'a> {
+    pub(crate) token: &'a EpochToken,
     pub(crate) map: &'a MapName,
     pub(crate) keys: &'a KeySet,
     pub(crate) tables: &'a [MovingTable],
     pub(crate) shard: &'a str,
 }
 
-impl Away<'_> {
+impl ReleasedKeys<'_> {
     /// The keys belong to another shard now, from map version `version` on: the move's guard becomes this one.
     pub(crate) async fn give(&self, client: &Client, version: i64) -> Result<(), StepError> {
         self.lock(client).await?;
@@ -42,7 +42,7 @@ impl Away<'_> {
 
     /// The keys come back: the move's own guard, which is closed, stands already.
     ///
-    /// What of them was refused here before is kept with the move, for [`Away::restore`].
+    /// What of them was refused here before is kept with the move, for [`ReleasedKeys::restore`].
     pub(crate) async fn take(&self, client: &Client) -> Result<(), StepError> {
         self.lock(client).await?;
         if let Some(refused) = self.read(client).await? {

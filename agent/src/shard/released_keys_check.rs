@@ -15,7 +15,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::guard;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::shard::{epoch, released_keys};
 
 const EVENTS: [&str; 3] = ["insert", "update", "delete"];

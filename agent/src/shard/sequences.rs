@@ -10,9 +10,9 @@ use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use super::epoch::{self, Proof, Token};
+use super::epoch::{self, EpochProof, EpochToken};
 use super::guard;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// How many values are left out, so that a client with an old map that still calls nextval on the
 /// other side does not meet the new ones.
@@ -24,13 +24,13 @@ pub(crate) const BLOCK_BITS: u32 = 40;
 
 /// How one shard shares out sequence values.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Share {
+pub(crate) struct SequenceShare {
     pub(crate) policy: Sequences,
     /// The shard's number in the fleet.
     pub(crate) number: i32,
 }
 
-impl Share {
+impl SequenceShare {
     /// SQL for the first value at or after the expression `value` that this shard may issue.
     fn aligned(self, value: &str, increment: &str) -> String {
         match self.policy {
@@ -72,9 +72,9 @@ pub(crate) async fn names(client: &Client, shard: &str) -> Result<Vec<String>, S
 /// are those that count by another step than 1.
 pub(crate) async fn share_out(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     tables: &[MovingTable],
-    share: Share,
+    share: SequenceShare,
     shard: &str,
 ) -> Result<(), StepError> {
     if share.policy != Sequences::Stride {
@@ -170,9 +170,9 @@ pub(crate) async fn values(
 /// late, it does no harm, so it need not wait for the stream's transactions.
 pub(crate) async fn advance(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     values: &[(String, i64, i64)],
-    share: Share,
+    share: SequenceShare,
     shard: &str,
 ) -> Result<(), StepError> {
     if values.is_empty() {
@@ -199,7 +199,7 @@ pub(crate) async fn advance(
         parts.join("; "),
         format!("shard {shard}: setting sequences"),
     );
-    epoch::transact(client, token, Proof::Work, &sql, (&what, shard))
+    epoch::transact(client, token, EpochProof::Work, &sql, (&what, shard))
         .await
         .map(|_| ())
 }

@@ -2,9 +2,9 @@
 
 use tokio_postgres::Client;
 
-use super::epoch::{self, Token};
+use super::epoch::{self, EpochToken};
 use super::identity;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use plans::sql::quote_literal;
 
 /// Tables of every migration that touches this shard; rows carry the migration's id.
@@ -187,7 +187,7 @@ pub(crate) async fn ensure(client: &Client, shard: &str) -> Result<(), StepError
 /// cannot drop the schema in between.
 pub(crate) async fn enrol(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     role: &str,
     map: &str,
     shard: &str,
@@ -226,7 +226,7 @@ const COPY: [&str; 9] = [
     "schema_entry",
 ];
 
-fn deletes(tables: &[&str], token: &Token) -> String {
+fn deletes(tables: &[&str], token: &EpochToken) -> String {
     let id = quote_literal(&token.migration.0);
     let deletes = tables
         .iter()
@@ -237,7 +237,7 @@ fn deletes(tables: &[&str], token: &Token) -> String {
 /// Forgets a copy that is taken back, and all that was found out about it: the next one is another.
 pub(crate) async fn forget_copy(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<(), StepError> {
     let sql = format!(
@@ -253,7 +253,7 @@ pub(crate) async fn forget_copy(
 /// Forgets what a comparison found, of a copy that is not whole yet.
 pub(crate) async fn forget_comparison(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<(), StepError> {
     let sql = deletes(&["verification", "verified", "difference"], token);
@@ -263,7 +263,11 @@ pub(crate) async fn forget_comparison(
 }
 
 /// Removes the migration's rows, and the schema when no migration is left in it.
-pub(crate) async fn forget(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+pub(crate) async fn forget(
+    client: &Client,
+    token: &EpochToken,
+    shard: &str,
+) -> Result<(), StepError> {
     if !epoch::schema_exists(client, shard).await? {
         return Ok(());
     }

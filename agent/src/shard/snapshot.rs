@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 
 /// One turn of sleep, seconds.
@@ -17,11 +17,11 @@ const TURN: f64 = 40.0;
 
 /// The holders of one snapshot; dropping them lets the sessions end within a turn.
 #[derive(Debug)]
-pub(crate) struct Holders {
+pub(crate) struct SnapshotHolders {
     tasks: Vec<JoinHandle<()>>,
 }
 
-impl Drop for Holders {
+impl Drop for SnapshotHolders {
     fn drop(&mut self) {
         for task in &self.tasks {
             task.abort();
@@ -29,7 +29,7 @@ impl Drop for Holders {
     }
 }
 
-impl Holders {
+impl SnapshotHolders {
     /// True while every holder's session is alive.
     pub(crate) fn alive(&self) -> bool {
         self.tasks.iter().all(|task| !task.is_finished())

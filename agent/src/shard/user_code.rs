@@ -16,8 +16,8 @@ use plans::table::{MovingTable, TableName};
 use serde::Deserialize;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
-pub(crate) use prover::{Prover, SERVER};
+use crate::error::{StepError, WithIntent};
+pub(crate) use prover::{CodeProver, SERVER};
 
 /// See the file.
 const FIND: &str = include_str!("user_code.sql");
@@ -47,13 +47,13 @@ pub(crate) async fn find(
     shard: &str,
 ) -> Result<Vec<UserCode>, StepError> {
     let row = client.query_one(FIND, &[&described(tables)]).await;
-    Ok(Answer::read(row, shard)?.found)
+    Ok(CodeAnswer::read(row, shard)?.found)
 }
 
 /// Proves, in the caller's transaction, that no untrusted code is beside the tables, and keeps that so until it ends.
 ///
 /// One round trip once the session knows the statement. The transaction reads committed rows; for others, and for sessions
-/// that do not write again and again, there is a [`Prover`].
+/// that do not write again and again, there is a [`CodeProver`].
 ///
 /// # Errors
 /// `code.untrusted`; what the server says.
@@ -103,12 +103,12 @@ pub(crate) async fn check(
 
 /// What was proved of tables: only changed definitions are read anew.
 #[derive(Debug, Default)]
-pub(crate) struct Proved {
+pub(crate) struct ProvedTables {
     /// By tables and their columns that are written: the versions of the catalog's rows, where they tell all.
     versions: Mutex<HashMap<String, String>>,
 }
 
-impl Proved {
+impl ProvedTables {
     /// As [`prove`](prove()), for a session that does so again and again; the tables are locked by then ([`lock`]).
     ///
     /// # Errors
@@ -176,9 +176,9 @@ async fn answer(
     client: &Connected,
     tables: &[MovingTable],
     shard: &str,
-) -> Result<Answer, StepError> {
+) -> Result<CodeAnswer, StepError> {
     let rows = client.query_prepared(FIND, &[&described(tables)]).await;
-    Answer::read(rows.map(|mut rows| rows.remove(0)), shard)
+    CodeAnswer::read(rows.map(|mut rows| rows.remove(0)), shard)
 }
 
 /// The statement's parameter.
@@ -195,13 +195,13 @@ fn described(tables: &[MovingTable]) -> String {
     serde_json::Value::Array(tables.collect()).to_string()
 }
 
-struct Answer {
+struct CodeAnswer {
     found: Vec<UserCode>,
     /// A domain is part of a column's type.
     hidden_domains: bool,
 }
 
-impl Answer {
+impl CodeAnswer {
     fn read(
         row: Result<tokio_postgres::Row, tokio_postgres::Error>,
         shard: &str,

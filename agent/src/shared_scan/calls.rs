@@ -8,8 +8,8 @@ use std::time::Duration;
 use plans::id::MigrationId;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 
-use crate::postgres::copy_stream::{BlockRange, Given};
-use crate::shared_scan::participants::Siblings;
+use crate::postgres::copy_stream::{BlockRange, ReceiverInput};
+use crate::shared_scan::participants::SharedScan;
 
 /// How long a reader waits for a move to come whose streams are busy. Most end their chunks at the same moment, since
 /// they are read by one; one that does not come is not waited for again before it has shown itself.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What two moves must have in common to be read for at once: what is asked of a target, and which blocks of which file.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Piece {
+pub(crate) struct SharedPiece {
     pub(crate) into: String,
     pub(crate) filenode: u32,
     pub(crate) blocks: BlockRange,
@@ -25,41 +25,41 @@ pub(crate) struct Piece {
 
 /// Moves that copy, and what they call each other for.
 #[derive(Debug, Default)]
-pub(crate) struct Board {
-    members: BTreeMap<MigrationId, Member>,
+pub(crate) struct CallBoard {
+    members: BTreeMap<MigrationId, BoardMember>,
     /// The oldest first.
-    calls: Vec<Call>,
+    calls: Vec<ScanCall>,
     last: u64,
 }
 
 #[derive(Debug)]
-struct Member {
+struct BoardMember {
     snapshot: String,
     /// What no stream of it has taken yet.
-    left: BTreeSet<Piece>,
+    left: BTreeSet<SharedPiece>,
     /// It did not come when it was called last.
     late: bool,
 }
 
 #[derive(Debug)]
-struct Call {
+struct ScanCall {
     number: u64,
-    piece: Piece,
+    piece: SharedPiece,
     /// Who has not answered.
     expected: BTreeSet<MigrationId>,
-    guests: Vec<Guest>,
+    guests: Vec<ScanParticipant>,
 }
 
 /// A move that has come to a call.
 #[derive(Debug)]
-pub(crate) struct Guest {
+pub(crate) struct ScanParticipant {
     pub(crate) predicate: String,
-    pub(crate) sender: Sender<Given>,
+    pub(crate) sender: Sender<ReceiverInput>,
 }
 
-impl Board {
-    fn enter(&mut self, own: &MigrationId, snapshot: &str, left: BTreeSet<Piece>) {
-        let member = Member {
+impl CallBoard {
+    fn enter(&mut self, own: &MigrationId, snapshot: &str, left: BTreeSet<SharedPiece>) {
+        let member = BoardMember {
             snapshot: snapshot.to_owned(),
             left,
             late: false,
@@ -82,8 +82,8 @@ impl Board {
     pub(crate) fn join<T>(
         &mut self,
         own: &MigrationId,
-        mut take: impl FnMut(&Piece) -> Option<(T, String)>,
-    ) -> Option<(T, Receiver<Given>)> {
+        mut take: impl FnMut(&SharedPiece) -> Option<(T, String)>,
+    ) -> Option<(T, Receiver<ReceiverInput>)> {
         let member = self.members.get_mut(own)?;
         member.late = false;
         for call in &mut self.calls {
@@ -96,14 +96,14 @@ impl Board {
             call.expected.remove(own);
             member.left.remove(&call.piece);
             let (sender, given) = mpsc::channel(1);
-            call.guests.push(Guest { predicate, sender });
+            call.guests.push(ScanParticipant { predicate, sender });
             return Some((taken, given));
         }
         None
     }
 
     /// Takes a piece, and calls the others that have it to copy; `None` when there are none.
-    pub(crate) fn call(&mut self, own: &MigrationId, piece: &Piece) -> Option<u64> {
+    pub(crate) fn call(&mut self, own: &MigrationId, piece: &SharedPiece) -> Option<u64> {
         let member = self.members.get_mut(own)?;
         member.left.remove(piece);
         let snapshot = member.snapshot.clone();
@@ -116,7 +116,7 @@ impl Board {
             return None;
         }
         self.last += 1;
-        self.calls.push(Call {
+        self.calls.push(ScanCall {
             number: self.last,
             piece: piece.clone(),
             expected,
@@ -131,7 +131,7 @@ impl Board {
     }
 
     /// Ends a call: who has come to it.
-    fn close(&mut self, number: u64) -> Vec<Guest> {
+    fn close(&mut self, number: u64) -> Vec<ScanParticipant> {
         let Some(at) = self.calls.iter().position(|call| call.number == number) else {
             return Vec::new();
         };
@@ -145,31 +145,34 @@ impl Board {
     }
 }
 
-/// A move on the board, while this lives.
+/// A move is on the board while this lives.
 #[derive(Debug)]
-pub(crate) struct Membership {
-    siblings: Arc<Siblings>,
+pub(crate) struct BoardMembership {
+    scan: Arc<SharedScan>,
     own: MigrationId,
 }
 
-impl Membership {
+impl BoardMembership {
     /// `left` is what it has to copy with the snapshot that prints as `snapshot`.
     pub(crate) fn enter(
-        siblings: &Arc<Siblings>,
+        scan: &Arc<SharedScan>,
         own: &MigrationId,
         snapshot: &str,
-        left: BTreeSet<Piece>,
+        left: BTreeSet<SharedPiece>,
     ) -> Self {
-        siblings.with_board(|board| board.enter(own, snapshot, left));
+        scan.with_board(|board| board.enter(own, snapshot, left));
         Self {
-            siblings: siblings.clone(),
+            scan: scan.clone(),
             own: own.clone(),
         }
     }
 
     /// Looks at the board for this move.
-    pub(crate) fn with_board<T>(&self, change: impl FnOnce(&mut Board, &MigrationId) -> T) -> T {
-        self.siblings.with_board(|board| change(board, &self.own))
+    pub(crate) fn with_board<T>(
+        &self,
+        change: impl FnOnce(&mut CallBoard, &MigrationId) -> T,
+    ) -> T {
+        self.scan.with_board(|board| change(board, &self.own))
     }
 
     /// From now on it copies alone.
@@ -178,40 +181,40 @@ impl Membership {
     }
 
     /// The call with this number, of this move.
-    pub(crate) fn called(&self, number: u64) -> Called {
-        Called {
-            siblings: self.siblings.clone(),
+    pub(crate) fn called(&self, number: u64) -> OpenCall {
+        OpenCall {
+            scan: self.scan.clone(),
             number,
         }
     }
 }
 
-impl Drop for Membership {
+impl Drop for BoardMembership {
     fn drop(&mut self) {
-        self.siblings.with_board(|board| board.leave(&self.own));
+        self.scan.with_board(|board| board.leave(&self.own));
     }
 }
 
 /// A call that is open; dropping it sends those away that have come.
 #[derive(Debug)]
-pub(crate) struct Called {
-    siblings: Arc<Siblings>,
+pub(crate) struct OpenCall {
+    scan: Arc<SharedScan>,
     number: u64,
 }
 
-impl Called {
+impl OpenCall {
     /// Waits for those that were called, and ends the call.
-    pub(crate) async fn guests(self) -> Vec<Guest> {
+    pub(crate) async fn guests(self) -> Vec<ScanParticipant> {
         let number = self.number;
-        let answered = |board: &Board| board.is_answered(number);
-        self.siblings.until_board(answered, PATIENCE).await;
-        self.siblings.with_board(|board| board.close(number))
+        let answered = |board: &CallBoard| board.is_answered(number);
+        self.scan.until_board(answered, PATIENCE).await;
+        self.scan.with_board(|board| board.close(number))
     }
 }
 
-impl Drop for Called {
+impl Drop for OpenCall {
     fn drop(&mut self) {
-        self.siblings.with_board(|board| board.close(self.number));
+        self.scan.with_board(|board| board.close(self.number));
     }
 }
 

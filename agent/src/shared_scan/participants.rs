@@ -17,7 +17,7 @@ use plans::step::StepKind;
 use plans::wire::Dispatch;
 use tokio::sync::watch;
 
-use super::calls::Board;
+use super::calls::CallBoard;
 use crate::postgres::visibility::TxSnapshot;
 
 /// How long a copy that could begin waits for others that are coming. They go through the same steps at the same time;
@@ -27,47 +27,47 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// How long a move waits, once it has its snapshot, for those that are about to have theirs.
 const ENTRY: Duration = Duration::from_secs(10);
 
-static FAMILIES: Mutex<BTreeMap<Family, Weak<Siblings>>> = Mutex::new(BTreeMap::new());
+static SCANS: Mutex<BTreeMap<ScanGroup, Weak<SharedScan>>> = Mutex::new(BTreeMap::new());
 
 /// What moves have in common that can be read for at once.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Family {
+struct ScanGroup {
     incarnation: String,
     operation: MigrationId,
     source: String,
     dsn: String,
 }
 
-/// The moves of a family, as far as this process has to do with them.
+/// The moves of a group, as far as this process has to do with them.
 #[derive(Debug)]
-pub(crate) struct Siblings {
-    state: Mutex<State>,
+pub(crate) struct SharedScan {
+    state: Mutex<ScanState>,
     /// Tells of each change.
     changed: watch::Sender<()>,
     /// The snapshot that was taken last.
-    pub(crate) offer: tokio::sync::Mutex<Option<Arc<Offer>>>,
+    pub(crate) offer: tokio::sync::Mutex<Option<Arc<SharedSnapshot>>>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ScanState {
     /// Moves on their way to the copy, with how many hold them to be so.
     coming: BTreeMap<MigrationId, usize>,
     /// Moves whose copy has begun.
     arrived: BTreeMap<MigrationId, usize>,
     /// File node and blocks of tables, as they were divided first.
     sizes: BTreeMap<String, (u32, i64)>,
-    board: Board,
+    board: CallBoard,
 }
 
 /// A snapshot of the source that others may copy with as well: it can be imported while this lives.
 #[derive(Debug)]
-pub(crate) struct Offer {
+pub(crate) struct SharedSnapshot {
     pub(crate) exported: String,
     pub(crate) text: String,
     pub(crate) session: Connected,
 }
 
-impl Offer {
+impl SharedSnapshot {
     /// Whether a move can copy with it whose slot has the snapshot `first`, and that used `last` before (G1).
     pub(crate) fn serves(&self, first: &TxSnapshot, last: &str) -> bool {
         let text: Result<TxSnapshot, _> = self.text.parse();
@@ -76,7 +76,7 @@ impl Offer {
     }
 }
 
-impl Siblings {
+impl SharedScan {
     /// Those of the move that is dispatched; `None` where it is copied alone: offline nothing says that a transaction
     /// that reads has begun after the writers of each move had ended, and an older controller names no operation.
     pub(crate) fn of(dispatch: &Dispatch) -> Option<Arc<Self>> {
@@ -84,15 +84,15 @@ impl Siblings {
         if dispatch.mode != Mode::Online {
             return None;
         }
-        let family = Family {
+        let group = ScanGroup {
             incarnation: dispatch.incarnation.clone(),
             operation,
             source: dispatch.source.name.to_string(),
             dsn: dispatch.source.dsn.clone(),
         };
-        let mut families = FAMILIES.lock().unwrap_or_else(PoisonError::into_inner);
-        families.retain(|_, siblings| siblings.strong_count() > 0);
-        if let Some(known) = families.get(&family).and_then(Weak::upgrade) {
+        let mut scans = SCANS.lock().unwrap_or_else(PoisonError::into_inner);
+        scans.retain(|_, scan| scan.strong_count() > 0);
+        if let Some(known) = scans.get(&group).and_then(Weak::upgrade) {
             return Some(known);
         }
         let new = Arc::new(Self {
@@ -100,34 +100,34 @@ impl Siblings {
             changed: watch::Sender::new(()),
             offer: tokio::sync::Mutex::default(),
         });
-        families.insert(family, Arc::downgrade(&new));
+        scans.insert(group, Arc::downgrade(&new));
         Some(new)
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ScanState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Looks at the board, or changes it; who waits for it looks again.
-    pub(crate) fn with_board<T>(&self, change: impl FnOnce(&mut Board) -> T) -> T {
+    pub(crate) fn with_board<T>(&self, change: impl FnOnce(&mut CallBoard) -> T) -> T {
         let done = change(&mut self.state().board);
         self.changed.send_replace(());
         done
     }
 
     /// Waits until the board is so, for so long at most.
-    pub(crate) async fn until_board(&self, so: impl Fn(&Board) -> bool, patience: Duration) {
+    pub(crate) async fn until_board(&self, so: impl Fn(&CallBoard) -> bool, patience: Duration) {
         let wait = self.until(|state| so(&state.board));
         let _ = tokio::time::timeout(patience, wait).await;
     }
 
     /// Waits until all whose copy has begun are on the board: what is read before is not read for them.
     pub(crate) async fn until_entered(&self) {
-        let all = |state: &State| state.arrived.keys().all(|id| state.board.has(id));
+        let all = |state: &ScanState| state.arrived.keys().all(|id| state.board.has(id));
         let _ = tokio::time::timeout(ENTRY, self.until(all)).await;
     }
 
-    async fn until(&self, so: impl Fn(&State) -> bool) {
+    async fn until(&self, so: impl Fn(&ScanState) -> bool) {
         let mut changed = self.changed.subscribe();
         while !so(&self.state()) {
             // Never closed: the sender is ours.
@@ -149,19 +149,19 @@ impl Siblings {
 
 /// A move is on its way to its copy while this lives.
 #[derive(Debug)]
-pub(crate) struct Coming {
-    _here: Here,
+pub(crate) struct ExpectedParticipant {
+    _here: ParticipantEntry,
 }
 
-impl Coming {
+impl ExpectedParticipant {
     /// For a step before the end of the copy that is dispatched.
     pub(crate) fn with(dispatch: &Dispatch) -> Option<Self> {
         let (_, kind) = dispatch.step.as_ref()?;
         if !leads_to_copy(*kind) && *kind != StepKind::Copy {
             return None;
         }
-        let siblings = Siblings::of(dispatch)?;
-        let here = Here::begin(siblings, &dispatch.migration, |state| &mut state.coming);
+        let scan = SharedScan::of(dispatch)?;
+        let here = ParticipantEntry::begin(scan, &dispatch.migration, |state| &mut state.coming);
         Some(Self { _here: here })
     }
 }
@@ -176,33 +176,33 @@ pub(crate) fn leads_to_copy(kind: StepKind) -> bool {
 
 /// A move whose copy has begun, while this lives.
 #[derive(Debug)]
-pub(crate) struct Arrived(Here);
+pub(crate) struct ArrivedParticipant(ParticipantEntry);
 
-impl Arrived {
+impl ArrivedParticipant {
     pub(crate) fn begin(dispatch: &Dispatch) -> Option<Self> {
-        let siblings = Siblings::of(dispatch)?;
-        let here = Here::begin(siblings, &dispatch.migration, |state| &mut state.arrived);
+        let scan = SharedScan::of(dispatch)?;
+        let here = ParticipantEntry::begin(scan, &dispatch.migration, |state| &mut state.arrived);
         Some(Self(here))
     }
 
-    pub(crate) fn siblings(&self) -> &Arc<Siblings> {
-        &self.0.siblings
+    pub(crate) fn scan(&self) -> &Arc<SharedScan> {
+        &self.0.scan
     }
 
     /// Others that are coming and have not arrived.
     pub(crate) fn awaited(&self) -> Vec<MigrationId> {
-        awaited(&self.siblings().state()).into_iter().collect()
+        awaited(&self.scan().state()).into_iter().collect()
     }
 
     /// Waits for them, not for long; true when this move is not the only one that copies now.
     pub(crate) async fn gather(&self) -> bool {
-        let all = self.siblings().until(|state| awaited(state).is_empty());
+        let all = self.scan().until(|state| awaited(state).is_empty());
         let _ = tokio::time::timeout(PATIENCE, all).await;
-        self.siblings().state().arrived.len() > 1
+        self.scan().state().arrived.len() > 1
     }
 }
 
-fn awaited(state: &State) -> BTreeSet<MigrationId> {
+fn awaited(state: &ScanState) -> BTreeSet<MigrationId> {
     let coming = state.coming.keys();
     let missing = coming.filter(|id| !state.arrived.contains_key(*id));
     missing.cloned().collect()
@@ -210,34 +210,34 @@ fn awaited(state: &State) -> BTreeSet<MigrationId> {
 
 /// Counted in one of the lists of the state while this lives.
 #[derive(Debug)]
-struct Here {
-    siblings: Arc<Siblings>,
+struct ParticipantEntry {
+    scan: Arc<SharedScan>,
     migration: MigrationId,
-    list: fn(&mut State) -> &mut BTreeMap<MigrationId, usize>,
+    list: fn(&mut ScanState) -> &mut BTreeMap<MigrationId, usize>,
 }
 
-impl Here {
+impl ParticipantEntry {
     fn begin(
-        siblings: Arc<Siblings>,
+        scan: Arc<SharedScan>,
         migration: &MigrationId,
-        list: fn(&mut State) -> &mut BTreeMap<MigrationId, usize>,
+        list: fn(&mut ScanState) -> &mut BTreeMap<MigrationId, usize>,
     ) -> Self {
-        *list(&mut siblings.state())
+        *list(&mut scan.state())
             .entry(migration.clone())
             .or_default() += 1;
-        siblings.changed.send_replace(());
+        scan.changed.send_replace(());
         Self {
-            siblings,
+            scan,
             migration: migration.clone(),
             list,
         }
     }
 }
 
-impl Drop for Here {
+impl Drop for ParticipantEntry {
     fn drop(&mut self) {
         {
-            let mut state = self.siblings.state();
+            let mut state = self.scan.state();
             let list = (self.list)(&mut state);
             if let Some(count) = list.get_mut(&self.migration) {
                 *count -= 1;
@@ -246,6 +246,6 @@ impl Drop for Here {
                 }
             }
         }
-        self.siblings.changed.send_replace(());
+        self.scan.changed.send_replace(());
     }
 }

@@ -18,7 +18,7 @@ const BODY: usize = 9;
 
 /// One entry of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Frame {
+pub(super) enum SpoolFrame {
     /// A message of the stream, in pgoutput's form; a segment may end after the last of a transaction.
     Message { at: Lsn, ends: bool, message: Bytes },
     /// Nothing of interest lies before this position.
@@ -43,10 +43,12 @@ pub(super) fn read_head(mut bytes: &[u8]) -> Option<Lsn> {
 }
 
 /// Appends a frame.
-pub(super) fn put(out: &mut BytesMut, frame: &Frame) {
+pub(super) fn put(out: &mut BytesMut, frame: &SpoolFrame) {
     let (kind, at, message): (u8, Lsn, &[u8]) = match frame {
-        Frame::Message { at, ends, message } => (if *ends { b'e' } else { b'm' }, *at, message),
-        Frame::Idle { until } => (b'i', *until, &[]),
+        SpoolFrame::Message { at, ends, message } => {
+            (if *ends { b'e' } else { b'm' }, *at, message)
+        }
+        SpoolFrame::Idle { until } => (b'i', *until, &[]),
     };
     let mut body = crc32fast::Hasher::new();
     body.update(&[kind]);
@@ -62,14 +64,14 @@ pub(super) fn put(out: &mut BytesMut, frame: &Frame) {
 }
 
 /// Takes the first frame from `bytes`, if it is whole; `Err` when it is damaged.
-pub(super) fn take(bytes: &mut BytesMut) -> Result<Option<Frame>, Damaged> {
+pub(super) fn take(bytes: &mut BytesMut) -> Result<Option<SpoolFrame>, DamagedFrame> {
     if bytes.len() < PREFIX {
         return Ok(None);
     }
     let mut prefix = &bytes[..PREFIX];
     let (length, sum) = (prefix.get_u32() as usize, prefix.get_u32());
     if length < BODY {
-        return Err(Damaged);
+        return Err(DamagedFrame);
     }
     if bytes.len() < PREFIX + length {
         return Ok(None);
@@ -77,39 +79,39 @@ pub(super) fn take(bytes: &mut BytesMut) -> Result<Option<Frame>, Damaged> {
     bytes.advance(PREFIX);
     let mut body = bytes.split_to(length).freeze();
     if crc32fast::hash(&body) != sum {
-        return Err(Damaged);
+        return Err(DamagedFrame);
     }
     let (kind, at) = (body.get_u8(), Lsn(body.get_u64()));
     match kind {
-        b'm' | b'e' => Ok(Some(Frame::Message {
+        b'm' | b'e' => Ok(Some(SpoolFrame::Message {
             at,
             ends: kind == b'e',
             message: body,
         })),
-        b'i' => Ok(Some(Frame::Idle { until: at })),
-        _ => Err(Damaged),
+        b'i' => Ok(Some(SpoolFrame::Idle { until: at })),
+        _ => Err(DamagedFrame),
     }
 }
 
 /// Length of a frame as it stands in the file.
-pub(super) fn length(frame: &Frame) -> u64 {
+pub(super) fn length(frame: &SpoolFrame) -> u64 {
     let message = match frame {
-        Frame::Message { message, .. } => message.len(),
-        Frame::Idle { .. } => 0,
+        SpoolFrame::Message { message, .. } => message.len(),
+        SpoolFrame::Idle { .. } => 0,
     };
     (PREFIX + BODY + message) as u64
 }
 
 /// A frame whose sum is not that of its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Damaged;
+pub(super) struct DamagedFrame;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn frames() -> [Frame; 3] {
-        let message = |ends, text: &'static [u8]| Frame::Message {
+    fn frames() -> [SpoolFrame; 3] {
+        let message = |ends, text: &'static [u8]| SpoolFrame::Message {
             at: Lsn(11),
             ends,
             message: Bytes::from_static(text),
@@ -117,7 +119,7 @@ mod tests {
         [
             message(false, b"abc"),
             message(true, b""),
-            Frame::Idle { until: Lsn(99) },
+            SpoolFrame::Idle { until: Lsn(99) },
         ]
     }
 
@@ -146,7 +148,7 @@ mod tests {
         for at in 4..whole.len() {
             let mut changed = whole.clone();
             changed[at] ^= 1;
-            assert_eq!(take(&mut changed), Err(Damaged), "byte {at}");
+            assert_eq!(take(&mut changed), Err(DamagedFrame), "byte {at}");
         }
     }
 

@@ -20,19 +20,19 @@ use plans::id::{Epoch, MigrationId};
 use plans::names::Direction;
 use tokio::sync::watch;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
-pub(crate) use reader::Reader;
-pub(crate) use writer::Writer;
+pub(crate) use reader::SpoolReader;
+pub(crate) use writer::SpoolWriter;
 
 /// Where one stream's spool lies, and who writes it.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct SpoolLocation {
     folder: PathBuf,
     epoch: Epoch,
 }
 
-impl Place {
+impl SpoolLocation {
     /// The spool of a stream below the agent's folder `root`.
     pub(crate) fn new(
         root: &Path,
@@ -95,7 +95,7 @@ pub(crate) fn owners(root: &Path) -> Vec<MigrationId> {
 
 /// A segment on disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Segment {
+struct SpoolSegment {
     path: PathBuf,
     /// It holds what commits after this position.
     from: Lsn,
@@ -105,7 +105,7 @@ struct Segment {
 
 /// How far a spool is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Durable {
+pub(crate) struct DurablePosition {
     /// Bytes of the segment that is being written.
     bytes: u64,
     /// Number of segments before it since the spool was opened.
@@ -116,8 +116,8 @@ pub(crate) struct Durable {
 
 /// What writer and reader share.
 #[derive(Debug)]
-struct Shared {
-    segments: Mutex<VecDeque<Segment>>,
+struct SharedSegments {
+    segments: Mutex<VecDeque<SpoolSegment>>,
     /// Segments that were removed from the front.
     removed: Mutex<usize>,
 }
@@ -125,8 +125,8 @@ struct Shared {
 /// An open spool.
 #[derive(Debug)]
 pub(crate) struct Spool {
-    place: Place,
-    shared: Arc<Shared>,
+    place: SpoolLocation,
+    shared: Arc<SharedSegments>,
     /// It holds what commits after `begin`, up to `end`; `None` while it is empty.
     covered: Option<(Lsn, Lsn)>,
 }
@@ -136,12 +136,12 @@ impl Spool {
     ///
     /// # Errors
     /// `slot.gap` when segments are missing in between; what the file system says.
-    pub(crate) async fn open(place: Place) -> Result<Self, StepError> {
+    pub(crate) async fn open(place: SpoolLocation) -> Result<Self, StepError> {
         let found = recover::segments(&place).await?;
         let covered = recover::covered(&place, &found)?;
         Ok(Self {
             place,
-            shared: Arc::new(Shared {
+            shared: Arc::new(SharedSegments {
                 segments: Mutex::new(found.into()),
                 removed: Mutex::new(0),
             }),
@@ -155,13 +155,13 @@ impl Spool {
     }
 
     /// Goes on writing from `from`, in a segment of our own.
-    pub(crate) async fn writer(&self, from: Lsn) -> Result<Writer, StepError> {
-        Writer::begin(&self.place, self.shared.clone(), from).await
+    pub(crate) async fn writer(&self, from: Lsn) -> Result<SpoolWriter, StepError> {
+        SpoolWriter::begin(&self.place, self.shared.clone(), from).await
     }
 
     /// Reads it from its beginning; follows `durable` until its sender is gone.
-    pub(crate) fn reader(&self, durable: watch::Receiver<Durable>) -> Reader {
-        Reader::start(self.shared.clone(), durable)
+    pub(crate) fn reader(&self, durable: watch::Receiver<DurablePosition>) -> SpoolReader {
+        SpoolReader::start(self.shared.clone(), durable)
     }
 
     /// Removes it: everything in it is applied.

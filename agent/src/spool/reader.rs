@@ -9,9 +9,9 @@ use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 
-use super::frame::{self, Frame, HEAD};
-use super::{Durable, Segment, Shared};
-use crate::error::{At, StepError};
+use super::frame::{self, HEAD, SpoolFrame};
+use super::{DurablePosition, SharedSegments, SpoolSegment};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::pgoutput::decode;
 use crate::postgres::replication::{SLOT_GAP, StreamEvent};
 
@@ -22,22 +22,25 @@ const STEP: usize = 256 << 10;
 
 /// The reading end of a spool; dropping it ends the reading.
 #[derive(Debug)]
-pub(crate) struct Reader {
+pub(crate) struct SpoolReader {
     events: mpsc::Receiver<Result<StreamEvent, StepError>>,
     task: JoinHandle<()>,
 }
 
-impl Drop for Reader {
+impl Drop for SpoolReader {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Reader {
-    pub(super) fn start(shared: Arc<Shared>, durable: watch::Receiver<Durable>) -> Self {
+impl SpoolReader {
+    pub(super) fn start(
+        shared: Arc<SharedSegments>,
+        durable: watch::Receiver<DurablePosition>,
+    ) -> Self {
         let (send, events) = mpsc::channel(AHEAD);
         let task = tokio::spawn(async move {
-            let mut work = Work {
+            let mut work = ReadTask {
                 shared,
                 durable,
                 send,
@@ -56,15 +59,15 @@ impl Reader {
 }
 
 /// The reader is gone.
-struct Gone;
+struct ReaderGone;
 
-struct Work {
-    shared: Arc<Shared>,
-    durable: watch::Receiver<Durable>,
+struct ReadTask {
+    shared: Arc<SharedSegments>,
+    durable: watch::Receiver<DurablePosition>,
     send: mpsc::Sender<Result<StreamEvent, StepError>>,
 }
 
-impl Work {
+impl ReadTask {
     async fn all(&mut self) -> Result<(), StepError> {
         let mut number = self.first();
         while let Some(segment) = self.segment(number) {
@@ -82,7 +85,7 @@ impl Work {
     }
 
     /// The segment of this number since the spool was opened.
-    fn segment(&self, number: usize) -> Option<Segment> {
+    fn segment(&self, number: usize) -> Option<SpoolSegment> {
         let (segments, removed) = (
             self.shared.segments.lock().ok()?,
             self.shared.removed.lock().ok()?,
@@ -94,8 +97,8 @@ impl Work {
     async fn one(
         &mut self,
         number: usize,
-        segment: &Segment,
-    ) -> Result<Result<(), Gone>, StepError> {
+        segment: &SpoolSegment,
+    ) -> Result<Result<(), ReaderGone>, StepError> {
         let what = format!("reading the spool {}", segment.path.display());
         let mut file = match File::open(&segment.path).await {
             Err(error) if error.kind() == NotFound && self.segment(number).is_none() => {
@@ -108,17 +111,17 @@ impl Work {
         let (mut read, mut taken) = (0_u64, 0_u64);
         loop {
             let limit = match self.limit(number, segment) {
-                Limit::Whole(limit) if read >= limit => return Ok(Ok(())),
-                Limit::Whole(limit) => limit,
-                Limit::Removed => {
+                ReadLimit::Whole(limit) if read >= limit => return Ok(Ok(())),
+                ReadLimit::Whole(limit) => limit,
+                ReadLimit::Removed => {
                     let length = file.metadata().await.at(&what)?.len();
                     if read >= length {
                         return Ok(Ok(()));
                     }
                     length
                 }
-                Limit::Growing(limit) if read < limit => limit,
-                Limit::Growing(_) => {
+                ReadLimit::Growing(limit) if read < limit => limit,
+                ReadLimit::Growing(_) => {
                     let gone = self.durable.changed().await.is_err();
                     if gone && self.is_last(number, segment, read) {
                         return Ok(Ok(()));
@@ -136,7 +139,7 @@ impl Work {
                 taken = HEAD as u64;
             }
             if taken > 0 && self.hand_on(&mut bytes, &what).await?.is_err() {
-                return Ok(Err(Gone));
+                return Ok(Err(ReaderGone));
             }
         }
     }
@@ -145,12 +148,12 @@ impl Work {
         &mut self,
         bytes: &mut BytesMut,
         what: &str,
-    ) -> Result<Result<(), Gone>, StepError> {
+    ) -> Result<Result<(), ReaderGone>, StepError> {
         loop {
             let frame = match frame::take(bytes) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return Ok(Ok(())),
-                Err(frame::Damaged) => {
+                Err(frame::DamagedFrame) => {
                     return Err(StepError::passing(
                         SLOT_GAP,
                         format!("{what}: it is damaged"),
@@ -159,39 +162,39 @@ impl Work {
             };
             let event = event(frame, what)?;
             if self.send.send(Ok(event)).await.is_err() {
-                return Ok(Err(Gone));
+                return Ok(Err(ReaderGone));
             }
         }
     }
 
-    fn limit(&self, number: usize, opened: &Segment) -> Limit {
+    fn limit(&self, number: usize, opened: &SpoolSegment) -> ReadLimit {
         let Some(now) = self.segment(number) else {
             return opened
                 .done
-                .map_or(Limit::Removed, |(bytes, _)| Limit::Whole(bytes));
+                .map_or(ReadLimit::Removed, |(bytes, _)| ReadLimit::Whole(bytes));
         };
         if let Some((bytes, _)) = now.done {
-            return Limit::Whole(bytes);
+            return ReadLimit::Whole(bytes);
         }
         let durable = *self.durable.borrow();
         if durable.segment == number {
-            Limit::Growing(durable.bytes)
+            ReadLimit::Growing(durable.bytes)
         } else {
-            Limit::Growing(0)
+            ReadLimit::Growing(0)
         }
     }
 
     /// The writer is gone and nothing of this segment is left.
-    fn is_last(&self, number: usize, opened: &Segment, read: u64) -> bool {
+    fn is_last(&self, number: usize, opened: &SpoolSegment, read: u64) -> bool {
         match self.limit(number, opened) {
-            Limit::Whole(_) | Limit::Removed => false,
-            Limit::Growing(limit) => read >= limit,
+            ReadLimit::Whole(_) | ReadLimit::Removed => false,
+            ReadLimit::Growing(limit) => read >= limit,
         }
     }
 }
 
 /// How far a segment may be read.
-enum Limit {
+enum ReadLimit {
     /// It is complete.
     Whole(u64),
     /// It is being written.
@@ -200,10 +203,10 @@ enum Limit {
     Removed,
 }
 
-fn event(frame: Frame, what: &str) -> Result<StreamEvent, StepError> {
+fn event(frame: SpoolFrame, what: &str) -> Result<StreamEvent, StepError> {
     match frame {
-        Frame::Idle { until } => Ok(StreamEvent::KeepAlive { wal_end: until }),
-        Frame::Message { at, message, .. } => {
+        SpoolFrame::Idle { until } => Ok(StreamEvent::KeepAlive { wal_end: until }),
+        SpoolFrame::Message { at, message, .. } => {
             let change = decode(message).map_err(|error| {
                 StepError::refused(
                     "spool.message",
@@ -228,7 +231,7 @@ mod tests {
     use plans::id::{Epoch, MigrationId};
     use plans::names::Direction;
 
-    use super::super::{Place, Spool};
+    use super::super::{Spool, SpoolLocation};
     use super::*;
     use crate::postgres::lsn::Lsn;
 
@@ -244,7 +247,7 @@ mod tests {
     }
 
     /// Transactions that begin at `from`, in a segment of their own.
-    async fn write(place: &Place, from: u64) {
+    async fn write(place: &SpoolLocation, from: u64) {
         let spool = Spool::open(place.clone()).await.expect("open");
         let mut writer = spool.writer(Lsn(from)).await.expect("a writer");
         for at in from + 1..=from + MANY {
@@ -260,7 +263,7 @@ mod tests {
     #[tokio::test]
     async fn segments_that_go_while_they_are_read_are_read_to_their_end() {
         let id = MigrationId(format!("removed-{}", std::process::id()));
-        let place = Place::new(&std::env::temp_dir(), &id, Direction::Forward, Epoch(1));
+        let place = SpoolLocation::new(&std::env::temp_dir(), &id, Direction::Forward, Epoch(1));
         for segment in 0..3 {
             write(&place, 1000 + segment * MANY).await;
         }

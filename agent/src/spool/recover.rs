@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use bytes::BytesMut;
 use tokio::io::AsyncReadExt;
 
-use super::frame::{self, Frame, HEAD};
-use super::{Place, Segment};
-use crate::error::{At, StepError};
+use super::frame::{self, HEAD, SpoolFrame};
+use super::{SpoolLocation, SpoolSegment};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::SLOT_GAP;
 
@@ -15,7 +15,7 @@ use crate::postgres::replication::SLOT_GAP;
 const STEP: usize = 1 << 20;
 
 /// The files of segments in the order in which they were written.
-pub(super) async fn paths(place: &Place) -> Result<Vec<PathBuf>, StepError> {
+pub(super) async fn paths(place: &SpoolLocation) -> Result<Vec<PathBuf>, StepError> {
     let what = place.what("reading");
     let mut entries = match tokio::fs::read_dir(&place.folder).await {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -33,7 +33,7 @@ pub(super) async fn paths(place: &Place) -> Result<Vec<PathBuf>, StepError> {
 }
 
 /// Segments in the order in which they were written.
-pub(super) async fn segments(place: &Place) -> Result<Vec<Segment>, StepError> {
+pub(super) async fn segments(place: &SpoolLocation) -> Result<Vec<SpoolSegment>, StepError> {
     let what = place.what("reading");
     let mut found = Vec::new();
     for path in paths(place).await? {
@@ -46,8 +46,8 @@ pub(super) async fn segments(place: &Place) -> Result<Vec<Segment>, StepError> {
 
 /// Between which positions the segments hold everything.
 pub(super) fn covered(
-    place: &Place,
-    segments: &[Segment],
+    place: &SpoolLocation,
+    segments: &[SpoolSegment],
 ) -> Result<Option<(Lsn, Lsn)>, StepError> {
     let Some(first) = segments.first() else {
         return Ok(None);
@@ -70,7 +70,7 @@ pub(super) fn covered(
 }
 
 /// How far a segment reaches; `None` for a file without a head, in which nothing was confirmed yet.
-async fn measure(path: &Path) -> std::io::Result<Option<Segment>> {
+async fn measure(path: &Path) -> std::io::Result<Option<SpoolSegment>> {
     let mut file = tokio::fs::File::open(path).await?;
     let mut bytes = BytesMut::with_capacity(STEP);
     while bytes.len() < HEAD {
@@ -88,17 +88,17 @@ async fn measure(path: &Path) -> std::io::Result<Option<Segment>> {
             Ok(Some(whole)) => {
                 at += frame::length(&whole);
                 match whole {
-                    Frame::Message {
+                    SpoolFrame::Message {
                         at: end,
                         ends: true,
                         ..
                     }
-                    | Frame::Idle { until: end } => done = (at, end.max(done.1)),
-                    Frame::Message { ends: false, .. } => {}
+                    | SpoolFrame::Idle { until: end } => done = (at, end.max(done.1)),
+                    SpoolFrame::Message { ends: false, .. } => {}
                 }
             }
             // What follows was not durable, hence not confirmed.
-            Err(frame::Damaged) => break,
+            Err(frame::DamagedFrame) => break,
             Ok(None) => {
                 bytes.reserve(STEP);
                 if file.read_buf(&mut bytes).await? == 0 {
@@ -107,7 +107,7 @@ async fn measure(path: &Path) -> std::io::Result<Option<Segment>> {
             }
         }
     }
-    Ok(Some(Segment {
+    Ok(Some(SpoolSegment {
         path: path.to_owned(),
         from,
         done: Some(done),

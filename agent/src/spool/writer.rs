@@ -9,9 +9,9 @@ use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
 
-use super::frame::{self, Frame, HEAD};
-use super::{Durable, Place, Segment, Shared};
-use crate::error::{At, StepError};
+use super::frame::{self, HEAD, SpoolFrame};
+use super::{DurablePosition, SharedSegments, SpoolLocation, SpoolSegment};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 
 /// A segment is closed at the first end of a transaction beyond this size.
@@ -23,9 +23,9 @@ const GATHER: usize = 1 << 20;
 
 /// The writing end of a spool.
 #[derive(Debug)]
-pub(crate) struct Writer {
-    place: Place,
-    shared: Arc<Shared>,
+pub(crate) struct SpoolWriter {
+    place: SpoolLocation,
+    shared: Arc<SharedSegments>,
     file: File,
     number: u64,
     gathered: BytesMut,
@@ -35,16 +35,16 @@ pub(crate) struct Writer {
     whole: (u64, Lsn),
     /// Shapes of tables and types, which each segment begins with.
     shapes: BTreeMap<(u8, u32), Bytes>,
-    durable: watch::Sender<Durable>,
+    durable: watch::Sender<DurablePosition>,
     /// A write failed: nobody knows which of the gathered bytes are in the file.
     broken: bool,
 }
 
-impl Writer {
+impl SpoolWriter {
     /// Opens a segment that goes on from `from`.
     pub(super) async fn begin(
-        place: &Place,
-        shared: Arc<Shared>,
+        place: &SpoolLocation,
+        shared: Arc<SharedSegments>,
         from: Lsn,
     ) -> Result<Self, StepError> {
         let what = place.what("opening");
@@ -58,7 +58,7 @@ impl Writer {
             number += 1;
         }
         let file = create(place, number)?;
-        let durable = Durable {
+        let durable = DurablePosition {
             bytes: HEAD as u64,
             segment: 0,
             end: from,
@@ -81,7 +81,7 @@ impl Writer {
     }
 
     /// Tells readers how far the spool is durable.
-    pub(crate) fn durable(&self) -> watch::Receiver<Durable> {
+    pub(crate) fn durable(&self) -> watch::Receiver<DurablePosition> {
         self.durable.subscribe()
     }
 
@@ -116,7 +116,7 @@ impl Writer {
             let id = u32::from_be_bytes([id[0], id[1], id[2], id[3]]);
             self.shapes.insert((*kind, id), message.clone());
         }
-        let frame = Frame::Message {
+        let frame = SpoolFrame::Message {
             at: ends.unwrap_or(at),
             ends: ends.is_some(),
             message,
@@ -133,7 +133,7 @@ impl Writer {
 
     /// Nothing of interest lies before `until`; only between transactions.
     pub(crate) async fn idle(&mut self, until: Lsn) -> Result<(), StepError> {
-        self.append(&Frame::Idle { until }).await?;
+        self.append(&SpoolFrame::Idle { until }).await?;
         self.whole = (self.bytes, until);
         Ok(())
     }
@@ -161,7 +161,7 @@ impl Writer {
         Ok(())
     }
 
-    async fn append(&mut self, frame: &Frame) -> Result<(), StepError> {
+    async fn append(&mut self, frame: &SpoolFrame) -> Result<(), StepError> {
         frame::put(&mut self.gathered, frame);
         self.bytes += frame::length(frame);
         if self.gathered.len() >= GATHER {
@@ -213,7 +213,7 @@ impl Writer {
     }
 
     async fn head(&mut self, from: Lsn) -> Result<(), StepError> {
-        let segment = Segment {
+        let segment = SpoolSegment {
             path: self.place.segment(self.number),
             from,
             done: None,
@@ -229,7 +229,7 @@ impl Writer {
         self.bytes = HEAD as u64;
         let shapes: Vec<Bytes> = self.shapes.values().cloned().collect();
         for message in shapes {
-            let frame = Frame::Message {
+            let frame = SpoolFrame::Message {
                 at: Lsn::ZERO,
                 ends: false,
                 message,
@@ -251,7 +251,7 @@ impl Writer {
     }
 }
 
-fn create(place: &Place, number: u64) -> Result<File, StepError> {
+fn create(place: &SpoolLocation, number: u64) -> Result<File, StepError> {
     let file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
@@ -262,7 +262,7 @@ fn create(place: &Place, number: u64) -> Result<File, StepError> {
 }
 
 /// The names of new files are durable too.
-fn sync_folder(place: &Place) -> std::io::Result<()> {
+fn sync_folder(place: &SpoolLocation) -> std::io::Result<()> {
     std::fs::File::open(&place.folder)?.sync_all()
 }
 
@@ -282,7 +282,7 @@ mod tests {
     async fn after_a_failed_write_nothing_more_is_announced() {
         let root = std::env::temp_dir();
         let id = MigrationId(format!("full-{}", std::process::id()));
-        let place = Place::new(&root, &id, Direction::Forward, Epoch(1));
+        let place = SpoolLocation::new(&root, &id, Direction::Forward, Epoch(1));
         let spool = Spool::open(place.clone()).await.unwrap();
         let mut writer = spool.writer(Lsn(100)).await.unwrap();
         let commit = Bytes::from_static(b"C");

@@ -16,8 +16,8 @@ use plans::wire::TableProgress;
 use serde_json::{Value, json};
 use tokio_postgres::error::SqlState;
 
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 use crate::shard::guard::cascade;
@@ -42,7 +42,7 @@ const PARTS: [&str; 9] = [
 /// A statement that meets the applier in a deadlock is tried again this often.
 const DEADLOCK_TRIES: u32 = 5;
 
-struct Pending {
+struct PendingStatement {
     ordinal: i32,
     parallel: bool,
     label: String,
@@ -51,18 +51,18 @@ struct Pending {
     point: &'static str,
 }
 
-impl Pending {
+impl PendingStatement {
     /// Whether what it makes goes with its table.
     fn lies_on_a_table(&self) -> bool {
         PARTS.iter().any(|part| self.label.starts_with(part))
     }
 
     /// Waits until it may begin, and says that it does.
-    async fn announce(&self, context: &Context) {
+    async fn announce(&self, context: &StepContext) {
         context.until_open().await;
-        context.owned.pace.until_worth_beginning().await;
+        context.session.throttle.until_worth_beginning().await;
         context.say(format!("building {}", self.label));
-        context.owned.update(|progress| {
+        context.session.update(|progress| {
             progress.tables = vec![TableProgress {
                 table: self.label.clone(),
                 phase: "building".to_owned(),
@@ -72,8 +72,8 @@ impl Pending {
     }
 
     /// The statement, which starts no processes where an application's latency is held.
-    fn paced(&self, context: &Context) -> String {
-        let alone = match context.owned.pace.is_gentle() {
+    fn paced(&self, context: &StepContext) -> String {
+        let alone = match context.session.throttle.is_gentle() {
             true => ALONE,
             false => "",
         };
@@ -87,7 +87,7 @@ impl Pending {
     }
 }
 
-pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     forget_comparison(context).await?;
     let mut entries = pending(context, "post").await?;
     let total = entries.len();
@@ -105,7 +105,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
 }
 
 /// The target's foreign keys are there now.
-async fn guard_cascades(context: &Context) -> Result<(), StepError> {
+async fn guard_cascades(context: &StepContext) -> Result<(), StepError> {
     if !context.cascades() {
         return Ok(());
     }
@@ -118,7 +118,7 @@ async fn guard_cascades(context: &Context) -> Result<(), StepError> {
 /// Compares the whole schema of a target that the migration created.
 ///
 /// Tables that a live target had were compared before the copy; the rest of its schema is its own.
-async fn compare_schemas(context: &Context) -> Result<Option<SchemaCompared>, StepError> {
+async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>, StepError> {
     let (source, target) = (context.source()?, context.target()?);
     let there = target.session("compare").await?;
     let what = format!("shard {}: reading what was created", target.name);
@@ -138,24 +138,24 @@ async fn compare_schemas(context: &Context) -> Result<Option<SchemaCompared>, St
 
 /// Keys of changes are kept from the end of this step on: a comparison that is older, which a control store that
 /// was restored has forgotten, would count for changes that nobody kept.
-async fn forget_comparison(context: &Context) -> Result<(), StepError> {
+async fn forget_comparison(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     sidecar_schema::forget_comparison(&session, &context.token(), &target.name).await
 }
 
 /// Restores every entry of a section that is not done.
-pub(super) async fn build(context: &Context, section: &str) -> Result<(), StepError> {
+pub(super) async fn build(context: &StepContext, section: &str) -> Result<(), StepError> {
     all(context, pending(context, section).await?).await
 }
 
 /// Builds indexes side by side, then the rest in its order.
-async fn all(context: &Context, entries: Vec<Pending>) -> Result<(), StepError> {
+async fn all(context: &StepContext, entries: Vec<PendingStatement>) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     let (beside, after): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.parallel);
     all_of(context, beside).await?;
-    let mut alike: Vec<Pending> = Vec::new();
+    let mut alike: Vec<PendingStatement> = Vec::new();
     for entry in after {
         if alike.last().is_some_and(|last| last.kind() != entry.kind()) {
             keys::build(context, std::mem::take(&mut alike)).await?;
@@ -170,24 +170,28 @@ async fn all(context: &Context, entries: Vec<Pending>) -> Result<(), StepError> 
 }
 
 /// Builds entries side by side.
-async fn all_of(context: &Context, entries: Vec<Pending>) -> Result<(), StepError> {
+async fn all_of(context: &StepContext, entries: Vec<PendingStatement>) -> Result<(), StepError> {
     let queue = Mutex::new(VecDeque::from(entries));
     side_by_side(context, || worker(context, &queue)).await
 }
 
 /// Runs as many workers as there are streams; one where an application's latency is held, since none can be slowed.
-async fn side_by_side<F>(context: &Context, worker: impl Fn() -> F) -> Result<(), StepError>
+async fn side_by_side<F>(context: &StepContext, worker: impl Fn() -> F) -> Result<(), StepError>
 where
     F: Future<Output = Result<(), StepError>>,
 {
-    let pace = &context.owned.pace;
-    let count = if pace.is_gentle() { 1 } else { pace.streams() };
+    let throttle = &context.session.throttle;
+    let count = if throttle.is_gentle() {
+        1
+    } else {
+        throttle.streams()
+    };
     let workers = (0..count).map(|_| worker());
     futures::future::try_join_all(workers).await.map(|_| ())
 }
 
 /// Analyzes the moving tables side by side.
-async fn analyze(context: &Context) -> Result<(), StepError> {
+async fn analyze(context: &StepContext) -> Result<(), StepError> {
     // With a partitioned table its leaves.
     let tables = one_of_each_top(&context.dispatch.tables).into_iter();
     let tables = Mutex::new(tables.map(|table| table.top().clone()).collect());
@@ -196,7 +200,7 @@ async fn analyze(context: &Context) -> Result<(), StepError> {
 
 /// Analyzes tables until none is left.
 async fn analyze_some(
-    context: &Context,
+    context: &StepContext,
     tables: &Mutex<VecDeque<TableName>>,
 ) -> Result<(), StepError> {
     let target = context.target()?;
@@ -213,7 +217,7 @@ async fn analyze_some(
     }
 }
 
-async fn pending(context: &Context, section: &str) -> Result<Vec<Pending>, StepError> {
+async fn pending(context: &StepContext, section: &str) -> Result<Vec<PendingStatement>, StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     let rows = session
@@ -234,7 +238,7 @@ async fn pending(context: &Context, section: &str) -> Result<Vec<Pending>, StepE
     };
     Ok(rows
         .iter()
-        .map(|row| Pending {
+        .map(|row| PendingStatement {
             ordinal: row.get(0),
             parallel: row.get(1),
             label: row.get(2),
@@ -244,7 +248,10 @@ async fn pending(context: &Context, section: &str) -> Result<Vec<Pending>, StepE
         .collect())
 }
 
-async fn worker(context: &Context, queue: &Mutex<VecDeque<Pending>>) -> Result<(), StepError> {
+async fn worker(
+    context: &StepContext,
+    queue: &Mutex<VecDeque<PendingStatement>>,
+) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     loop {
@@ -265,9 +272,9 @@ fn next<T>(queue: &Mutex<VecDeque<T>>) -> Result<Option<T>, StepError> {
 }
 
 async fn build_one(
-    context: &Context,
+    context: &StepContext,
     session: &Connected,
-    entry: &Pending,
+    entry: &PendingStatement,
     shard: &str,
 ) -> Result<(), StepError> {
     entry.announce(context).await;
@@ -301,7 +308,7 @@ async fn build_one(
 
 /// Marks entries as done, in the transaction that made them.
 async fn mark(
-    context: &Context,
+    context: &StepContext,
     session: &Connected,
     ordinals: &[i32],
 ) -> Result<(), tokio_postgres::Error> {

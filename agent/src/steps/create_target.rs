@@ -16,19 +16,19 @@ use tokio_postgres::Client;
 
 use super::delete::deletion;
 use super::leftover;
-use crate::cleanup::copied_rows::Brought;
-use crate::cleanup::delete_rows::Closed;
+use crate::cleanup::copied_rows::CopiedRows;
+use crate::cleanup::delete_rows::ClosedProof;
 use crate::controller::CleanupRecord;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
-use crate::postgres::pg_dump::{Entry, Schema, Section, make};
+use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, make};
 use crate::schema;
 use crate::shard::guard::cascade;
-use crate::shard::released_keys::Away;
+use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{conflicting_migrations, created, epoch, guard, sidecar_schema};
 
-pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepError> {
     context
         .controller
         .record_cleanup(&context.dispatch, &records(context))
@@ -37,7 +37,7 @@ pub(super) async fn run(context: &Context) -> Result<TargetCreated, StepError> {
 }
 
 /// As [`run`], once it is recorded what is created.
-pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepError> {
+pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, StepError> {
     let target = context.target()?;
     let session = target.session("create").await?;
     context.enrol(&session, "target", &target.name).await?;
@@ -76,7 +76,7 @@ pub(crate) async fn prepare(context: &Context) -> Result<TargetCreated, StepErro
 }
 
 /// Whether rows of reference tables cascade into the moving rows, as the source says.
-async fn cascades(context: &Context) -> Result<bool, StepError> {
+async fn cascades(context: &StepContext) -> Result<bool, StepError> {
     let source = context.source()?;
     let session = source.session("create").await?;
     cascade::reach(&session, &context.dispatch.tables, &source.name).await
@@ -87,7 +87,7 @@ async fn cascades(context: &Context) -> Result<bool, StepError> {
 /// Our own row is seen by whoever takes the other one back, or the other one is seen here: we cannot miss each
 /// other. It goes again, or it would stand in the way of taking the other one back.
 async fn refuse_leftovers(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -98,7 +98,7 @@ async fn refuse_leftovers(
     refused
 }
 
-fn records(context: &Context) -> Vec<CleanupRecord> {
+fn records(context: &StepContext) -> Vec<CleanupRecord> {
     let shard = context.dispatch.target.name.to_string();
     let record = |kind: &str, name: String, policy: &str| CleanupRecord {
         shard: shard.clone(),
@@ -117,7 +117,7 @@ fn records(context: &Context) -> Vec<CleanupRecord> {
 }
 
 /// True when the moving tables are there; a part of them is refused.
-async fn is_live(context: &Context, session: &Client, shard: &str) -> Result<bool, StepError> {
+async fn is_live(context: &StepContext, session: &Client, shard: &str) -> Result<bool, StepError> {
     let there = catalog::tables(session, shard).await?;
     let tables = &context.dispatch.tables;
     let moving = || tables.iter().filter(|table| !table.is_reference());
@@ -145,7 +145,7 @@ async fn is_live(context: &Context, session: &Client, shard: &str) -> Result<boo
 }
 
 /// Takes part in a live shard: nothing is created but our own register and guards.
-async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(), StepError> {
+async fn join(context: &StepContext, session: &Connected, shard: &str) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     context.say("putting guards on the target's tables");
     let found = catalog::fingerprint(session, &dispatch.tables, shard).await?;
@@ -159,7 +159,7 @@ async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(),
     let (token, tables) = (context.token(), context.keyed());
     guards(context, session, i64::MAX, shard).await?;
     away(context, &token, &tables, shard).take(session).await?;
-    let prover = context.owned.prover(&context.target()?).await?;
+    let prover = context.session.prover(&context.target()?).await?;
     prover.begin(session, &tables).await?;
     for table in &tables {
         let sql = format!(
@@ -196,12 +196,12 @@ async fn join(context: &Context, session: &Connected, shard: &str) -> Result<(),
 
 /// The move as the guard of keys that were given away sees it.
 pub(super) fn away<'a>(
-    context: &'a Context,
-    token: &'a epoch::Token,
+    context: &'a StepContext,
+    token: &'a epoch::EpochToken,
     tables: &'a [MovingTable],
     shard: &'a str,
-) -> Away<'a> {
-    Away {
+) -> ReleasedKeys<'a> {
+    ReleasedKeys {
         token,
         map: &context.dispatch.map,
         keys: &context.dispatch.keys,
@@ -212,7 +212,7 @@ pub(super) fn away<'a>(
 
 /// Register, functions and triggers on a live shard, each for a moment's lock.
 pub(super) async fn guards(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     register: i64,
     shard: &str,
@@ -232,7 +232,7 @@ pub(super) async fn guards(
 /// Takes back what an earlier run did, or a copy that is void: tables that the migration created, rows that
 /// it brought, its guards. The tables that stay because others use them.
 pub(super) async fn undo(
-    context: &Context,
+    context: &StepContext,
     session: &Connected,
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
@@ -241,16 +241,16 @@ pub(super) async fn undo(
         return Ok(Vec::new());
     }
     let target = context.target()?;
-    let brought = Brought {
+    let brought = CopiedRows {
         session,
-        deletion: deletion(context, &target, token, Closed::Live),
+        deletion: deletion(context, &target, token, ClosedProof::Live),
         tables: &context.dispatch.tables,
     };
     brought.take_back().await
 }
 
 /// Creates the source's tables on an empty database; the number of objects of its schema.
-async fn create(context: &Context, session: &Client, shard: &str) -> Result<usize, StepError> {
+async fn create(context: &StepContext, session: &Client, shard: &str) -> Result<usize, StepError> {
     context.say("reading the source's schema");
     let source = &context.source()?;
     let version = schema::major(session, shard).await?;
@@ -274,8 +274,8 @@ async fn create(context: &Context, session: &Client, shard: &str) -> Result<usiz
 
 async fn store(
     session: &Client,
-    context: &Context,
-    schema: &Schema,
+    context: &StepContext,
+    schema: &DumpedSchema,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: keeping the schema's statements");
@@ -309,13 +309,15 @@ async fn store(
 
 async fn restore(
     session: &Client,
-    context: &Context,
-    schema: &Schema,
+    context: &StepContext,
+    schema: &DumpedSchema,
     shard: &str,
 ) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     let pre = schema.entries.iter();
-    let pre: Vec<&Entry> = pre.filter(|entry| entry.section == Section::Pre).collect();
+    let pre: Vec<&SchemaEntry> = pre
+        .filter(|entry| entry.section == RestoreSection::Pre)
+        .collect();
     let check = |check: &str| format!("set local check_function_bodies = {check}");
     let what = format!("shard {shard}: setting up the session");
     // pg_dump's function bodies may refer to what comes later.

@@ -24,37 +24,37 @@ use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall, Markers};
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
-use super::verify::Sides;
+use super::verify::StreamShards;
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, Proof, Token};
+use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::guard::{self, cascade};
-use crate::shard::register::{self, Opening, Setting};
+use crate::shard::register::{self, RegisterSetting, ShardOpening};
 
 /// Pause between two tries to reach the controller.
 const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
 
 /// Who loses the keys, who gains them, and what proves our ownership on each.
-pub(super) struct Parties {
+pub(super) struct CutoverParties {
     pub(super) direction: Direction,
-    pub(super) sides: Sides,
+    pub(super) sides: StreamShards,
     /// The map version while the attempt is under way.
     pub(super) version: MapVersion,
     /// Cascades skip the copy on the shard that does not own the keys.
     cascades: bool,
 }
 
-impl Parties {
-    fn of(context: &Context, direction: Direction) -> Result<Self, StepError> {
+impl CutoverParties {
+    fn of(context: &StepContext, direction: Direction) -> Result<Self, StepError> {
         let version = match direction {
             Direction::Forward => context.dispatch.map_version,
             Direction::Reverse => context.dispatch.map_version.next(),
         };
         Ok(Self {
             direction,
-            sides: Sides::of(context, direction)?,
+            sides: StreamShards::of(context, direction)?,
             version,
             cascades: context.cascades(),
         })
@@ -70,22 +70,22 @@ impl Parties {
         if !self.cascades {
             return Ok(());
         }
-        let proof = Proof::Count(count);
+        let proof = EpochProof::Count(count);
         cascade::allow(session, &self.sides.token, proof, &shard.name).await
     }
 
     /// The proof for work after this cutover's flip.
-    fn token_after(&self) -> Token {
-        Token {
+    fn token_after(&self) -> EpochToken {
+        EpochToken {
             until: self.version.next(),
             ..self.sides.token.clone()
         }
     }
 }
 
-pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOver, StepError> {
-    let mut parties = Parties::of(context, direction)?;
-    if let Recovered::Flipped(attempt, version) = recover(context, &parties).await? {
+pub(super) async fn run(context: &StepContext, direction: Direction) -> Result<CutOver, StepError> {
+    let mut parties = CutoverParties::of(context, direction)?;
+    if let RecoveredRegister::Flipped(attempt, version) = recover(context, &parties).await? {
         return finish_flipped(context, parties, attempt, version).await;
     }
     let kind = match direction {
@@ -98,20 +98,23 @@ pub(super) async fn run(context: &Context, direction: Direction) -> Result<CutOv
     }
     let facts = pass_gate(context, &parties).await?;
     match begin(context, &mut parties).await? {
-        Begun::Attempt(attempt, markers) => {
+        BegunAttempt::Attempt(attempt, markers) => {
             match window::attempt(context, &parties, (attempt, markers), &facts).await {
                 Ok(done) => Ok(done),
                 Err(error) => Err(give_up(context, &parties, attempt, error).await),
             }
         }
-        Begun::Flipped(attempt, version) => {
+        BegunAttempt::Flipped(attempt, version) => {
             finish_flipped(context, parties, attempt, version).await
         }
     }
 }
 
 /// C1: waits at the gate; of a roll back once more, when the slot of the next cutover is there.
-async fn pass_gate(context: &Context, parties: &Parties) -> Result<gate::Facts, StepError> {
+async fn pass_gate(
+    context: &StepContext,
+    parties: &CutoverParties,
+) -> Result<gate::GateFacts, StepError> {
     let losing = parties.sides.origin.session("gate").await?;
     let gaining = parties.sides.destination.session("gate").await?;
     let sessions = (&losing, &gaining);
@@ -124,7 +127,7 @@ async fn pass_gate(context: &Context, parties: &Parties) -> Result<gate::Facts, 
     gate::pass(context, parties, sessions).await
 }
 
-enum Begun {
+enum BegunAttempt {
     /// With the markers that it writes, where the controller drew them.
     Attempt(AttemptNo, Option<Markers>),
     Flipped(AttemptNo, MapVersion),
@@ -132,7 +135,10 @@ enum Begun {
 
 /// C2: asks the store for the next attempt, which is made at the map version in force: other migrations of
 /// the map may have flipped since this one was dispatched.
-async fn begin(context: &Context, parties: &mut Parties) -> Result<Begun, StepError> {
+async fn begin(
+    context: &StepContext,
+    parties: &mut CutoverParties,
+) -> Result<BegunAttempt, StepError> {
     let ask = CutoverAsk::Begin {
         direction: parties.direction,
     };
@@ -142,7 +148,7 @@ async fn begin(context: &Context, parties: &mut Parties) -> Result<Begun, StepEr
         map_version,
     } = answer
     {
-        return Ok(Begun::Flipped(attempt, map_version));
+        return Ok(BegunAttempt::Flipped(attempt, map_version));
     }
     let CutoverAnswer::Begun {
         attempt,
@@ -153,7 +159,7 @@ async fn begin(context: &Context, parties: &mut Parties) -> Result<Begun, StepEr
         return Err(refused("begin the attempt", &answer));
     };
     parties.version = map_version;
-    Ok(Begun::Attempt(attempt, markers))
+    Ok(BegunAttempt::Attempt(attempt, markers))
 }
 
 fn refused(what: &str, answer: &CutoverAnswer) -> StepError {
@@ -169,7 +175,10 @@ fn refused(what: &str, answer: &CutoverAnswer) -> StepError {
 }
 
 /// One call; the caller decides what an unreachable controller means.
-async fn ask_controller(context: &Context, ask: CutoverAsk) -> Result<CutoverAnswer, StepError> {
+async fn ask_controller(
+    context: &StepContext,
+    ask: CutoverAsk,
+) -> Result<CutoverAnswer, StepError> {
     let call = CutoverCall {
         migration: context.dispatch.migration.clone(),
         epoch: context.dispatch.epoch,
@@ -181,7 +190,7 @@ async fn ask_controller(context: &Context, ask: CutoverAsk) -> Result<CutoverAns
 
 /// Asks until the controller answers: for questions that must not stay open.
 async fn ask_until_answered(
-    context: &Context,
+    context: &StepContext,
     ask: &CutoverAsk,
 ) -> Result<CutoverAnswer, StepError> {
     let call = CutoverCall {
@@ -202,7 +211,7 @@ async fn ask_until_answered(
     }
 }
 
-enum Recovered {
+enum RecoveredRegister {
     /// No earlier attempt left the keys closed.
     Open,
     Flipped(AttemptNo, MapVersion),
@@ -211,20 +220,23 @@ enum Recovered {
 /// After a take-over: an attempt that was interrupted behind its seal is released, or its flip is found.
 ///
 /// The source of an offline move stays closed either way: it is read-only from before the copy on.
-async fn recover(context: &Context, parties: &Parties) -> Result<Recovered, StepError> {
+async fn recover(
+    context: &StepContext,
+    parties: &CutoverParties,
+) -> Result<RecoveredRegister, StepError> {
     let losing = &parties.sides.origin;
     let session = losing.session("register").await?;
     let what = format!("shard {}: reading the register", losing.name);
     if !register::exists(&session, &context.dispatch.migration, &losing.name).await? {
-        return Ok(Recovered::Open);
+        return Ok(RecoveredRegister::Open);
     }
     let seen = register::read(&session, &parties.sides.token, &what).await?;
     if seen.register != i64::MAX {
-        return Ok(Recovered::Open);
+        return Ok(RecoveredRegister::Open);
     }
     let attempt = newest_attempt(parties).await?;
     if attempt == AttemptNo(0) {
-        return Ok(Recovered::Open);
+        return Ok(RecoveredRegister::Open);
     }
     context.say("an earlier attempt was interrupted; finding out how it ended");
     let ask = CutoverAsk::Release {
@@ -234,7 +246,7 @@ async fn recover(context: &Context, parties: &Parties) -> Result<Recovered, Step
     };
     let answer = ask_until_answered(context, &ask).await?;
     if let CutoverAnswer::Flipped { map_version } = answer {
-        return Ok(Recovered::Flipped(attempt, map_version));
+        return Ok(RecoveredRegister::Flipped(attempt, map_version));
     }
     if answer != CutoverAnswer::Released {
         return Err(refused("release the attempt", &answer));
@@ -242,12 +254,12 @@ async fn recover(context: &Context, parties: &Parties) -> Result<Recovered, Step
     if context.online() {
         reopen(parties, attempt.0).await?;
     }
-    Ok(Recovered::Open)
+    Ok(RecoveredRegister::Open)
 }
 
 /// The newest attempt that either shard has counted: one that died between the witness and the fence has
 /// counted on one shard only.
-async fn newest_attempt(parties: &Parties) -> Result<AttemptNo, StepError> {
+async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError> {
     let mut newest = 0;
     for shard in [&parties.sides.origin, &parties.sides.destination] {
         let session = shard.session("register").await?;
@@ -259,8 +271,8 @@ async fn newest_attempt(parties: &Parties) -> Result<AttemptNo, StepError> {
 
 /// Gives an attempt up before the flip; returns the error to report.
 async fn give_up(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     attempt: AttemptNo,
     error: StepError,
 ) -> StepError {
@@ -282,7 +294,7 @@ async fn give_up(
 }
 
 /// Writes that the guards of both shards have refused since they were made; none where one of them does not tell.
-async fn refused_so_far(parties: &Parties) -> Option<i64> {
+async fn refused_so_far(parties: &CutoverParties) -> Option<i64> {
     let (losing, gaining) = (&parties.sides.origin, &parties.sides.destination);
     let sessions = tokio::try_join!(losing.session("cutover"), gaining.session("cutover"));
     let (losing, gaining) = sessions.ok()?;
@@ -290,8 +302,12 @@ async fn refused_so_far(parties: &Parties) -> Option<i64> {
 }
 
 /// As [`refused_so_far`], by sessions that are open. It is evidence, so a shard that does not tell fails nothing.
-async fn refused_by_both(parties: &Parties, losing: &Client, gaining: &Client) -> Option<i64> {
-    let Sides {
+async fn refused_by_both(
+    parties: &CutoverParties,
+    losing: &Client,
+    gaining: &Client,
+) -> Option<i64> {
+    let StreamShards {
         origin,
         destination,
         token,
@@ -306,8 +322,8 @@ async fn refused_by_both(parties: &Parties, losing: &Client, gaining: &Client) -
 
 /// The store first (a flip is impossible from then on), then the witness, then the register (I4).
 async fn release(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     attempt: AttemptNo,
     reason: &str,
 ) -> Result<(), StepError> {
@@ -324,8 +340,8 @@ async fn release(
 }
 
 /// Opens the losing shard again, once its rival is seen to be closed and never told of a flip.
-async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
-    let Sides {
+async fn reopen(parties: &CutoverParties, attempt: i64) -> Result<(), StepError> {
+    let StreamShards {
         origin,
         destination,
         token,
@@ -334,7 +350,7 @@ async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
     let version = parties.version.0;
     let count = register::witness(&gaining, token, attempt, version, shard).await?;
     let losing = origin.session("register").await?;
-    register::begin_and_set(&losing, token, attempt, Setting::Open, &origin.name).await?;
+    register::begin_and_set(&losing, token, attempt, RegisterSetting::Open, &origin.name).await?;
     parties.allow_cascades(destination, &gaining, count).await
 }
 
@@ -342,7 +358,10 @@ async fn reopen(parties: &Parties, attempt: i64) -> Result<(), StepError> {
 /// `counted` is the newest on the source.
 ///
 /// A target that does not know the migration has nothing to say: its copy is gone, or was never begun.
-pub(super) async fn witness_of_abort(context: &Context, counted: i64) -> Result<i64, StepError> {
+pub(super) async fn witness_of_abort(
+    context: &StepContext,
+    counted: i64,
+) -> Result<i64, StepError> {
     let (target, token) = (context.target()?, context.token_for_cleanup());
     let (shard, version) = (target.name.as_str(), context.dispatch.map_version.0);
     let session = target.session("register").await?;
@@ -358,8 +377,8 @@ pub(super) async fn witness_of_abort(context: &Context, counted: i64) -> Result<
 
 /// C10 and C11 by someone who comes after the flip (also the one who made it).
 async fn finish_flipped(
-    context: &Context,
-    mut parties: Parties,
+    context: &StepContext,
+    mut parties: CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
 ) -> Result<CutOver, StepError> {
@@ -371,7 +390,7 @@ async fn finish_flipped(
     let started = Instant::now();
     // A value that was only read proves nothing after a crash: closed is written again first (R9).
     let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
-    register::begin_and_set(&losing, token, attempt.0, Setting::Closed, shard).await?;
+    register::begin_and_set(&losing, token, attempt.0, RegisterSetting::Closed, shard).await?;
     let tables = context.captured(parties.direction);
     let shard = parties.sides.destination.name.as_str();
     let storage = catalog::storage(&gaining, tables, shard).await?;
@@ -397,13 +416,13 @@ async fn finish_flipped(
 ///
 /// `gaining` is a session that was open before: none is opened while writes are refused.
 pub(super) async fn open(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
     gaining: &Client,
 ) -> Result<(), StepError> {
-    let opening = Opening {
+    let opening = ShardOpening {
         client: gaining,
         token: &parties.sides.token,
         after: &parties.token_after(),
@@ -422,7 +441,7 @@ pub(super) async fn open(
 /// Tells the former owner the new version, which its guard then names to clients (R15); cascades skip its copy from then
 /// on.
 pub(super) async fn tell_former(
-    parties: &Parties,
+    parties: &CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
     losing: &Client,
@@ -435,8 +454,11 @@ pub(super) async fn tell_former(
 }
 
 /// C11: the stream in the other direction runs; after a roll back the forward one, for another cutover.
-pub(super) async fn follow(context: &Context, parties: &Parties) -> Result<(), StepError> {
-    context.owned.stop_stream().await;
+pub(super) async fn follow(
+    context: &StepContext,
+    parties: &CutoverParties,
+) -> Result<(), StepError> {
+    context.session.stop_stream().await;
     if !context.online() {
         return Ok(());
     }
@@ -450,7 +472,7 @@ pub(super) async fn follow(context: &Context, parties: &Parties) -> Result<(), S
 /// before anything else that is done with the migration, wherever its register is.
 ///
 /// A cutover begins with this by itself, and an unwind opens the source. After a roll back there is nothing to open.
-pub(crate) async fn recover_register(context: &Context) -> Result<(), StepError> {
+pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepError> {
     let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
     let by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];
     if kind.is_some_and(|kind| by_itself.contains(&kind)) || context.is_done(StepKind::Rollback) {
@@ -461,12 +483,14 @@ pub(crate) async fn recover_register(context: &Context) -> Result<(), StepError>
     } else {
         Direction::Forward
     };
-    let parties = Parties::of(context, direction)?;
+    let parties = CutoverParties::of(context, direction)?;
     match recover(context, &parties).await? {
-        Recovered::Open => Ok(()),
-        Recovered::Flipped(attempt, version) => finish_flipped(context, parties, attempt, version)
-            .await
-            .map(|_| ()),
+        RecoveredRegister::Open => Ok(()),
+        RecoveredRegister::Flipped(attempt, version) => {
+            finish_flipped(context, parties, attempt, version)
+                .await
+                .map(|_| ())
+        }
     }
 }
 

@@ -5,31 +5,31 @@ use std::time::Duration;
 use plans::table::MovingTable;
 use plans::wire::TableProgress;
 
-use crate::cleanup::delete_rows::{Closed, Deletion};
-use crate::migration::session::Context;
+use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
+use crate::migration::session::StepContext;
 use crate::shard::database::Shard;
-use crate::shard::epoch::Token;
+use crate::shard::epoch::EpochToken;
 
 pub(super) fn deletion<'a>(
-    context: &'a Context,
+    context: &'a StepContext,
     shard: &'a Shard,
-    token: Token,
-    closed: Closed<'a>,
-) -> Deletion<'a> {
-    Deletion {
+    token: EpochToken,
+    closed: ClosedProof<'a>,
+) -> RowDeletion<'a> {
+    RowDeletion {
         shard,
         token,
         map: &context.dispatch.map,
         keys: &context.dispatch.keys,
         closed,
         pause: Duration::from_millis(context.dispatch.options.drop_pause_ms.into()),
-        pace: &context.owned.pace,
+        throttle: &context.session.throttle,
         tell: Box::new(|table, deleted| tell(context, table, deleted)),
     }
 }
 
-fn tell(context: &Context, table: &MovingTable, deleted: i64) {
-    context.owned.update(|progress| {
+fn tell(context: &StepContext, table: &MovingTable, deleted: i64) {
+    context.session.update(|progress| {
         progress.message = format!("deleting moved rows of {}", table.table);
         progress.tables = vec![TableProgress {
             table: table.table.to_string(),

@@ -15,10 +15,10 @@ use futures::future::try_join_all;
 use plans::names::Direction;
 use plans::step::StepKind;
 
-use super::verify::Sides;
-use crate::compare::{self, DirtyPage, Moving, Side};
+use super::verify::StreamShards;
+use crate::compare::{self, ComparedShard, DirtyPage, MovingRows};
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch;
 
@@ -32,8 +32,8 @@ const PAUSE: Duration = Duration::from_secs(5);
 const FAR_BEHIND: i64 = 16 << 20;
 
 /// The sessions of a comparison.
-pub(crate) struct Both<'a> {
-    /// Reads the owner's rows ([`Sides::begin_reading`]).
+pub(crate) struct ComparisonSessions<'a> {
+    /// Reads the owner's rows ([`StreamShards::begin_reading`]).
     pub(crate) origin: &'a Connected,
     /// Reads the copy's, and the log of keys: each statement by itself, so that the rows are no older than the keys.
     pub(crate) copy: &'a Connected,
@@ -41,9 +41,9 @@ pub(crate) struct Both<'a> {
     pub(crate) log: &'a Connected,
 }
 
-impl<'a> Both<'a> {
-    fn copy(&self, sides: &'a Sides) -> Side<'a> {
-        Side {
+impl<'a> ComparisonSessions<'a> {
+    fn copy(&self, sides: &'a StreamShards) -> ComparedShard<'a> {
+        ComparedShard {
             client: self.copy,
             shard: &sides.destination.name,
         }
@@ -52,14 +52,14 @@ impl<'a> Both<'a> {
 
 /// Where the next page of a table's log lies: behind the first entry, up to the last. What is logged meanwhile has its
 /// turn another time.
-struct Cursor<'a> {
-    moving: Moving<'a>,
+struct LogCursor<'a> {
+    moving: MovingRows<'a>,
     between: (i64, i64),
 }
 
 /// A page of a table's log, with what the rows of its keys say.
-struct Compared<'a> {
-    cursor: Cursor<'a>,
+struct ComparedPage<'a> {
+    cursor: LogCursor<'a>,
     page: DirtyPage,
     /// Keys whose rows differ.
     different: Vec<String>,
@@ -71,25 +71,25 @@ struct Compared<'a> {
 /// Its time decides how many keys change meanwhile, and so how many are left for the window: a page of each table is
 /// asked for at once, and what is equal is forgotten in one transaction.
 pub(crate) async fn recheck(
-    context: &Context,
-    sides: &Sides,
-    both: &Both<'_>,
+    context: &StepContext,
+    sides: &StreamShards,
+    both: &ComparisonSessions<'_>,
 ) -> Result<(usize, usize), StepError> {
     compare_all(context, sides, both, true).await
 }
 
 /// Compares no more than a page of each table, and forgets nothing: the sessions know the statements then.
 pub(crate) async fn rehearse(
-    context: &Context,
-    sides: &Sides,
-    both: &Both<'_>,
+    context: &StepContext,
+    sides: &StreamShards,
+    both: &ComparisonSessions<'_>,
 ) -> Result<(), StepError> {
     dirty_tables(context, sides, both).await?;
     let tables = context.dispatch.tables.iter();
     let tables = tables.filter(|table| !table.is_reference());
-    let mut cursors: Vec<Cursor<'_>> = tables
-        .map(|table| Cursor {
-            moving: Moving::new(table, &context.dispatch.keys),
+    let mut cursors: Vec<LogCursor<'_>> = tables
+        .map(|table| LogCursor {
+            moving: MovingRows::new(table, &context.dispatch.keys),
             between: (0, i64::MAX),
         })
         .collect();
@@ -104,18 +104,18 @@ pub(crate) async fn rehearse(
 /// Its time grows with the keys that are dirty, not with the tables: two statements for each table that has
 /// any, those of [`TABLES_AT_ONCE`] at the same time.
 pub(crate) async fn differences(
-    context: &Context,
-    sides: &Sides,
-    both: &Both<'_>,
+    context: &StepContext,
+    sides: &StreamShards,
+    both: &ComparisonSessions<'_>,
 ) -> Result<(usize, usize), StepError> {
     compare_all(context, sides, both, false).await
 }
 
 /// Compares every dirty key, page by page; how many differ, and how many there were.
 async fn compare_all(
-    context: &Context,
-    sides: &Sides,
-    both: &Both<'_>,
+    context: &StepContext,
+    sides: &StreamShards,
+    both: &ComparisonSessions<'_>,
     forgetting: bool,
 ) -> Result<(usize, usize), StepError> {
     let (mut different, mut compared) = (0, 0);
@@ -136,10 +136,10 @@ async fn compare_all(
 
 /// Takes some tables off the list and compares the next page of each, all at the same time.
 async fn next_pages<'a>(
-    sides: &Sides,
-    both: &Both<'_>,
-    cursors: &mut Vec<Cursor<'a>>,
-) -> Result<Vec<Compared<'a>>, StepError> {
+    sides: &StreamShards,
+    both: &ComparisonSessions<'_>,
+    cursors: &mut Vec<LogCursor<'a>>,
+) -> Result<Vec<ComparedPage<'a>>, StepError> {
     let rest = cursors.len().saturating_sub(TABLES_AT_ONCE);
     let pages = cursors.split_off(rest).into_iter();
     try_join_all(pages.map(|cursor| compare(sides, both, cursor))).await
@@ -147,17 +147,17 @@ async fn next_pages<'a>(
 
 /// The tables of the move that have dirty keys, each before its first page.
 async fn dirty_tables<'a>(
-    context: &'a Context,
-    sides: &Sides,
-    both: &Both<'_>,
-) -> Result<Vec<Cursor<'a>>, StepError> {
+    context: &'a StepContext,
+    sides: &StreamShards,
+    both: &ComparisonSessions<'_>,
+) -> Result<Vec<LogCursor<'a>>, StepError> {
     let shard = sides.destination.name.as_str();
     let dirty = compare::dirty_relations(both.copy, &sides.token, shard).await?;
     let cursor = |(relation, last): (String, i64)| {
         let mut tables = context.dispatch.tables.iter();
         let table = tables.find(|table| table.table.to_string() == relation)?;
-        Some(Cursor {
-            moving: Moving::new(table, &context.dispatch.keys),
+        Some(LogCursor {
+            moving: MovingRows::new(table, &context.dispatch.keys),
             between: (0, last),
         })
     };
@@ -166,11 +166,11 @@ async fn dirty_tables<'a>(
 
 /// Compares the next page of a table. The marks are read first, the rows of both sides afterwards.
 async fn compare<'a>(
-    sides: &Sides,
-    both: &Both<'_>,
-    cursor: Cursor<'a>,
-) -> Result<Compared<'a>, StepError> {
-    let origin = Side {
+    sides: &StreamShards,
+    both: &ComparisonSessions<'_>,
+    cursor: LogCursor<'a>,
+) -> Result<ComparedPage<'a>, StepError> {
+    let origin = ComparedShard {
         client: both.origin,
         shard: &sides.origin.name,
     };
@@ -185,24 +185,24 @@ async fn compare<'a>(
         compare::keyed_rows(copy, moving, &keys)
     )?;
     let differs = |key: &String| here.get(key) != there.get(key);
-    Ok(Compared {
+    Ok(ComparedPage {
         different: keys.into_iter().filter(differs).collect(),
         cursor,
         page,
     })
 }
 
-impl Cursor<'_> {
+impl LogCursor<'_> {
     fn relation(&self) -> String {
         self.moving.table.table.to_string()
     }
 }
 
-impl<'a> Compared<'a> {
+impl<'a> ComparedPage<'a> {
     /// Where the next page begins, if there may be one.
-    fn next(self) -> Option<Cursor<'a>> {
+    fn next(self) -> Option<LogCursor<'a>> {
         let after = *self.page.entries.last().filter(|_| self.page.full)?;
-        Some(Cursor {
+        Some(LogCursor {
             between: (after, self.cursor.between.1),
             ..self.cursor
         })
@@ -212,8 +212,8 @@ impl<'a> Compared<'a> {
 /// Forgets the keys of pages but for those that differ, in one transaction for all tables.
 async fn forget(
     session: &Connected,
-    sides: &Sides,
-    pages: &[Compared<'_>],
+    sides: &StreamShards,
+    pages: &[ComparedPage<'_>],
 ) -> Result<(), StepError> {
     let (mut entries, mut stay, mut lsn) = (Vec::new(), Vec::new(), Lsn::ZERO);
     for compared in pages {
@@ -225,7 +225,7 @@ async fn forget(
         lsn = lsn.max(page.lsn);
     }
     let (token, shard) = (&sides.token, sides.destination.name.as_str());
-    let side = Side {
+    let side = ComparedShard {
         client: session,
         shard,
     };
@@ -236,7 +236,7 @@ async fn forget(
 
 /// Compares dirty keys again and again while nothing else is done for the migration, so that few are left
 /// for the cutover; ends when it is dropped or cancelled.
-pub(crate) async fn sweep(context: &Context) {
+pub(crate) async fn sweep(context: &StepContext) {
     let waits = match &context.dispatch.step {
         None | Some((_, StepKind::OpenReverse | StepKind::Hold | StepKind::HoldBack)) => true,
         Some(_) => false,
@@ -262,22 +262,22 @@ pub(crate) async fn sweep(context: &Context) {
     }
 }
 
-async fn sweep_for_ever(context: &Context, direction: Direction) -> Result<(), StepError> {
+async fn sweep_for_ever(context: &StepContext, direction: Direction) -> Result<(), StepError> {
     // Most steps are over before there is anything to compare: no session is opened for them.
     tokio::time::sleep(PAUSE).await;
-    let sides = Sides::of(context, direction)?;
+    let sides = StreamShards::of(context, direction)?;
     let origin = sides.origin.lookup_session("sweep").await?;
     let copy = sides.destination.lookup_session("sweep").await?;
     let log = sides.destination.lookup_session("sweep").await?;
-    let both = Both {
+    let both = ComparisonSessions {
         origin: &origin,
         copy: &copy,
         log: &log,
     };
     loop {
         // Until the take-over is complete a shard may still know the older epoch alone.
-        let taken = context.owned.taken.load(Ordering::Acquire);
-        let status = context.owned.stream_status();
+        let taken = context.session.taken.load(Ordering::Acquire);
+        let status = context.session.stream_status();
         if taken && status.is_none_or(|status| status.lag_bytes <= FAR_BEHIND) {
             sides.begin_reading(context, (&origin, &copy)).await?;
             let (left, _) = recheck(context, &sides, &both).await?;

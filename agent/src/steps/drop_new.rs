@@ -4,9 +4,9 @@ use plans::step::unwind::Unwound;
 
 use super::unwind;
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 
-pub(super) async fn run(context: &Context) -> Result<Unwound, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Unwound, StepError> {
     context.say("dropping the target's copy");
     fail_point::hit("drop_new.started").await?;
     unwind::end_work(context).await;

@@ -15,20 +15,20 @@ use super::create_target::away;
 use super::delete::deletion;
 use super::dual_write;
 use super::open_capture::{drop_slot, unpublish};
-use crate::cleanup::delete_rows::{Closed, Deletion};
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::dual_write::Proof;
+use crate::shard::dual_write::OwnershipProof;
 use crate::shard::user_code;
 use crate::shard::{epoch, guard, register, sidecar_schema};
 
-pub(crate) async fn run(context: &Context) -> Result<Dropped, StepError> {
+pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     context.say("stopping the streams");
-    context.owned.stop_stream().await;
+    context.session.stop_stream().await;
     context.spool().remove().await?;
-    dual_write::take_out(context, Proof::Owner).await?;
+    dual_write::take_out(context, OwnershipProof::Owner).await?;
     let (source, target) = (context.source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;
@@ -56,12 +56,12 @@ pub(crate) async fn run(context: &Context) -> Result<Dropped, StepError> {
 
 /// Removes the moved rows, the quick way where nothing else is in the tables.
 async fn remove(
-    context: &Context,
+    context: &StepContext,
     session: &Connected,
     source: &Shard,
 ) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
-    let closed = Closed::Told(token.until.0);
+    let closed = ClosedProof::Told(token.until.0);
     let deletion = deletion(context, source, token, closed);
     let tables = still_there(context, session, &source.name).await?;
     if tables.is_empty() {
@@ -91,8 +91,8 @@ async fn remove(
 /// Truncates or drops tables that hold nothing but moved rows; `None` when somebody uses them, or when they
 /// hold other rows, those of a partition that came later among them: nobody has copied these.
 async fn empty_whole(
-    context: &Context,
-    deletion: &Deletion<'_>,
+    context: &StepContext,
+    deletion: &RowDeletion<'_>,
     session: &Connected,
     tables: &[MovingTable],
 ) -> Result<Option<Dropped>, StepError> {
@@ -157,12 +157,12 @@ async fn empty_whole(
 
 /// Moved rows of each table, and its bytes; `None` when one holds other rows.
 async fn counted(
-    context: &Context,
-    deletion: &Deletion<'_>,
+    context: &StepContext,
+    deletion: &RowDeletion<'_>,
     session: &Connected,
     tables: &[MovingTable],
 ) -> Result<Option<Vec<(i64, i64)>>, StepError> {
-    let prover = context.owned.prover(deletion.shard).await?;
+    let prover = context.session.prover(deletion.shard).await?;
     prover.begin(session, tables).await?;
     let mut counts = Vec::new();
     for table in tables {
@@ -233,7 +233,7 @@ async fn bloat(
 
 /// The moved tables that nobody has dropped since the flip; a leaf goes with its table.
 async fn still_there(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     shard: &str,
 ) -> Result<Vec<MovingTable>, StepError> {
@@ -244,7 +244,7 @@ async fn still_there(
 }
 
 async fn clean_source(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     source: &Shard,
 ) -> Result<(), StepError> {
@@ -259,7 +259,7 @@ async fn clean_source(
     sidecar_schema::forget(session, &token, &source.name).await
 }
 
-async fn clean_target(context: &Context, target: &Shard) -> Result<(), StepError> {
+async fn clean_target(context: &StepContext, target: &Shard) -> Result<(), StepError> {
     let session = target.session("drop").await?;
     let token = context.token_for_cleanup();
     if epoch::is_enrolled(&session, &token, &target.name).await? {

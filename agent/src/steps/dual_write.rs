@@ -6,17 +6,17 @@ use plans::request::DualWrite;
 
 use crate::controller::CleanupRecord;
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::shard::database::Shard;
-use crate::shard::dual_write::{Proof, obstacles};
+use crate::shard::dual_write::{OwnershipProof, obstacles};
 use crate::stream::dual_write::{ROLE, repair};
 
-fn is_wanted(context: &Context) -> bool {
+fn is_wanted(context: &StepContext) -> bool {
     context.online() && context.dispatch.options.dual_write == DualWrite::Synchronous
 }
 
 /// Preflight: the rights to it are there on both shards, and the setting can be extended.
-pub(super) async fn may_begin(context: &Context) -> Result<(), StepError> {
+pub(super) async fn may_begin(context: &StepContext) -> Result<(), StepError> {
     if !is_wanted(context) {
         return Ok(());
     }
@@ -46,7 +46,7 @@ pub(super) async fn may_begin(context: &Context) -> Result<(), StepError> {
 
 /// On one server the applier's own commits would wait for it.
 pub(super) fn check_apart(
-    context: &Context,
+    context: &StepContext,
     source: &DatabaseIdentity,
     target: &DatabaseIdentity,
 ) -> Result<(), StepError> {
@@ -61,7 +61,7 @@ pub(super) fn check_apart(
 }
 
 /// Tells the controller that our name may come into a shard's setting from now on.
-pub(super) async fn record(context: &Context, direction: Direction) -> Result<(), StepError> {
+pub(super) async fn record(context: &StepContext, direction: Direction) -> Result<(), StepError> {
     if !is_wanted(context) {
         return Ok(());
     }
@@ -83,7 +83,10 @@ pub(super) async fn record(context: &Context, direction: Direction) -> Result<()
 }
 
 /// No name of this migration is in the setting of either shard, whoever put it there.
-pub(crate) async fn take_out(context: &Context, proof: Proof) -> Result<(), StepError> {
+pub(crate) async fn take_out(
+    context: &StepContext,
+    proof: OwnershipProof,
+) -> Result<(), StepError> {
     for shard in [context.source()?, context.target()?] {
         take_out_of(context, &shard, proof).await?;
     }
@@ -92,9 +95,9 @@ pub(crate) async fn take_out(context: &Context, proof: Proof) -> Result<(), Step
 
 /// No name of this migration is in the setting of `shard`.
 pub(super) async fn take_out_of(
-    context: &Context,
+    context: &StepContext,
     shard: &Shard,
-    proof: Proof,
+    proof: OwnershipProof,
 ) -> Result<(), StepError> {
     if !is_wanted(context) {
         return Ok(());

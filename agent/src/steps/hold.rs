@@ -13,7 +13,7 @@ use super::open_capture::{drop_slot, unpublish};
 use super::verify;
 use crate::error::StepError;
 use crate::migration::load_monitor;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 
 /// What the operator reads during the hold.
 const HELD: &str =
@@ -21,7 +21,7 @@ const HELD: &str =
 /// Before a comparison that could not be made is tried again.
 const PAUSE: Duration = Duration::from_secs(2);
 
-pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let source = context.source()?;
     let session = source.session("hold").await?;
     drop_slot(&session, context, Direction::Forward, &source.name).await?;
@@ -31,17 +31,17 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     if let Some(run) = context.dispatch.verify {
         tokio::select! {
             biased;
-            () = context.owned.end_hold.notified() => return Ok(json!({})),
+            () = context.session.end_hold.notified() => return Ok(json!({})),
             () = compare(context, run) => {}
             never = load_monitor::govern(context) => match never {},
         }
     }
-    context.owned.end_hold.notified().await;
+    context.session.end_hold.notified().await;
     Ok(json!({}))
 }
 
 /// Compares until it succeeds; what differs is told and does not end the hold.
-async fn compare(context: &Context, run: VerifyRun) {
+async fn compare(context: &StepContext, run: VerifyRun) {
     loop {
         match verify::in_hold(context, run).await {
             Ok(verified) => {

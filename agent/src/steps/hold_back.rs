@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::open_capture::{drop_slot, unpublish};
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 
-pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let target = context.target()?;
     let session = target.session("hold").await?;
     drop_slot(&session, context, Direction::Reverse, &target.name).await?;
@@ -20,6 +20,6 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
     context.say(
         "the target's copy is kept in step; `finish` drops it, `approve` lets the cutover begin again",
     );
-    context.owned.end_hold.notified().await;
+    context.session.end_hold.notified().await;
     Ok(json!({}))
 }

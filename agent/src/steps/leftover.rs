@@ -4,12 +4,12 @@
 use tokio_postgres::Client;
 
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::shard::{conflicting_migrations, epoch};
 
 /// Refuses while another migration of the map is known on the target for some of the moving keys.
 pub(super) async fn refuse(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     shard: &str,
 ) -> Result<(), StepError> {

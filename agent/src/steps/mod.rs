@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 pub(crate) use copy::keep_snapshot;
 #[cfg(test)]
 pub(crate) use copy::{empty_unfinished, record_first};
@@ -36,14 +36,14 @@ pub(crate) use cutover::recover_register;
 pub(crate) use cutover::spare::let_log_go;
 pub(crate) use dirty::sweep;
 #[cfg(test)]
-pub(crate) use dirty::{Both, differences, recheck};
+pub(crate) use dirty::{ComparisonSessions, differences, recheck};
 pub(crate) use dual_write::take_out as take_out_of_standbys;
 use plans::names::Direction;
 #[cfg(test)]
-pub(crate) use verify::Sides;
+pub(crate) use verify::StreamShards;
 
 /// Performs one step to its end and returns its output.
-pub(crate) async fn run(context: &Context, kind: StepKind) -> Result<Value, StepError> {
+pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, StepError> {
     match kind {
         StepKind::Preflight => output(preflight::run(context).await?),
         StepKind::CreateTarget => output(create_target::run(context).await?),

@@ -13,12 +13,12 @@ use tokio_postgres::Client;
 use super::copy;
 use super::create_target::guards;
 use crate::controller::CleanupRecord;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::postgres::standbys;
-use crate::shard::apply_progress::{self, Progress};
+use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::database::Shard;
 use crate::shard::guard::cascade;
 use crate::shard::{epoch, publication, snapshot};
@@ -26,7 +26,7 @@ use crate::shard::{epoch, publication, snapshot};
 /// Creating a slot waits for every running transaction; after this long we say which.
 const SLOT_PATIENCE: Duration = Duration::from_secs(120);
 
-pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepError> {
     let dispatch = &context.dispatch;
     let source = context.source()?;
     let session = source.session("capture").await?;
@@ -38,7 +38,7 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
     if context.cascades() {
         cascade::put(&session, &token, context.about(), false, &source.name).await?;
     }
-    context.owned.stop_stream().await;
+    context.session.stop_stream().await;
     drop_slot(&session, context, Direction::Forward, &source.name).await?;
     // What was captured by an earlier slot belongs to an earlier copy.
     context.spool().remove().await?;
@@ -69,7 +69,7 @@ pub(super) async fn run(context: &Context) -> Result<CaptureOpened, StepError> {
 
 /// Tells the controller what is about to be created on the shard that a stream comes from.
 pub(super) async fn record(
-    context: &Context,
+    context: &StepContext,
     shard: &str,
     direction: Direction,
 ) -> Result<(), StepError> {
@@ -98,7 +98,7 @@ pub(super) async fn record(
 /// Creates the publication with the predicate as its row filter; one that is there goes.
 pub(super) async fn publish(
     session: &Client,
-    context: &Context,
+    context: &StepContext,
     direction: Direction,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -120,7 +120,7 @@ pub(super) async fn publish(
 /// Creates the slot; its snapshot lives as long as the returned session.
 pub(super) async fn create_slot(
     client: &Client,
-    context: &Context,
+    context: &StepContext,
     shard: &Shard,
     direction: Direction,
 ) -> Result<(CreatedSlot, ReplicationSession), StepError> {
@@ -148,14 +148,14 @@ pub(super) async fn create_slot(
     }
 }
 
-fn is_copying(context: &Context) -> bool {
+fn is_copying(context: &StepContext) -> bool {
     matches!(context.dispatch.step, Some((_, StepKind::OpenCapture)))
 }
 
 /// Drops a slot of ours if it is there; ends the session that still reads from it.
 pub(super) async fn drop_slot(
     session: &Client,
-    context: &Context,
+    context: &StepContext,
     direction: Direction,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -191,7 +191,7 @@ pub(super) async fn drop_slot(
 /// Drops the publication of one direction if it is there.
 pub(super) async fn unpublish(
     session: &Client,
-    context: &Context,
+    context: &StepContext,
     direction: Direction,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -202,7 +202,7 @@ pub(super) async fn unpublish(
 /// Writes the first progress row on the shard that the stream will write to; `opened`: its changes are the
 /// application's from the beginning, no open marker comes before them.
 pub(super) async fn start_progress(
-    context: &Context,
+    context: &StepContext,
     direction: Direction,
     from: Lsn,
     opened: bool,
@@ -210,7 +210,7 @@ pub(super) async fn start_progress(
 ) -> Result<(), StepError> {
     let session = destination.session("progress").await?;
     let token = context.token_for_cleanup();
-    let progress = Progress {
+    let progress = ApplyProgress {
         lsn: from,
         opened,
         transactions: 0,

@@ -7,9 +7,9 @@ use super::cutover::gate::check_identity;
 use super::dual_write;
 use super::open_capture::{create_slot, drop_slot, publish, record, start_progress};
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 
-pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     context.say("creating the stream back to the source");
     let target = context.target()?;
     let session = target.session("reverse").await?;

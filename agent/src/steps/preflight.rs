@@ -7,15 +7,15 @@ use plans::shard_map::MapSettings;
 use plans::step::preflight::Preflighted;
 use plans::survey::SurveyTask;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::inspect::survey;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::replication::ReplicationSession;
 use crate::shard::database::Shard;
 use crate::shard::guard::ddl_guard;
 use crate::steps::{dual_write, leftover};
 
-pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError> {
     let dispatch = &context.dispatch;
     context.say("checking both shards");
     let task = SurveyTask {
@@ -70,7 +70,7 @@ pub(super) async fn run(context: &Context) -> Result<Preflighted, StepError> {
 }
 
 /// `ddl: refuse` takes event triggers, which only a superuser may create.
-async fn refuse_needs_rights(context: &Context) -> Result<(), StepError> {
+async fn refuse_needs_rights(context: &StepContext) -> Result<(), StepError> {
     if context.dispatch.options.ddl != Ddl::Refuse {
         return Ok(());
     }

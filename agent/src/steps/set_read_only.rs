@@ -10,16 +10,16 @@ use tokio::time::Instant;
 
 use super::create_target::guards;
 use crate::controller::CleanupRecord;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::wait_out;
 use crate::shard::epoch;
-use crate::shard::register::{self, Setting};
+use crate::shard::register::{self, RegisterSetting};
 
 /// One turn of waiting for writers, after which it is said again how many there are.
 const TURN: Duration = Duration::from_secs(5);
 
-pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
     // Later they would only prolong the time in which nothing can be written.
     context.until_open().await;
@@ -53,7 +53,7 @@ pub(super) async fn run(context: &Context) -> Result<Value, StepError> {
         ))?;
     context.say("putting guards on the source's tables");
     guards(context, &session, 0, shard).await?;
-    register::begin_and_set(&session, &token, 0, Setting::Closed, shard).await?;
+    register::begin_and_set(&session, &token, 0, RegisterSetting::Closed, shard).await?;
     fail_point::hit("set_read_only.closed").await?;
     let started = Instant::now();
     let tables = context.keyed();

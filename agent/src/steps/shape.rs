@@ -12,15 +12,15 @@ use plans::table::{MovingTable, TableName};
 
 use crate::controller::CleanupRecord;
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
-use crate::shard::ddl::{self, Side};
+use crate::shard::ddl::{self, DefinitionSide};
 use crate::shard::epoch;
 use crate::shard::guard::cascade;
 use crate::shard::guard::{self, ddl_guard};
 
 /// Both shards, with a session on each.
-pub(super) struct Both<'a> {
+pub(super) struct ShapeSessions<'a> {
     pub(super) source: (&'a Connected, &'a str),
     pub(super) target: (&'a Connected, &'a str),
 }
@@ -29,14 +29,14 @@ pub(super) struct Both<'a> {
 ///
 /// # Errors
 /// `schema.drift` with what differs; [`StepError::Reshaped`] when both have the same new form.
-pub(crate) async fn check(context: &Context, kind: StepKind) -> Result<(), StepError> {
+pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), StepError> {
     if !has_tables(kind) {
         return Ok(());
     }
     let (source, target) = (context.source()?, context.target()?);
     let here = source.session("shape").await?;
     let there = target.session("shape").await?;
-    let both = Both {
+    let both = ShapeSessions {
         source: (&here, &source.name),
         target: (&there, &target.name),
     };
@@ -72,7 +72,10 @@ fn has_tables(kind: StepKind) -> bool {
 }
 
 /// `schema.drift`, a new form, or nothing.
-pub(super) async fn compare(context: &Context, both: &Both<'_>) -> Result<(), StepError> {
+pub(super) async fn compare(
+    context: &StepContext,
+    both: &ShapeSessions<'_>,
+) -> Result<(), StepError> {
     let tables = &context.keyed();
     let ((here, source), (there, target)) = (both.source, both.target);
     let found = catalog::fingerprint(here, tables, source).await?;
@@ -87,7 +90,7 @@ pub(super) async fn compare(context: &Context, both: &Both<'_>) -> Result<(), St
         catalog::facts(here, &names, source).await?,
         catalog::facts(there, &names, target).await?,
     );
-    let side = |shard, definitions| Side { shard, definitions };
+    let side = |shard, definitions| DefinitionSide { shard, definitions };
     let lines = ddl::differences(
         side(source, &definitions.0),
         side(target, &definitions.1),
@@ -101,8 +104,8 @@ pub(super) async fn compare(context: &Context, both: &Both<'_>) -> Result<(), St
 
 /// Both sides have the same form, which is not the plan's.
 async fn adopt(
-    context: &Context,
-    both: &Both<'_>,
+    context: &StepContext,
+    both: &ShapeSessions<'_>,
     fingerprint: String,
     bare: bool,
 ) -> Result<(), StepError> {
@@ -128,12 +131,12 @@ fn columns(tables: &[MovingTable]) -> Vec<&[plans::table::Column]> {
 }
 
 /// True while the tables that the migration created have no indexes yet.
-fn is_bare(context: &Context) -> Result<bool, StepError> {
+fn is_bare(context: &StepContext) -> Result<bool, StepError> {
     let created: TargetCreated = context.output(StepKind::CreateTarget)?;
     Ok(created.created && !context.is_done(StepKind::BuildIndexes))
 }
 
-async fn refuse_changes(context: &Context, both: &Both<'_>) -> Result<(), StepError> {
+async fn refuse_changes(context: &StepContext, both: &ShapeSessions<'_>) -> Result<(), StepError> {
     let migration = &context.dispatch.migration;
     let tables = &context.keyed();
     for (session, shard) in [both.source, both.target] {
@@ -157,7 +160,7 @@ async fn refuse_changes(context: &Context, both: &Both<'_>) -> Result<(), StepEr
 }
 
 /// Everything is compared after this, so that what somebody wrote without the guard is found.
-async fn put_guards_back(context: &Context, both: &Both<'_>) -> Result<(), StepError> {
+async fn put_guards_back(context: &StepContext, both: &ShapeSessions<'_>) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     let token = context.token_for_cleanup();
     for (session, shard) in [both.source, both.target] {
@@ -180,13 +183,13 @@ pub(super) fn of_sides<'a>(
     direction: Direction,
     losing: (&'a Connected, &'a str),
     gaining: (&'a Connected, &'a str),
-) -> Both<'a> {
+) -> ShapeSessions<'a> {
     match direction {
-        Direction::Forward => Both {
+        Direction::Forward => ShapeSessions {
             source: losing,
             target: gaining,
         },
-        Direction::Reverse => Both {
+        Direction::Reverse => ShapeSessions {
             source: gaining,
             target: losing,
         },

@@ -18,14 +18,14 @@ use tokio_postgres::Client;
 use super::open_capture::{drop_slot, unpublish};
 use super::{create_target, dual_write};
 use crate::cleanup::delete_rows::BOUNDED;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::shard::database::Shard;
-use crate::shard::dual_write::Proof;
+use crate::shard::dual_write::OwnershipProof;
 use crate::shard::{epoch, guard, sidecar_schema, snapshot};
-use removal::Removal;
+use removal::FailedRemovals;
 
-pub(super) async fn run(context: &Context) -> Result<Unwound, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Unwound, StepError> {
     context.say("opening the source");
     fail_point::hit("unwind.started").await?;
     end_work(context).await;
@@ -35,17 +35,17 @@ pub(super) async fn run(context: &Context) -> Result<Unwound, StepError> {
 }
 
 /// Ends what this process does for the migration.
-pub(super) async fn end_work(context: &Context) {
-    context.owned.stop_stream().await;
-    *context.owned.holders.lock().await = None;
+pub(super) async fn end_work(context: &StepContext) {
+    context.session.stop_stream().await;
+    *context.session.holders.lock().await = None;
 }
 
 /// Removes everything of ours from both shards, and the target's copy; what stays is listed.
 ///
 /// # Errors
 /// What may still pass, until the last attempt.
-pub(super) async fn remove_all(context: &Context) -> Result<Unwound, StepError> {
-    let mut removal = Removal::default();
+pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepError> {
+    let mut removal = FailedRemovals::default();
     let removed = context.spool().remove().await;
     let (source, target) = (context.source()?, context.target()?);
     removal.note(
@@ -66,10 +66,10 @@ pub(super) async fn remove_all(context: &Context) -> Result<Unwound, StepError> 
 
 /// Guards, slot and publication; the source is open.
 async fn from_source(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     shard: &str,
-    removal: &mut Removal,
+    removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
     let (id, token) = (&context.dispatch.migration, context.token_for_cleanup());
     let ended = snapshot::end_all(session, id.as_str(), shard).await;
@@ -92,10 +92,10 @@ async fn from_source(
 
 /// The stream back, then the copy, whose keys stay closed until its rows are gone.
 async fn from_target(
-    context: &Context,
+    context: &StepContext,
     session: &Connected,
     shard: &str,
-    removal: &mut Removal,
+    removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
     if epoch::is_enrolled(session, &token, shard).await? {
@@ -111,10 +111,10 @@ async fn from_target(
 }
 
 async fn end_stream(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     (shard, direction): (&str, Direction),
-    removal: &mut Removal,
+    removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
     let id = &context.dispatch.migration;
     let dropped = drop_slot(session, context, direction, shard).await;
@@ -128,10 +128,10 @@ async fn end_stream(
 
 /// The migration's row tells `cleanup` what the rest is, so it goes last.
 async fn forget(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     shard: &str,
-    removal: &mut Removal,
+    removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
     if removal.has_failed(shard) {
         return Ok(());
@@ -142,14 +142,14 @@ async fn forget(
 }
 
 /// Ends older owners on one shard (I7); a session there that waits for nobody.
-async fn take_over(context: &Context, shard: &Shard) -> Result<connect::Connected, StepError> {
-    dual_write::take_out_of(context, shard, Proof::Taking).await?;
+async fn take_over(context: &StepContext, shard: &Shard) -> Result<connect::Connected, StepError> {
+    dual_write::take_out_of(context, shard, OwnershipProof::Taking).await?;
     let session = shard.session("unwind").await?;
     session
         .batch_execute(BOUNDED)
         .await
         .at(format_args!("shard {}: preparing a session", shard.name))?;
     epoch::take_over(&session, &context.token_for_cleanup(), &shard.name).await?;
-    dual_write::take_out_of(context, shard, Proof::Owner).await?;
+    dual_write::take_out_of(context, shard, OwnershipProof::Owner).await?;
     Ok(session)
 }

@@ -23,16 +23,19 @@ use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
 use tokio::time::{Duration, Instant};
 use tokio_postgres::Client;
 
-use crate::compare::{self, Chunk, Digest, Found, Moving, Records, Storage, Sums};
+use crate::compare::{
+    self, ChunkRecord, ComparisonRecords, MovingRows, RowDifferences, RowsDigest, RunTotals,
+    TableStorage,
+};
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::epoch::Token;
-use crate::shard::user_code::Prover;
-use crate::stream::Stream;
-use left::Left;
-use point::Point;
+use crate::shard::epoch::EpochToken;
+use crate::shard::user_code::CodeProver;
+use crate::stream::ApplyStream;
+use left::RemainingTables;
+use point::ComparisonPoint;
 
 /// Rows of a chunk: what an interruption costs at most.
 const CHUNK_ROWS: u32 = 500_000;
@@ -42,13 +45,13 @@ const GENTLE_ROWS: u32 = 50_000;
 const REPAIRS: u32 = 2;
 
 /// The two sides of a change stream: where changes are made, and where they are applied.
-pub(crate) struct Sides {
+pub(crate) struct StreamShards {
     pub(crate) origin: Shard,
     pub(crate) destination: Shard,
-    pub(crate) token: Token,
+    pub(crate) token: EpochToken,
 }
 
-impl Sides {
+impl StreamShards {
     /// Begins a transaction of each of two sessions, on origin and destination, in which the moving tables can be read:
     /// none has code that is not trusted, nor gets any.
     ///
@@ -56,7 +59,7 @@ impl Sides {
     /// `code.untrusted`; what the servers say.
     pub(crate) async fn begin_reading(
         &self,
-        context: &Context,
+        context: &StepContext,
         (origin, destination): (&Client, &Client),
     ) -> Result<(), StepError> {
         let tables = &context.dispatch.tables;
@@ -64,12 +67,18 @@ impl Sides {
         tokio::try_join!(here.begin(origin, tables), there.begin(destination, tables)).map(drop)
     }
 
-    async fn provers(&self, context: &Context) -> Result<(Arc<Prover>, Arc<Prover>), StepError> {
-        let owned = &context.owned;
-        tokio::try_join!(owned.prover(&self.origin), owned.prover(&self.destination))
+    async fn provers(
+        &self,
+        context: &StepContext,
+    ) -> Result<(Arc<CodeProver>, Arc<CodeProver>), StepError> {
+        let session = &context.session;
+        tokio::try_join!(
+            session.prover(&self.origin),
+            session.prover(&self.destination)
+        )
     }
 
-    pub(crate) fn of(context: &Context, direction: Direction) -> Result<Self, StepError> {
+    pub(crate) fn of(context: &StepContext, direction: Direction) -> Result<Self, StepError> {
         Ok(match direction {
             Direction::Forward => Self {
                 origin: context.source()?,
@@ -85,7 +94,7 @@ impl Sides {
     }
 }
 
-pub(super) async fn run(context: &Context) -> Result<Verified, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Verified, StepError> {
     let run = context.dispatch.verify.unwrap_or_default();
     let verified = compare(context, Direction::Forward, run, chunk_rows(context)).await?;
     if verified.different > 0 {
@@ -96,12 +105,12 @@ pub(super) async fn run(context: &Context) -> Result<Verified, StepError> {
 
 /// Compares the old copy with its owner during the hold; what differs does not end the hold, but its
 /// marks as dirty keep a roll back from going through.
-pub(super) async fn in_hold(context: &Context, run: VerifyRun) -> Result<Verified, StepError> {
+pub(super) async fn in_hold(context: &StepContext, run: VerifyRun) -> Result<Verified, StepError> {
     compare(context, Direction::Reverse, run, chunk_rows(context)).await
 }
 
-fn chunk_rows(context: &Context) -> u32 {
-    if context.owned.pace.is_gentle() {
+fn chunk_rows(context: &StepContext) -> u32 {
+    if context.session.throttle.is_gentle() {
         GENTLE_ROWS
     } else {
         CHUNK_ROWS
@@ -110,19 +119,19 @@ fn chunk_rows(context: &Context) -> u32 {
 
 /// Makes one run to its end, or goes on with it.
 pub(super) async fn compare(
-    context: &Context,
+    context: &StepContext,
     direction: Direction,
     run: VerifyRun,
     rows_each: u32,
 ) -> Result<Verified, StepError> {
     // Marks come before the first point: what changes after it is known.
-    if let Some(stream) = context.owned.stream.lock().await.as_ref() {
+    if let Some(stream) = context.session.stream.lock().await.as_ref() {
         stream.record_dirty();
     }
-    let sides = Sides::of(context, direction)?;
+    let sides = StreamShards::of(context, direction)?;
     let session = sides.destination.session("verify").await?;
     let storage = storage(context, direction, &sides.origin).await?;
-    let comparison = Comparison {
+    let comparison = ComparisonRun {
         context,
         direction,
         sides: &sides,
@@ -143,27 +152,27 @@ pub(super) async fn compare(
 
 /// Where the rows lie that are compared, before the first point: a rewrite that comes later is found by it.
 async fn storage(
-    context: &Context,
+    context: &StepContext,
     direction: Direction,
     owner: &Shard,
-) -> Result<Storage, StepError> {
+) -> Result<TableStorage, StepError> {
     let session = owner.session("verify").await?;
     catalog::storage(&session, context.captured(direction), &owner.name).await
 }
 
-struct Comparison<'a> {
-    context: &'a Context,
+struct ComparisonRun<'a> {
+    context: &'a StepContext,
     direction: Direction,
-    sides: &'a Sides,
+    sides: &'a StreamShards,
     /// Where results are recorded.
     session: &'a Connected,
     repair: bool,
     rows_each: u32,
 }
 
-impl Comparison<'_> {
-    fn records(&self) -> Records<'_> {
-        Records {
+impl ComparisonRun<'_> {
+    fn records(&self) -> ComparisonRecords<'_> {
+        ComparisonRecords {
             client: self.session,
             token: &self.sides.token,
             direction: self.direction,
@@ -188,7 +197,7 @@ impl Comparison<'_> {
                 self.cut(&point).await?;
                 self.compare_from(&point).await?;
             }
-            let different = Sums::of(&self.records().chunks().await?).different;
+            let different = RunTotals::of(&self.records().chunks().await?).different;
             if different == 0 || !self.repair || repairs == REPAIRS {
                 return Ok(());
             }
@@ -201,22 +210,22 @@ impl Comparison<'_> {
     }
 
     /// Tables that are compared in this direction.
-    fn tables(&self) -> impl Iterator<Item = Moving<'_>> {
+    fn tables(&self) -> impl Iterator<Item = MovingRows<'_>> {
         let keys = &self.context.dispatch.keys;
         let tables = self.context.captured(self.direction);
-        tables.map(|table| Moving::new(table, keys))
+        tables.map(|table| MovingRows::new(table, keys))
     }
 
     async fn has_more(&self) -> Result<bool, StepError> {
         let chunks = self.records().chunks().await?;
-        let uncut = |moving: &Moving<'_>| {
+        let uncut = |moving: &MovingRows<'_>| {
             let name = moving.table.table.to_string();
             chunks.iter().all(|chunk| chunk.relation != name)
         };
         Ok(chunks.iter().any(|chunk| chunk.at.is_none()) || self.tables().any(|t| uncut(&t)))
     }
 
-    async fn cut(&self, point: &Point) -> Result<(), StepError> {
+    async fn cut(&self, point: &ComparisonPoint) -> Result<(), StepError> {
         let known = self.records().chunks().await?;
         for moving in self.tables() {
             let name = moving.table.table.to_string();
@@ -232,25 +241,25 @@ impl Comparison<'_> {
     }
 
     /// Compares what is left until the snapshots are too old to be kept.
-    async fn compare_from(&self, point: &Point) -> Result<(), StepError> {
+    async fn compare_from(&self, point: &ComparisonPoint) -> Result<(), StepError> {
         let age = Duration::from_secs(u64::from(self.context.dispatch.options.snapshot_age_s));
         let mut chunks = self.records().chunks().await?;
         let started = Instant::now();
         let shard = &self.sides.destination.name;
-        let mut left = Left::begin(self.context, &chunks, self.session, shard).await?;
-        let pace = &self.context.owned.pace;
-        let turn = pace.turn();
+        let mut left = RemainingTables::begin(self.context, &chunks, self.session, shard).await?;
+        let throttle = &self.context.session.throttle;
+        let turn = throttle.turn();
         for moving in self.tables() {
             let name = moving.table.table.to_string();
-            let mine = |chunk: &Chunk| chunk.relation == name && chunk.at.is_none();
+            let mine = |chunk: &ChunkRecord| chunk.relation == name && chunk.at.is_none();
             if !chunks.iter().any(mine) {
                 continue;
             }
             let table = std::slice::from_ref(moving.table);
             tokio::try_join!(point.origin.prove(table), point.destination.prove(table))?;
-            let mine = |chunk: &&mut Chunk| mine(chunk);
+            let mine = |chunk: &&mut ChunkRecord| mine(chunk);
             for chunk in chunks.iter_mut().filter(mine) {
-                if started.elapsed() > age || pace.closed().is_some() {
+                if started.elapsed() > age || throttle.closed().is_some() {
                     return Ok(());
                 }
                 self.context.say(format!("comparing {name}"));
@@ -270,20 +279,20 @@ impl Comparison<'_> {
 
     async fn compare_chunk(
         &self,
-        point: &Point,
-        moving: &Moving<'_>,
-        chunk: &Chunk,
-    ) -> Result<(Digest, Found), StepError> {
+        point: &ComparisonPoint,
+        moving: &MovingRows<'_>,
+        chunk: &ChunkRecord,
+    ) -> Result<(RowsDigest, RowDifferences), StepError> {
         let (origin, copy) = (point.origin.side(), point.destination.side());
         let here = compare::digest(origin, moving, &chunk.part);
         let there = compare::digest(copy, moving, &chunk.part);
-        let (here, there) = if self.context.owned.pace.is_gentle() {
+        let (here, there) = if self.context.session.throttle.is_gentle() {
             (here.await?, there.await?)
         } else {
             tokio::try_join!(here, there)?
         };
         if here == there {
-            return Ok((here, Found::default()));
+            return Ok((here, RowDifferences::default()));
         }
         let most = if self.repair {
             ROWS_REPAIRED + 1
@@ -298,7 +307,7 @@ impl Comparison<'_> {
     }
 
     async fn end(&self, kept: i64) -> Result<Verified, StepError> {
-        let sums = Sums::of(&self.records().chunks().await?);
+        let sums = RunTotals::of(&self.records().chunks().await?);
         let tables = self.records().digests().await?;
         let repaired = self.records().end(sums).await?;
         Ok(Verified {
@@ -313,7 +322,7 @@ impl Comparison<'_> {
     }
 }
 
-fn differs(context: &Context, rows: i64) -> StepError {
+fn differs(context: &StepContext, rows: i64) -> StepError {
     let id = &context.dispatch.migration;
     StepError::Failed(Failure {
         code: "verify.different".to_owned(),
@@ -336,10 +345,10 @@ fn unnamed(relation: &str) -> StepError {
 
 /// The stream of the context, for those that only watch it.
 pub(super) async fn watch(
-    context: &Context,
-) -> Result<tokio::sync::watch::Receiver<crate::stream::Seen>, StepError> {
-    let slot = context.owned.stream.lock().await;
+    context: &StepContext,
+) -> Result<tokio::sync::watch::Receiver<crate::stream::StreamObservation>, StepError> {
+    let slot = context.session.stream.lock().await;
     slot.as_ref()
-        .map(Stream::watch)
+        .map(ApplyStream::watch)
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))
 }

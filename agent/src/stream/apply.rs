@@ -28,15 +28,15 @@ use plans::table::{Format, MovingTable, stream_format};
 use tokio_postgres::Client;
 
 use crate::error::StepError;
-use crate::postgres::pgoutput::{Change, Column, OldRow, Relation, Tuple, Value};
+use crate::postgres::pgoutput::{Change, OldRow, Relation, RelationColumn, Tuple, TupleValue};
 pub(crate) use change::RowChange;
-use change::{Kind, key_differs};
+use change::{RowChangeKind, key_differs};
 pub(crate) use compact::compact;
 pub(crate) use executor::{Executor, IMPATIENT};
 use known::KnownTable;
-pub(crate) use lane::{DIVISION, Lane};
-pub(crate) use planned::Planned;
-use target::Target;
+pub(crate) use lane::{ApplyLane, DIVISION};
+pub(crate) use planned::PlannedChanges;
+use target::ApplyTarget;
 
 /// Turns what the stream carries into changes of one shard's rows.
 #[derive(Debug)]
@@ -45,9 +45,9 @@ pub(crate) struct Applier {
     /// What each table is on the destination.
     known: Vec<KnownTable>,
     /// By the number that the stream gives to a relation.
-    targets: HashMap<u32, Arc<Target>>,
+    targets: HashMap<u32, Arc<ApplyTarget>>,
     /// For rows that are read on the origin, by table.
-    read: HashMap<usize, Arc<Target>>,
+    read: HashMap<usize, Arc<ApplyTarget>>,
     /// In which form the stream carries values.
     format: Format,
 }
@@ -134,7 +134,7 @@ impl Applier {
         }
         let table = self.table_of(&relation)?;
         let id = relation.id;
-        let target = Target::new(
+        let target = ApplyTarget::new(
             (table, &self.tables[table]),
             relation,
             &self.known[table],
@@ -204,24 +204,27 @@ impl Applier {
         if !target.is_complete(&new) || !target.is_identified(&new) {
             return Err(target.incomplete());
         }
-        Ok(RowChange::new(target, Kind::Insert(new)))
+        Ok(RowChange::new(target, RowChangeKind::Insert(new)))
     }
 
     /// The change that inserts a row which was read on the origin: the text of each written column.
     pub(crate) fn insert_read(
         &mut self,
         table: usize,
-        values: Values,
+        values: TextValues,
     ) -> Result<RowChange, StepError> {
         let target = self.target_read(table)?;
-        Ok(RowChange::new(target, Kind::Insert(as_tuple(values))))
+        Ok(RowChange::new(
+            target,
+            RowChangeKind::Insert(as_tuple(values)),
+        ))
     }
 
     /// The change that writes a row again which was read.
     pub(crate) fn update_read(
         &mut self,
         table: usize,
-        values: Values,
+        values: TextValues,
     ) -> Result<RowChange, StepError> {
         let target = self.target_read(table)?;
         let new = as_tuple(values);
@@ -230,27 +233,33 @@ impl Applier {
             None => OldRow::Absent,
         };
         let moved = false;
-        Ok(RowChange::new(target, Kind::Update { old, new, moved }))
+        Ok(RowChange::new(
+            target,
+            RowChangeKind::Update { old, new, moved },
+        ))
     }
 
     /// The change that deletes a row which was read.
     pub(crate) fn delete_read(
         &mut self,
         table: usize,
-        values: Values,
+        values: TextValues,
     ) -> Result<RowChange, StepError> {
         let target = self.target_read(table)?;
-        Ok(RowChange::new(target, Kind::Delete(as_tuple(values))))
+        Ok(RowChange::new(
+            target,
+            RowChangeKind::Delete(as_tuple(values)),
+        ))
     }
 
     /// For rows that are read.
-    fn target_read(&mut self, table: usize) -> Result<Arc<Target>, StepError> {
+    fn target_read(&mut self, table: usize) -> Result<Arc<ApplyTarget>, StepError> {
         if let Some(target) = self.read.get(&table) {
             return Ok(target.clone());
         }
         let plan = &self.tables[table];
         let known = &self.known[table];
-        let target = Target::new((table, plan), as_read(plan), known, Format::Text)?;
+        let target = ApplyTarget::new((table, plan), as_read(plan), known, Format::Text)?;
         let target = Arc::new(target);
         self.read.insert(table, target.clone());
         Ok(target)
@@ -275,7 +284,10 @@ impl Applier {
             }
             key_differs(&target, before, &after)
         };
-        Ok(RowChange::new(target, Kind::Update { old, new, moved }))
+        Ok(RowChange::new(
+            target,
+            RowChangeKind::Update { old, new, moved },
+        ))
     }
 
     /// The change that deletes a row.
@@ -283,13 +295,13 @@ impl Applier {
         let target = self.target(relation)?.clone();
         match old {
             OldRow::Key(row) | OldRow::Full(row) if target.is_identified(&row) => {
-                Ok(RowChange::new(target, Kind::Delete(row)))
+                Ok(RowChange::new(target, RowChangeKind::Delete(row)))
             }
             OldRow::Absent | OldRow::Key(_) | OldRow::Full(_) => Err(target.incomplete()),
         }
     }
 
-    fn target(&self, relation: u32) -> Result<&Arc<Target>, StepError> {
+    fn target(&self, relation: u32) -> Result<&Arc<ApplyTarget>, StepError> {
         self.targets.get(&relation).ok_or_else(|| {
             StepError::passing(
                 "capture.relation",
@@ -300,16 +312,17 @@ impl Applier {
 }
 
 /// The text of each written column of a row.
-type Values = Vec<Option<String>>;
+type TextValues = Vec<Option<String>>;
 
-fn as_tuple(values: Values) -> Tuple {
-    let value = |value: Option<String>| value.map_or(Value::Null, |v| Value::Text(v.into()));
+fn as_tuple(values: TextValues) -> Tuple {
+    let value =
+        |value: Option<String>| value.map_or(TupleValue::Null, |v| TupleValue::Text(v.into()));
     Tuple(values.into_iter().map(value).collect())
 }
 
 /// The shape of a table's rows as they are read on the origin.
 fn as_read(table: &MovingTable) -> Relation {
-    let column = |name: &str| Column {
+    let column = |name: &str| RelationColumn {
         key: false,
         name: name.to_owned(),
         type_oid: 0,

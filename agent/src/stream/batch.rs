@@ -11,13 +11,13 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::StreamSpec;
-use super::pieces::{Piece, Pieces};
-use super::recopy::Recopied;
+use super::pieces::{ChangePiece, PieceQueue};
+use super::recopy::RecopiedRows;
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
-use crate::shard::apply_progress::{self, Progress};
+use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::marker::Marker;
-use crate::stream::apply::{Applier, Executor, Lane, RowChange};
+use crate::stream::apply::{Applier, ApplyLane, Executor, RowChange};
 
 /// Changes that are sent to the destination at once, if it has room for them.
 const PIECE: usize = 500;
@@ -50,18 +50,18 @@ const BUSY: usize = 2;
 const SHARED: usize = 2000;
 
 /// The destination's side of a stream.
-pub(super) struct Batch {
-    pieces: Pieces,
+pub(super) struct ApplyBatch {
+    pieces: PieceQueue,
     applier: Applier,
     /// Durable progress.
-    pub(super) progress: Progress,
+    pub(super) progress: ApplyProgress,
     /// The batches before this one that commit.
-    sealed: VecDeque<Sealed>,
+    sealed: VecDeque<SealedBatch>,
     /// Moving rows that are durable and not told yet.
     untold: u64,
     /// Whether a transaction is open on the destination.
     open: bool,
-    pending: Piece,
+    pending: ChangePiece,
     /// All of it is in `pending`, and its changes say all of it: two sessions may share it.
     whole: bool,
     /// How its last change came.
@@ -73,7 +73,7 @@ pub(super) struct Batch {
     /// What the second lane has applied before this run: its rows of all that commits before this position.
     second: Option<Lsn>,
     /// What the progress will be once this batch commits.
-    next: Progress,
+    next: ApplyProgress,
     /// Its changes, but for those that need not be kept.
     rows: u64,
     /// Its transactions that are complete.
@@ -88,7 +88,7 @@ pub(super) struct Batch {
 
 /// How a change came.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Taken {
+pub(super) struct ChangeArrival {
     /// Its keys are dirty from then on.
     pub(super) dirty: bool,
     /// Many more are behind it.
@@ -97,28 +97,28 @@ pub(super) struct Taken {
 }
 
 /// A batch that commits, while the next is gathered.
-struct Sealed {
-    progress: Progress,
+struct SealedBatch {
+    progress: ApplyProgress,
     moving: u64,
     committed: oneshot::Receiver<()>,
 }
 
-impl Batch {
+impl ApplyBatch {
     /// Goes on from the progress; `second`: where the second lane is, if that is further.
     pub(super) fn new(
         executor: Executor,
         applier: Applier,
-        progress: Progress,
+        progress: ApplyProgress,
         second: Option<Lsn>,
     ) -> Self {
         Self {
-            pieces: Pieces::new(executor),
+            pieces: PieceQueue::new(executor),
             applier,
             progress,
             sealed: VecDeque::new(),
             untold: 0,
             open: false,
-            pending: Piece::default(),
+            pending: ChangePiece::default(),
             whole: true,
             behind: false,
             busy: false,
@@ -240,7 +240,7 @@ impl Batch {
         &mut self,
         spec: &StreamSpec,
         change: RowChange,
-        taken: Taken,
+        taken: ChangeArrival,
     ) -> Result<(), StepError> {
         self.rows += 1;
         self.moving += u64::from(!spec.tables[change.table()].is_reference());
@@ -294,7 +294,7 @@ impl Batch {
 
     /// Whether the second lane has applied the change in an earlier run.
     fn is_applied(&self, change: &RowChange, commit_lsn: Lsn) -> bool {
-        self.second.is_some_and(|second| commit_lsn < second) && change.lane() == Lane::Second
+        self.second.is_some_and(|second| commit_lsn < second) && change.lane() == ApplyLane::Second
     }
 
     /// One of its changes depends on when a row was read: no session may have it without the other.
@@ -306,9 +306,9 @@ impl Batch {
     pub(super) async fn copy(
         &mut self,
         spec: &StreamSpec,
-        rows: &mut Recopied,
+        rows: &mut RecopiedRows,
         (table, key): (usize, &str),
-        taken: Taken,
+        taken: ChangeArrival,
     ) -> Result<(), StepError> {
         self.begin(spec).await?;
         self.keep_together();
@@ -392,17 +392,17 @@ impl Batch {
     }
 
     /// The last piece of this batch; what comes from now on is of the next.
-    fn close(&mut self, spec: &StreamSpec) -> Piece {
+    fn close(&mut self, spec: &StreamSpec) -> ChangePiece {
         let (done, committed) = oneshot::channel();
         let shared = self.may_be_shared(spec);
-        self.sealed.push_back(Sealed {
+        self.sealed.push_back(SealedBatch {
             progress: self.next,
             moving: std::mem::take(&mut self.moving),
             committed,
         });
         self.open = false;
         self.start_over();
-        Piece {
+        ChangePiece {
             ends: Some((self.next, done)),
             shared,
             ..std::mem::take(&mut self.pending)

@@ -9,11 +9,11 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{Seen, StreamSpec, pause};
-use crate::error::{At, StepError};
+use super::{StreamObservation, StreamSpec, pause};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::{ChangeStream, Pace, RawEvent, StreamStart};
-use crate::spool::{Durable, Spool, Writer};
+use crate::postgres::replication::{ChangeStream, FeedbackMode, RawEvent, StreamStart};
+use crate::spool::{DurablePosition, Spool, SpoolWriter};
 
 /// How long whole transactions wait for more before they are made durable.
 const LINGER: Duration = Duration::from_millis(10);
@@ -22,28 +22,28 @@ const IDLE_BYTES: u64 = 1 << 20;
 
 /// A capture into the spool; dropping it ends it where it is.
 #[derive(Debug)]
-pub(super) struct Capture {
+pub(super) struct SpoolCapture {
     task: JoinHandle<()>,
     stop: CancellationToken,
     failed: Option<oneshot::Receiver<StepError>>,
     /// What commits after it is in the spool.
     pub(super) begin: Lsn,
-    pub(super) durable: watch::Receiver<Durable>,
+    pub(super) durable: watch::Receiver<DurablePosition>,
 }
 
-impl Drop for Capture {
+impl Drop for SpoolCapture {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-impl Capture {
+impl SpoolCapture {
     /// Goes on where the spool ends; a spool that is empty begins at `confirmed`, where the slot stands.
     pub(super) async fn start(
         spec: &StreamSpec,
         spool: &Spool,
         confirmed: Lsn,
-        seen: watch::Receiver<Seen>,
+        seen: watch::Receiver<StreamObservation>,
     ) -> Result<Self, StepError> {
         let (begin, from) = spool.covered().unwrap_or((confirmed, confirmed));
         let writer = spool.writer(from).await?;
@@ -87,9 +87,9 @@ impl Capture {
 
 async fn run(
     spec: StreamSpec,
-    mut writer: Writer,
+    mut writer: SpoolWriter,
     stop: CancellationToken,
-    seen: watch::Receiver<Seen>,
+    seen: watch::Receiver<StreamObservation>,
 ) -> Result<(), StepError> {
     let mut failures = 0;
     loop {
@@ -118,12 +118,12 @@ async fn run(
 /// One session of the stream: until it is told to stop (`Ok`), or fails.
 async fn session(
     spec: &StreamSpec,
-    writer: &mut Writer,
+    writer: &mut SpoolWriter,
     stop: &CancellationToken,
-    seen: &watch::Receiver<Seen>,
+    seen: &watch::Receiver<StreamObservation>,
 ) -> Result<(), StepError> {
     writer.restart().await?;
-    let mut stream = open(spec, writer.end(), "capture", Pace::Easy).await?;
+    let mut stream = open(spec, writer.end(), "capture", FeedbackMode::Easy).await?;
     let what = format!("shard {}: reading changes", spec.origin.name);
     let mut inside = false;
     let mut waits_since: Option<Instant> = None;
@@ -171,7 +171,7 @@ pub(super) async fn open(
     spec: &StreamSpec,
     start: Lsn,
     role: &str,
-    pace: Pace,
+    feedback: FeedbackMode,
 ) -> Result<ChangeStream, StepError> {
     let start = StreamStart {
         slot: spec.token.migration.slot(spec.direction),
@@ -179,10 +179,10 @@ pub(super) async fn open(
         start,
         system: spec.system,
         format: stream_format(&spec.tables).0,
-        trims: trims(spec, pace),
+        trims: trims(spec, feedback),
     };
     let name = spec.origin.application_name(role);
-    ChangeStream::open_at(&spec.origin.dsn, &name, &start, pace)
+    ChangeStream::open_at(&spec.origin.dsn, &name, &start, feedback)
         .await
         .at(format_args!(
             "shard {}: opening the change stream",
@@ -192,8 +192,8 @@ pub(super) async fn open(
 
 /// A row whose values were left out is read again, by what it is found by: not one that only the whole row identifies,
 /// and not one that nobody sees before it is confirmed.
-fn trims(spec: &StreamSpec, pace: Pace) -> bool {
-    pace == Pace::Easy && spec.tables.iter().all(|table| !table.identity.is_empty())
+fn trims(spec: &StreamSpec, feedback: FeedbackMode) -> bool {
+    feedback == FeedbackMode::Easy && spec.tables.iter().all(|table| !table.identity.is_empty())
 }
 
 /// How far the slot is confirmed: whatever lies before it was durable elsewhere once.

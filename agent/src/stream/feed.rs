@@ -1,20 +1,20 @@
 //! Where the events of a run come from: the slot, or the spool.
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ChangeStream, StreamEvent};
-use crate::spool::Reader;
+use crate::spool::SpoolReader;
 
 /// Where events come from.
 #[derive(Debug)]
-pub(super) enum Feed {
+pub(super) enum EventFeed {
     /// The slot.
     Live(Box<ChangeStream>),
     /// The spool.
-    Spool(Reader),
+    Spool(SpoolReader),
 }
 
-impl Feed {
+impl EventFeed {
     /// The next event; `None` when the spool is read to its end. May be cancelled.
     pub(super) async fn next(&mut self, origin: &str) -> Result<Option<StreamEvent>, StepError> {
         match self {

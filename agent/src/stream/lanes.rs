@@ -10,19 +10,19 @@ use futures::future::{join, try_join3, try_join4};
 use plans::names::Direction;
 
 use super::StreamSpec;
-use super::pieces::Piece;
-use crate::error::{At, StepError};
+use super::pieces::ChangePiece;
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
-use crate::shard::apply_progress::{self, Progress};
+use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
-use crate::stream::apply::{Executor, IMPATIENT, Lane, Planned};
+use crate::stream::apply::{ApplyLane, Executor, IMPATIENT, PlannedChanges};
 use crate::stream::second_lane;
 
 /// So many batches that could be shared the first session applies alone after one that could not.
 const ALONE: u32 = 16;
 
 /// The sessions; the second one is opened when there is something to share.
-pub(super) struct Lanes {
+pub(super) struct ApplyLanes {
     first: Executor,
     second: Option<Executor>,
     /// Both have executed their rows, and neither has committed.
@@ -31,7 +31,7 @@ pub(super) struct Lanes {
     alone: u32,
 }
 
-impl Lanes {
+impl ApplyLanes {
     pub(super) fn new(first: Executor) -> Self {
         Self {
             first,
@@ -57,7 +57,7 @@ impl Lanes {
     pub(super) async fn execute(
         &mut self,
         spec: &StreamSpec,
-        ready: &Ready<'_>,
+        ready: &ReadyPiece<'_>,
     ) -> Result<(), StepError> {
         let shard = spec.destination.name.as_str();
         apply_progress::prepare(self.first.session(), shard).await?;
@@ -120,7 +120,11 @@ impl Lanes {
 
     /// Executes a batch in both sessions. False: of its rows nothing is done, of the first session's own keys and of
     /// the progress all is recorded.
-    async fn share(&mut self, spec: &StreamSpec, ready: &Ready<'_>) -> Result<bool, StepError> {
+    async fn share(
+        &mut self,
+        spec: &StreamSpec,
+        ready: &ReadyPiece<'_>,
+    ) -> Result<bool, StepError> {
         let (Some(second), Some(reached)) = (&mut self.second, ready.reached) else {
             return Ok(false);
         };
@@ -131,7 +135,7 @@ impl Lanes {
         let first_half = try_join3(
             ready.mark(spec, one, first_keys),
             apply_progress::write(one, &spec.token, spec.direction, reached, shard),
-            self.first.try_lane(&ready.planned, Lane::First),
+            self.first.try_lane(&ready.planned, ApplyLane::First),
         );
         let second_half = async {
             match second.begin(&spec.token, &spec.tables).await {
@@ -141,7 +145,7 @@ impl Lanes {
             try_join3(
                 ready.mark(spec, other, second_keys),
                 second_lane::write(other, &spec.token, spec.direction, reached.lsn, shard),
-                second.try_lane(&ready.planned, Lane::Second),
+                second.try_lane(&ready.planned, ApplyLane::Second),
             )
             .await
         };
@@ -169,25 +173,25 @@ async fn open_second(spec: &StreamSpec) -> Result<Executor, StepError> {
 }
 
 /// Relations and keys that are dirty.
-type Keys = Vec<(Arc<str>, String)>;
+type DirtyKeys = Vec<(Arc<str>, String)>;
 
 /// A piece with what it comes to, worked out before the sessions are there for it.
-pub(super) struct Ready<'a> {
-    planned: Planned<'a>,
+pub(super) struct ReadyPiece<'a> {
+    planned: PlannedChanges<'a>,
     /// Of the first lane, and of the second one.
-    dirty: [Keys; 2],
+    dirty: [DirtyKeys; 2],
     commit_lsn: Lsn,
     /// What the progress is with it, if it ends a batch.
-    reached: Option<Progress>,
+    reached: Option<ApplyProgress>,
 }
 
-impl<'a> Ready<'a> {
+impl<'a> ReadyPiece<'a> {
     /// Of a piece whose last change commits at `commit_lsn`.
-    pub(super) fn new(spec: &StreamSpec, piece: &'a Piece, commit_lsn: Lsn) -> Self {
+    pub(super) fn new(spec: &StreamSpec, piece: &'a ChangePiece, commit_lsn: Lsn) -> Self {
         let planned = if piece.shared {
-            Planned::of_two_lanes(&piece.changes)
+            PlannedChanges::of_two_lanes(&piece.changes)
         } else {
-            Planned::of(&piece.changes)
+            PlannedChanges::of(&piece.changes)
         };
         Self {
             dirty: dirty_keys(spec, piece, planned.has_two_lanes()),
@@ -209,8 +213,8 @@ impl<'a> Ready<'a> {
 }
 
 /// Relations and keys of changes, each once, in the order of their tables: each lane's own, or all in the first.
-fn dirty_keys(spec: &StreamSpec, piece: &Piece, two_lanes: bool) -> [Keys; 2] {
-    let mut dirty = [Keys::new(), Keys::new()];
+fn dirty_keys(spec: &StreamSpec, piece: &ChangePiece, two_lanes: bool) -> [DirtyKeys; 2] {
+    let mut dirty = [DirtyKeys::new(), DirtyKeys::new()];
     if !piece.dirty {
         return dirty;
     }
@@ -219,7 +223,7 @@ fn dirty_keys(spec: &StreamSpec, piece: &Piece, two_lanes: bool) -> [Keys; 2] {
         let table = change.table();
         // Reference tables are written to all the time, also inside the cutover: they are never dirty.
         if !spec.tables[table].is_reference() {
-            let second = two_lanes && change.lane() == Lane::Second;
+            let second = two_lanes && change.lane() == ApplyLane::Second;
             keys[table][usize::from(second)].extend(change.keys());
         }
     }

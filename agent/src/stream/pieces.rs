@@ -9,10 +9,10 @@ use tokio::sync::{Semaphore, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
 use super::StreamSpec;
-use super::lanes::{Lanes, Ready};
+use super::lanes::{ApplyLanes, ReadyPiece};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
-use crate::shard::apply_progress::Progress;
+use crate::shard::apply_progress::ApplyProgress;
 use crate::stream::apply::{Executor, RowChange, compact};
 
 /// Pieces under way at once: while the server works on one, the next is made ready.
@@ -20,21 +20,21 @@ const UNDER_WAY: usize = 2;
 
 /// Changes that are executed together, with what is to be recorded of them.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct ChangePiece {
     pub(super) changes: Vec<RowChange>,
     /// The keys of its changes are dirty from then on.
     pub(super) dirty: bool,
     /// About how much memory its rows take.
     pub(super) bytes: usize,
     /// If it ends a batch: what the progress is with it, and who waits for the commit.
-    pub(super) ends: Option<(Progress, oneshot::Sender<()>)>,
+    pub(super) ends: Option<(ApplyProgress, oneshot::Sender<()>)>,
     /// Changes that need not be kept are left out.
     pub(super) compacted: bool,
     /// It is a whole batch that two sessions may share.
     pub(super) shared: bool,
 }
 
-impl Piece {
+impl ChangePiece {
     /// Leaves out the changes that need not be kept; whether they were many.
     pub(super) fn compact(&mut self) -> bool {
         let much = compact(&mut self.changes);
@@ -44,25 +44,25 @@ impl Piece {
     }
 }
 
-type Work = BoxFuture<'static, Result<Box<Lanes>, StepError>>;
+type PieceExecution = BoxFuture<'static, Result<Box<ApplyLanes>, StepError>>;
 
 /// Executes pieces in their order, while the next ones are gathered.
-pub(super) struct Pieces {
-    state: State,
+pub(super) struct PieceQueue {
+    state: QueueState,
     room: Arc<Semaphore>,
 }
 
-enum State {
-    Idle(Box<Lanes>),
-    Busy(Work),
+enum QueueState {
+    Idle(Box<ApplyLanes>),
+    Busy(PieceExecution),
     /// A piece has failed, and its transaction with it.
     Lost,
 }
 
-impl Pieces {
+impl PieceQueue {
     pub(super) fn new(executor: Executor) -> Self {
         Self {
-            state: State::Idle(Box::new(Lanes::new(executor))),
+            state: QueueState::Idle(Box::new(ApplyLanes::new(executor))),
             room: Arc::new(Semaphore::new(UNDER_WAY)),
         }
     }
@@ -71,7 +71,7 @@ impl Pieces {
     pub(super) async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
         let before = self.take()?;
         let spec = spec.clone();
-        self.state = State::Busy(Box::pin(async move {
+        self.state = QueueState::Busy(Box::pin(async move {
             let mut lanes = before.await?;
             lanes.first_mut().begin(&spec.token, &spec.tables).await?;
             Ok(lanes)
@@ -85,7 +85,7 @@ impl Pieces {
     pub(super) async fn start(
         &mut self,
         spec: &StreamSpec,
-        piece: Piece,
+        piece: ChangePiece,
         commit_lsn: Lsn,
     ) -> Result<(), StepError> {
         let room = self.room.clone().acquire_owned().await;
@@ -95,15 +95,15 @@ impl Pieces {
             let _room = room;
             work.await
         }));
-        self.state = State::Busy(Box::pin(async move { task.await.unwrap_or(Err(lost())) }));
+        self.state = QueueState::Busy(Box::pin(async move { task.await.unwrap_or(Err(lost())) }));
         Ok(())
     }
 
-    /// As [`Pieces::start`], and waits for it.
+    /// As [`PieceQueue::start`], and waits for it.
     pub(super) async fn finish(
         &mut self,
         spec: &StreamSpec,
-        piece: Piece,
+        piece: ChangePiece,
         commit_lsn: Lsn,
     ) -> Result<&Executor, StepError> {
         if self.room.available_permits() < UNDER_WAY {
@@ -111,7 +111,7 @@ impl Pieces {
         } else {
             // Nothing to make ready meanwhile: no other thread is woken.
             let work = execute(self.take()?, spec.clone(), piece, commit_lsn);
-            self.state = State::Busy(Box::pin(work));
+            self.state = QueueState::Busy(Box::pin(work));
         }
         self.settle().await
     }
@@ -121,7 +121,7 @@ impl Pieces {
     /// # Errors
     /// What a piece has failed with.
     pub(super) async fn has_room(&mut self) -> Result<bool, StepError> {
-        if let State::Busy(work) = &mut self.state
+        if let QueueState::Busy(work) = &mut self.state
             && let Poll::Ready(done) = futures::poll!(work.as_mut())
         {
             self.end(done)?;
@@ -134,13 +134,13 @@ impl Pieces {
     /// # Errors
     /// What a piece has failed with.
     pub(super) async fn settle(&mut self) -> Result<&Executor, StepError> {
-        if let State::Busy(work) = &mut self.state {
+        if let QueueState::Busy(work) = &mut self.state {
             let done = work.await;
             self.end(done)?;
         }
         match &self.state {
-            State::Idle(lanes) => Ok(lanes.first()),
-            State::Busy(_) | State::Lost => Err(lost()),
+            QueueState::Idle(lanes) => Ok(lanes.first()),
+            QueueState::Busy(_) | QueueState::Lost => Err(lost()),
         }
     }
 
@@ -151,23 +151,23 @@ impl Pieces {
     pub(super) async fn session(&mut self) -> Result<&mut Connected, StepError> {
         self.settle().await?;
         match &mut self.state {
-            State::Idle(lanes) => lanes.first_mut().session_mut().ok_or_else(lost),
-            State::Busy(_) | State::Lost => Err(lost()),
+            QueueState::Idle(lanes) => lanes.first_mut().session_mut().ok_or_else(lost),
+            QueueState::Busy(_) | QueueState::Lost => Err(lost()),
         }
     }
 
     /// What gives the sessions once everything before is done.
-    fn take(&mut self) -> Result<Work, StepError> {
-        match std::mem::replace(&mut self.state, State::Lost) {
-            State::Idle(lanes) => Ok(Box::pin(std::future::ready(Ok(lanes)))),
-            State::Busy(work) => Ok(work),
-            State::Lost => Err(lost()),
+    fn take(&mut self) -> Result<PieceExecution, StepError> {
+        match std::mem::replace(&mut self.state, QueueState::Lost) {
+            QueueState::Idle(lanes) => Ok(Box::pin(std::future::ready(Ok(lanes)))),
+            QueueState::Busy(work) => Ok(work),
+            QueueState::Lost => Err(lost()),
         }
     }
 
-    fn end(&mut self, done: Result<Box<Lanes>, StepError>) -> Result<(), StepError> {
-        self.state = State::Lost;
-        self.state = State::Idle(done?);
+    fn end(&mut self, done: Result<Box<ApplyLanes>, StepError>) -> Result<(), StepError> {
+        self.state = QueueState::Lost;
+        self.state = QueueState::Idle(done?);
         Ok(())
     }
 }
@@ -178,12 +178,12 @@ fn lost() -> StepError {
 
 /// Has a piece executed behind what was given before, and committed where it ends a batch.
 async fn execute(
-    before: Work,
+    before: PieceExecution,
     spec: StreamSpec,
-    piece: Piece,
+    piece: ChangePiece,
     commit_lsn: Lsn,
-) -> Result<Box<Lanes>, StepError> {
-    let ready = Ready::new(&spec, &piece, commit_lsn);
+) -> Result<Box<ApplyLanes>, StepError> {
+    let ready = ReadyPiece::new(&spec, &piece, commit_lsn);
     let mut lanes = before.await?;
     let executed = lanes.execute(&spec, &ready).await;
     executed.map_err(|error| {

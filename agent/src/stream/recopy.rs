@@ -16,12 +16,12 @@ use tokio::time::Instant;
 
 use super::{ParkAt, StreamSpec};
 use crate::compare::parse_key;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::copy_stream;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::epoch;
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::{snapshot, user_code};
 
 /// How long a commit that the stream has sent may stay unseen: it waits for a standby, which may be us.
@@ -34,7 +34,7 @@ const HELD: i32 = 128 << 10;
 
 /// What was found of a row.
 #[derive(Debug)]
-pub(super) enum Found {
+pub(super) enum FoundRow {
     /// It is gone since, or has another key.
     Nothing,
     /// Its values as text, in the order of the table's written columns.
@@ -45,26 +45,26 @@ pub(super) enum Found {
 
 /// Rows that are ahead of the stream.
 #[derive(Debug, Default)]
-pub(super) struct Recopied {
+pub(super) struct RecopiedRows {
     /// The snapshots that rows were read with.
     snapshots: Vec<TxSnapshot>,
     /// Which one a row was read with, by table and key; also where there was none.
     rows: HashMap<(usize, String), usize>,
     /// All that the snapshots saw committed before this position; `None`: no row is ahead.
     until: Option<Lsn>,
-    sessions: Option<Sessions>,
+    sessions: Option<RecopySessions>,
     /// The reader is in a transaction that has the newest snapshot.
     open: bool,
 }
 
 /// Sessions on the origin, kept for the next row that comes without its values.
 #[derive(Debug)]
-struct Sessions {
+struct RecopySessions {
     reader: Connected,
     barrier: Connected,
 }
 
-impl Recopied {
+impl RecopiedRows {
     /// Whether the batch must stay open.
     pub(super) fn is_ahead(&self) -> bool {
         self.until.is_some()
@@ -105,11 +105,11 @@ impl Recopied {
         at: Option<&ParkAt>,
         (table, key): (usize, &str),
         xid: u32,
-    ) -> Result<Found, StepError> {
+    ) -> Result<FoundRow, StepError> {
         let sees = |snapshot: &TxSnapshot| snapshot.sees(snapshot.widen(xid));
         let sessions = match self.sessions.take() {
             Some(sessions) => sessions,
-            None => Sessions {
+            None => RecopySessions {
                 reader: spec.origin.lookup_session("recopy").await?,
                 barrier: spec.origin.session("barrier").await?,
             },
@@ -179,7 +179,7 @@ fn unread(spec: &StreamSpec, table: &MovingTable) -> StepError {
 async fn take_snapshot(
     spec: &StreamSpec,
     at: Option<&ParkAt>,
-    sessions: &Sessions,
+    sessions: &RecopySessions,
     xid: u32,
 ) -> Result<(TxSnapshot, Lsn), StepError> {
     let what = format!("shard {}: reading rows again", spec.origin.name);
@@ -227,14 +227,14 @@ async fn take_snapshot(
 
 /// Commits something behind the snapshot, so that the stream gets there when nobody else writes. It does not wait
 /// for standbys, of which we may be one.
-async fn barrier(spec: &StreamSpec, sessions: &Sessions) -> Result<(), StepError> {
+async fn barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(), StepError> {
     let (session, shard) = (&sessions.barrier, spec.origin.name.as_str());
     epoch::begin(session, &spec.token, shard).await?;
     session
         .batch_execute("set local synchronous_commit = local")
         .await
         .at(format_args!("shard {shard}: reading rows again"))?;
-    Marker::new(&spec.token, 0, Kind::Barrier)
+    Marker::new(&spec.token, 0, MarkerKind::Barrier)
         .write_and_commit(session, shard)
         .await
 }
@@ -245,7 +245,7 @@ async fn row(
     table: &MovingTable,
     key: &str,
     shard: &str,
-) -> Result<Found, StepError> {
+) -> Result<FoundRow, StepError> {
     let what = format!("shard {shard}: reading a row of {} again", table.table);
     let key = parse_key(key);
     let columns: Vec<String> = table
@@ -273,9 +273,9 @@ async fn row(
     );
     let row = reader.query_opt(&sql, &[&key]).await.at(&what)?;
     Ok(match row.map(|row| row.get(0)) {
-        None => Found::Nothing,
-        Some(None) => Found::Large,
-        Some(Some(values)) => Found::Row(values),
+        None => FoundRow::Nothing,
+        Some(None) => FoundRow::Large,
+        Some(Some(values)) => FoundRow::Row(values),
     })
 }
 
@@ -316,7 +316,7 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_snapshot_of_a_row_saw_is_held_until_the_stream_has_come_so_far() {
-        let mut ahead = Recopied::default();
+        let mut ahead = RecopiedRows::default();
         assert!(!ahead.is_ahead());
         ahead.snapshots = ["10:20:15", "30:30:"]
             .map(|text| text.parse().expect("a snapshot"))

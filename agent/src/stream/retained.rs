@@ -12,8 +12,8 @@ use plans::wire::Retained;
 use tokio::sync::watch;
 use tokio_postgres::error::SqlState;
 
-use super::{Seen, StreamSpec};
-use crate::error::{At, StepError};
+use super::{StreamObservation, StreamSpec};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch;
 
@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const DROP_TRIES: u32 = 100;
 
 /// What a slot costs its server.
-struct Look {
+struct SlotStatus {
     retained: Retained,
     /// How far the log reaches.
     written: Lsn,
@@ -31,7 +31,7 @@ struct Look {
 
 /// Looks again and again, until the limit is reached; then says so. A look that fails is tried again: the
 /// stream itself says why.
-pub(super) async fn watch(spec: StreamSpec, publish: watch::Sender<Seen>) -> Failure {
+pub(super) async fn watch(spec: StreamSpec, publish: watch::Sender<StreamObservation>) -> Failure {
     loop {
         match watch_session(&spec, &publish).await {
             Ok(too_much) => return too_much,
@@ -43,7 +43,7 @@ pub(super) async fn watch(spec: StreamSpec, publish: watch::Sender<Seen>) -> Fai
 
 async fn watch_session(
     spec: &StreamSpec,
-    publish: &watch::Sender<Seen>,
+    publish: &watch::Sender<StreamObservation>,
 ) -> Result<Failure, StepError> {
     let session = spec.origin.session("watch").await?;
     let mut warned = false;
@@ -115,7 +115,7 @@ pub(super) async fn drop_slot(spec: &StreamSpec) -> Result<(), StepError> {
     ))
 }
 
-async fn look(spec: &StreamSpec, session: &Connected) -> Result<Option<Look>, StepError> {
+async fn look(spec: &StreamSpec, session: &Connected) -> Result<Option<SlotStatus>, StepError> {
     let slot = spec.token.migration.slot(spec.direction);
     let rows = session
         .query_prepared(
@@ -126,7 +126,7 @@ async fn look(spec: &StreamSpec, session: &Connected) -> Result<Option<Look>, St
         )
         .await
         .at(format_args!("shard {}: watching its log", spec.origin.name))?;
-    Ok(rows.first().map(|row| Look {
+    Ok(rows.first().map(|row| SlotStatus {
         retained: Retained {
             bytes: row.get(0),
             peak_bytes: 0,

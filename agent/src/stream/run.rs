@@ -7,17 +7,17 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::batch::{Batch, Taken};
-use super::feed::Feed;
-use super::recopy::Recopied;
-use super::visible::Visible;
-use super::{Ask, ParkAt, Shared};
+use super::batch::{ApplyBatch, ChangeArrival};
+use super::feed::EventFeed;
+use super::recopy::RecopiedRows;
+use super::visible::VisibleRows;
+use super::{ParkAt, StreamRequest, StreamState};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
-use crate::postgres::pgoutput::{Begin, Change, Message, Relation};
+use crate::postgres::pgoutput::{Begin, Change, LogicalMessage, Relation};
 use crate::postgres::replication::StreamEvent;
 use crate::shard::ddl;
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::apply::RowChange;
 
 /// An idle stream moves its progress after this much log that holds nothing for it.
@@ -28,7 +28,7 @@ const BEHIND: Duration = Duration::from_millis(500);
 
 /// The transaction that is arriving.
 #[derive(Debug)]
-struct Arriving {
+struct ArrivingTransaction {
     begin: Begin,
     rows: u64,
     /// Applied before: it is only listened to.
@@ -42,7 +42,7 @@ struct Arriving {
 
 /// Where it is to halt until it is told to go on.
 #[derive(Debug)]
-pub(super) enum Halt {
+pub(super) enum HaltPoint {
     /// Before the next transaction.
     Here,
     /// Before the first transaction that commits at this point or later.
@@ -51,7 +51,7 @@ pub(super) enum Halt {
 
 /// How a run ends without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum RunEnd {
     /// The marker to stop at is applied.
     Done,
     /// The stream goes on in another mode.
@@ -59,24 +59,24 @@ pub(super) enum Ended {
 }
 
 /// The destination's side of a run.
-pub(super) struct Run {
-    pub(super) batch: Batch,
+pub(super) struct StreamRun {
+    pub(super) batch: ApplyBatch,
     /// What the copy holds already; `None` once nothing is left to judge.
-    pub(super) visible: Option<Visible>,
+    pub(super) visible: Option<VisibleRows>,
     /// Rows that are ahead of the stream.
-    recopied: Recopied,
-    arriving: Option<Arriving>,
+    recopied: RecopiedRows,
+    arriving: Option<ArrivingTransaction>,
     /// Position of the last commit that was taken.
     last: Lsn,
 }
 
-impl Run {
-    pub(super) fn new(batch: Batch, visible: Option<Visible>) -> Self {
+impl StreamRun {
+    pub(super) fn new(batch: ApplyBatch, visible: Option<VisibleRows>) -> Self {
         let last = batch.progress.lsn;
         Self {
             batch,
             visible,
-            recopied: Recopied::default(),
+            recopied: RecopiedRows::default(),
             arriving: None,
             last,
         }
@@ -92,7 +92,7 @@ impl Run {
     }
 
     /// Tells who holds the stream that nothing is applied from here on.
-    pub(super) fn settle(&self, shared: &mut Shared) {
+    pub(super) fn settle(&self, shared: &mut StreamState) {
         if self.arriving.is_none() && !self.is_ahead() {
             shared.settle();
         }
@@ -101,8 +101,8 @@ impl Run {
     /// True when the stream has reached its end.
     pub(super) async fn handle(
         &mut self,
-        shared: &mut Shared,
-        feed: &mut Feed,
+        shared: &mut StreamState,
+        feed: &mut EventFeed,
         event: StreamEvent,
     ) -> Result<bool, StepError> {
         match event {
@@ -122,8 +122,8 @@ impl Run {
 
     async fn change(
         &mut self,
-        shared: &mut Shared,
-        feed: &mut Feed,
+        shared: &mut StreamState,
+        feed: &mut EventFeed,
         change: Change,
     ) -> Result<bool, StepError> {
         match self.batch.applier_ref().legible(change) {
@@ -154,7 +154,11 @@ impl Run {
     }
 
     /// A shape that is not the plan's must be history: both shards have the plan's by now.
-    async fn relation(&mut self, shared: &Shared, relation: Relation) -> Result<(), StepError> {
+    async fn relation(
+        &mut self,
+        shared: &StreamState,
+        relation: Relation,
+    ) -> Result<(), StepError> {
         if let Some(table) = self.batch.applier().unlike(&relation)? {
             let (origin, destination) = (&shared.spec.origin, &shared.spec.destination);
             let here = origin.session("shape").await?;
@@ -171,12 +175,12 @@ impl Run {
 
     async fn begin(
         &mut self,
-        shared: &mut Shared,
-        feed: &mut Feed,
+        shared: &mut StreamState,
+        feed: &mut EventFeed,
         begin: Begin,
     ) -> Result<(), StepError> {
-        while let Ok(ask) = shared.asks.try_recv() {
-            shared.take(ask);
+        while let Ok(request) = shared.requests.try_recv() {
+            shared.take(request);
         }
         if self.is_ahead() {
             self.recopied.reach(begin.final_lsn).await;
@@ -198,7 +202,7 @@ impl Run {
         if !judge && !skip {
             self.visible = None;
         }
-        self.arriving = Some(Arriving {
+        self.arriving = Some(ArrivingTransaction {
             skip,
             judge,
             behind: begin.age() > BEHIND,
@@ -209,15 +213,19 @@ impl Run {
         Ok(())
     }
 
-    /// Commits what was taken, answers who asked to park here, and waits for the next ask.
-    async fn stay(&mut self, shared: &mut Shared, feed: &mut Feed) -> Result<(), StepError> {
+    /// Commits what was taken, answers who asked to park here, and waits for the next request.
+    async fn stay(
+        &mut self,
+        shared: &mut StreamState,
+        feed: &mut EventFeed,
+    ) -> Result<(), StepError> {
         self.settle(shared);
         self.commit(shared, feed).await?;
-        if let Some(Halt::Before(_, parked)) = shared.halt.replace(Halt::Here) {
+        if let Some(HaltPoint::Before(_, parked)) = shared.halt.replace(HaltPoint::Here) {
             let _ = parked.send(self.last);
         }
-        match shared.asks.recv().await {
-            Some(ask) => shared.take(ask),
+        match shared.requests.recv().await {
+            Some(request) => shared.take(request),
             None => shared.halt = None,
         }
         Ok(())
@@ -230,7 +238,7 @@ impl Run {
         !skip && self.batch.progress.opened
     }
 
-    async fn push(&mut self, shared: &Shared, change: RowChange) -> Result<(), StepError> {
+    async fn push(&mut self, shared: &StreamState, change: RowChange) -> Result<(), StepError> {
         match self.taken(shared) {
             Some(taken) => self.batch.push(&shared.spec, change, taken).await,
             None => Ok(()),
@@ -238,17 +246,17 @@ impl Run {
     }
 
     /// Counts a change of the transaction that is arriving, and says how it came.
-    fn taken(&mut self, shared: &Shared) -> Option<Taken> {
+    fn taken(&mut self, shared: &StreamState) -> Option<ChangeArrival> {
         let arriving = self.arriving.as_mut()?;
         arriving.rows += 1;
-        Some(Taken {
-            dirty: shared.orders.record_dirty.load(Ordering::SeqCst),
+        Some(ChangeArrival {
+            dirty: shared.commands.record_dirty.load(Ordering::SeqCst),
             behind: arriving.behind,
             commit_lsn: arriving.begin.final_lsn,
         })
     }
 
-    fn message(&mut self, shared: &Shared, message: &Message) {
+    fn message(&mut self, shared: &StreamState, message: &LogicalMessage) {
         let marker = Marker::parse(&message.prefix, &message.content);
         let ours = marker.filter(|m| m.migration == shared.spec.token.migration.0);
         if let (Some(marker), Some(arriving), true) =
@@ -260,8 +268,8 @@ impl Run {
 
     async fn end(
         &mut self,
-        shared: &mut Shared,
-        feed: &mut Feed,
+        shared: &mut StreamState,
+        feed: &mut EventFeed,
         end: Lsn,
     ) -> Result<bool, StepError> {
         let Some(arriving) = self.arriving.take() else {
@@ -273,7 +281,7 @@ impl Run {
         let opened = arriving
             .markers
             .iter()
-            .any(|marker| marker.kind == Kind::Opened);
+            .any(|marker| marker.kind == MarkerKind::Opened);
         self.batch
             .end_transaction(&shared.spec, end, arriving.rows, opened);
         let before = shared.publish.borrow().applied + self.batch.moving();
@@ -300,8 +308,8 @@ impl Run {
     /// until the progress has passed it: that is written behind it.
     ///
     /// Only a cutover is in such a hurry, and it is not so where commits wait for the progress.
-    async fn is_drained(&mut self, shared: &Shared) -> Result<bool, StepError> {
-        let hurried = shared.orders.hurry.load(Ordering::SeqCst);
+    async fn is_drained(&mut self, shared: &StreamState) -> Result<bool, StepError> {
+        let hurried = shared.commands.hurry.load(Ordering::SeqCst);
         if !hurried || shared.spec.dual_write.is_some() || self.is_ahead() {
             return Ok(false);
         }
@@ -310,8 +318,8 @@ impl Run {
 
     pub(super) async fn commit(
         &mut self,
-        shared: &mut Shared,
-        feed: &mut Feed,
+        shared: &mut StreamState,
+        feed: &mut EventFeed,
     ) -> Result<(), StepError> {
         if self.is_ahead() {
             return Ok(());
@@ -322,7 +330,7 @@ impl Run {
     }
 
     /// Tells the slot, and whoever waits, what is durable.
-    fn tell(&mut self, shared: &mut Shared, feed: &mut Feed) {
+    fn tell(&mut self, shared: &mut StreamState, feed: &mut EventFeed) {
         let (moving, progress) = (self.batch.told(), self.batch.progress);
         feed.confirm(progress.lsn);
         let markers = std::mem::take(&mut self.batch.markers);
@@ -344,8 +352,8 @@ impl Run {
     /// Log that holds nothing for this stream need not be kept for it.
     async fn idle(
         &mut self,
-        shared: &mut Shared,
-        feed: &mut Feed,
+        shared: &mut StreamState,
+        feed: &mut EventFeed,
         wal_end: Lsn,
     ) -> Result<(), StepError> {
         if self.arriving.is_some() || wal_end <= self.batch.position() {
@@ -354,10 +362,10 @@ impl Run {
         match feed {
             // A commit that holds nothing for us may wait for this position. It is confirmed once the progress
             // is durable (I3), together with whatever else is taken by then.
-            Feed::Live(_) if shared.spec.dual_write.is_some() => self.batch.skip_to(wal_end),
+            EventFeed::Live(_) if shared.spec.dual_write.is_some() => self.batch.skip_to(wal_end),
             // It may be confirmed already: the progress must reach it.
-            Feed::Spool(_) => self.batch.skip_to(wal_end),
-            Feed::Live(_) => {
+            EventFeed::Spool(_) => self.batch.skip_to(wal_end),
+            EventFeed::Live(_) => {
                 if !self.batch.is_empty() {
                     return Ok(());
                 }
@@ -376,24 +384,24 @@ impl Run {
 }
 
 /// The origin's log is known to reach at least there.
-fn wrote(shared: &Shared, wal_end: Lsn) {
+fn wrote(shared: &StreamState, wal_end: Lsn) {
     shared.publish.send_if_modified(|seen| {
         seen.wrote(wal_end);
         false
     });
 }
 
-fn halts_before(shared: &Shared, begin: &Begin) -> bool {
+fn halts_before(shared: &StreamState, begin: &Begin) -> bool {
     match &shared.halt {
         None => false,
-        Some(Halt::Here) => true,
-        Some(Halt::Before(at, _)) => begin.final_lsn >= at.before,
+        Some(HaltPoint::Here) => true,
+        Some(HaltPoint::Before(at, _)) => begin.final_lsn >= at.before,
     }
 }
 
-/// Takes one ask; `None` when nobody can ask any more.
-pub(super) fn took(shared: &mut Shared, ask: Option<Ask>) -> Option<()> {
-    shared.take(ask?);
+/// Takes one request; `None` when nobody can send one any more.
+pub(super) fn took(shared: &mut StreamState, request: Option<StreamRequest>) -> Option<()> {
+    shared.take(request?);
     Some(())
 }
 

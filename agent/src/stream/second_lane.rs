@@ -12,8 +12,8 @@ use tokio_postgres::types::ToSql;
 use super::apply::DIVISION;
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
-use crate::shard::apply_progress::{self, Progress};
-use crate::shard::epoch::{self, Token};
+use crate::shard::apply_progress::{self, ApplyProgress};
+use crate::shard::epoch::{self, EpochToken};
 
 /// What names of second lanes begin with.
 fn prefix(direction: Direction) -> String {
@@ -27,7 +27,7 @@ fn prefix(direction: Direction) -> String {
 /// in time, the session's lock timeout is then what it was set to here.
 pub(crate) async fn read_settled(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
     progress: Lsn,
     shard: &str,
@@ -60,7 +60,7 @@ pub(crate) async fn read_settled(
 /// What the server says.
 pub(crate) async fn make(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -73,12 +73,12 @@ pub(crate) async fn make(
 /// Writes where it is, inside the caller's transaction, which has proved its epoch.
 pub(crate) async fn write(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     direction: Direction,
     lsn: Lsn,
     shard: &str,
 ) -> Result<(), StepError> {
-    let reached = Progress {
+    let reached = ApplyProgress {
         lsn,
         opened: true,
         transactions: 0,

@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use crate::postgres::lsn::Lsn;
 
-/// What a stream has seen so far.
+/// What a stream has observed so far.
 #[derive(Debug, Clone)]
-pub(crate) struct Seen {
+pub(crate) struct StreamObservation {
     pub(crate) status: StreamStatus,
     /// Markers that are applied, with the number of row changes applied before each.
     pub(crate) markers: HashMap<Uuid, u64>,
@@ -22,7 +22,7 @@ pub(crate) struct Seen {
     pub(crate) away: Option<String>,
 }
 
-impl Seen {
+impl StreamObservation {
     /// Before the stream has begun.
     pub(super) fn nothing(direction: Direction) -> Self {
         Self {

@@ -8,18 +8,18 @@ use plans::failure::RetryClass;
 use plans::wire::StreamMode;
 use tokio::time::Instant;
 
-use super::batch::Batch;
-use super::capture::{self, Capture};
-use super::feed::Feed;
-use super::run::{Ended, Run, took};
-use super::visible::Visible;
-use super::{Shared, StreamSpec, pause};
+use super::batch::ApplyBatch;
+use super::capture::{self, SpoolCapture};
+use super::feed::EventFeed;
+use super::run::{RunEnd, StreamRun, took};
+use super::visible::VisibleRows;
+use super::{StreamSpec, StreamState, pause};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::Pace;
+use crate::postgres::replication::FeedbackMode;
 use crate::postgres::replication::SLOT_GAP;
 use crate::shard::apply_progress;
-use crate::spool::{Place, Spool};
+use crate::spool::{Spool, SpoolLocation};
 use crate::stream::apply::{Applier, Executor};
 use crate::stream::dual_write;
 use crate::stream::second_lane;
@@ -31,7 +31,7 @@ const NEARLY_DRAINED: u64 = 1 << 20;
 const PROMPT: Duration = Duration::from_millis(2);
 
 /// Runs until the stream has ended, or should go on in another mode.
-pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
+pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {
     let Some(place) = shared.spec.spool.clone() else {
         let run = open(&shared.spec).await?;
         return live(shared, run, None).await;
@@ -50,23 +50,23 @@ pub(super) async fn run(shared: &mut Shared) -> Result<Ended, StepError> {
         }
     }
     let mut capture =
-        Capture::start(&shared.spec, &spool, confirmed, shared.publish.subscribe()).await?;
+        SpoolCapture::start(&shared.spec, &spool, confirmed, shared.publish.subscribe()).await?;
     let Some(run) = spooling(shared, &mut capture).await? else {
-        return Ok(Ended::Done);
+        return Ok(RunEnd::Done);
     };
     let drained = drain(shared, &mut capture, &spool, run).await?;
     match drained {
-        Drained::Level(run) => live(shared, *run, Some(spool)).await,
-        Drained::Done => {
+        DrainOutcome::Level(run) => live(shared, *run, Some(spool)).await,
+        DrainOutcome::Done => {
             spool.remove().await?;
-            Ok(Ended::Done)
+            Ok(RunEnd::Done)
         }
-        Drained::Held => Ok(Ended::Again),
+        DrainOutcome::Held => Ok(RunEnd::Again),
     }
 }
 
 /// What earlier runs have left; nothing, if an agent with another spool has gone on from the slot since.
-async fn open_spool(place: Place, confirmed: Lsn) -> Result<Spool, StepError> {
+async fn open_spool(place: SpoolLocation, confirmed: Lsn) -> Result<Spool, StepError> {
     let spool = Spool::open(place.clone()).await?;
     if spool.covered().is_none_or(|(_, end)| end >= confirmed) {
         return Ok(spool);
@@ -77,7 +77,7 @@ async fn open_spool(place: Place, confirmed: Lsn) -> Result<Spool, StepError> {
 }
 
 /// Prepares the destination: session, progress, statements, what the copy holds.
-async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
+async fn open(spec: &StreamSpec) -> Result<StreamRun, StepError> {
     let shard = spec.destination.name.as_str();
     let session = spec.destination.replica_session("apply").await?;
     let progress =
@@ -95,7 +95,7 @@ async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
     let (token, direction) = (&spec.token, spec.direction);
     let (visible, second) = match direction {
         Direction::Forward => (
-            Visible::load(&session, token, &spec.tables, shard).await?,
+            VisibleRows::load(&session, token, &spec.tables, shard).await?,
             second_lane::read_settled(&session, token, direction, progress.lsn, shard).await?,
         ),
         // Its destination is read by whoever has an old map, and so written by one session.
@@ -105,8 +105,8 @@ async fn open(spec: &StreamSpec) -> Result<Run, StepError> {
     let origin = spec.origin.session("apply").await?;
     applier.learn_rivals(&origin, &spec.origin.name).await?;
     let executor = Executor::new(session, shard).await?;
-    let batch = Batch::new(executor, applier, progress, second);
-    Ok(Run::new(batch, visible))
+    let batch = ApplyBatch::new(executor, applier, progress, second);
+    Ok(StreamRun::new(batch, visible))
 }
 
 fn is_passing(error: &StepError) -> bool {
@@ -114,7 +114,10 @@ fn is_passing(error: &StepError) -> bool {
 }
 
 /// Captures until changes may be applied and the destination is there; `None` when nobody wants it any more.
-async fn spooling(shared: &mut Shared, capture: &mut Capture) -> Result<Option<Run>, StepError> {
+async fn spooling(
+    shared: &mut StreamState,
+    capture: &mut SpoolCapture,
+) -> Result<Option<StreamRun>, StepError> {
     shared.mode(StreamMode::Spooling);
     let mut failures = 0;
     loop {
@@ -136,7 +139,7 @@ async fn spooling(shared: &mut Shared, capture: &mut Capture) -> Result<Option<R
         let again = shared.may_apply();
         tokio::select! {
             biased;
-            ask = shared.asks.recv() => if took(shared, ask).is_none() {
+            request = shared.requests.recv() => if took(shared, request).is_none() {
                 return Ok(None);
             },
             failure = capture.failure() => return Err(failure),
@@ -145,12 +148,12 @@ async fn spooling(shared: &mut Shared, capture: &mut Capture) -> Result<Option<R
     }
 }
 
-fn away(shared: &Shared, why: Option<String>) {
+fn away(shared: &StreamState, why: Option<String>) {
     shared.publish.send_modify(|seen| seen.away = why);
 }
 
 /// What the slot was confirmed for must be in the spool, or be applied (I3).
-fn check_gap(spec: &StreamSpec, run: &Run, begin: Lsn) -> Result<(), StepError> {
+fn check_gap(spec: &StreamSpec, run: &StreamRun, begin: Lsn) -> Result<(), StepError> {
     let applied = run.batch.progress.lsn;
     if begin <= applied {
         return Ok(());
@@ -166,9 +169,9 @@ fn check_gap(spec: &StreamSpec, run: &Run, begin: Lsn) -> Result<(), StepError> 
 }
 
 /// How the draining of a spool ends.
-enum Drained {
+enum DrainOutcome {
     /// Everything is applied; the slot is free.
-    Level(Box<Run>),
+    Level(Box<StreamRun>),
     /// The marker to stop at is applied.
     Done,
     /// Nothing more may be applied for now.
@@ -176,25 +179,25 @@ enum Drained {
 }
 
 async fn drain(
-    shared: &mut Shared,
-    capture: &mut Capture,
+    shared: &mut StreamState,
+    capture: &mut SpoolCapture,
     spool: &Spool,
-    mut run: Run,
-) -> Result<Drained, StepError> {
+    mut run: StreamRun,
+) -> Result<DrainOutcome, StepError> {
     shared.mode(StreamMode::Draining);
     let origin = shared.spec.origin.name.clone();
-    let mut feed = Feed::Spool(spool.reader(capture.durable.clone()));
+    let mut feed = EventFeed::Spool(spool.reader(capture.durable.clone()));
     let mut capturing = true;
     loop {
         run.settle(shared);
         tokio::select! {
             biased;
-            ask = shared.asks.recv() => {
-                if took(shared, ask).is_none() {
-                    return Ok(Drained::Done);
+            request = shared.requests.recv() => {
+                if took(shared, request).is_none() {
+                    return Ok(DrainOutcome::Done);
                 }
                 if !shared.may_apply() {
-                    return Ok(Drained::Held);
+                    return Ok(DrainOutcome::Held);
                 }
             }
             failure = capture.failure(), if capturing => return Err(failure),
@@ -202,7 +205,7 @@ async fn drain(
                 let Some(event) = event? else { break };
                 if run.handle(shared, &mut feed, event).await? {
                     capture.stop().await;
-                    return Ok(Drained::Done);
+                    return Ok(DrainOutcome::Done);
                 }
             }
             // While it captures there is more in the spool than a pause of its reader could tell.
@@ -224,10 +227,10 @@ async fn drain(
     }
     run.commit(shared, &mut feed).await?;
     tell(shared, 0);
-    Ok(Drained::Level(Box::new(run)))
+    Ok(DrainOutcome::Level(Box::new(run)))
 }
 
-fn tell(shared: &Shared, left: u64) {
+fn tell(shared: &StreamState, left: u64) {
     shared.publish.send_if_modified(|seen| {
         seen.status.spooled_bytes = i64::try_from(left).unwrap_or(i64::MAX);
         false
@@ -236,22 +239,22 @@ fn tell(shared: &Shared, left: u64) {
 
 /// Applies what the slot sends, at once; `drained` goes as soon as all of it is durable on the other shard.
 async fn live(
-    shared: &mut Shared,
-    mut run: Run,
+    shared: &mut StreamState,
+    mut run: StreamRun,
     mut drained: Option<Spool>,
-) -> Result<Ended, StepError> {
+) -> Result<RunEnd, StepError> {
     let origin = shared.spec.origin.name.clone();
     let prompt = shared.spec.dual_write.is_some();
-    let (role, pace) = if prompt {
-        (dual_write::ROLE, Pace::Prompt)
+    let (role, feedback) = if prompt {
+        (dual_write::ROLE, FeedbackMode::Prompt)
     } else {
-        ("capture", Pace::Easy)
+        ("capture", FeedbackMode::Easy)
     };
     if run.batch.is_empty() {
         remove(&mut drained).await?;
     }
-    let stream = capture::open(&shared.spec, run.batch.position(), role, pace).await?;
-    let mut feed = Feed::Live(Box::new(stream));
+    let stream = capture::open(&shared.spec, run.batch.position(), role, feedback).await?;
+    let mut feed = EventFeed::Live(Box::new(stream));
     shared.mode(StreamMode::Live);
     let mut waits_since: Option<Instant> = None;
     loop {
@@ -264,9 +267,9 @@ async fn live(
         let patience = linger(shared.is_prompt(), run.batch.due());
         tokio::select! {
             biased;
-            ask = shared.asks.recv() => {
-                if took(shared, ask).is_none() {
-                    return Ok(Ended::Done);
+            request = shared.requests.recv() => {
+                if took(shared, request).is_none() {
+                    return Ok(RunEnd::Done);
                 }
                 if !shared.may_apply() && shared.spec.spool.is_some() {
                     break;
@@ -287,7 +290,7 @@ async fn live(
                         drop(run);
                         close(feed).await;
                     });
-                    return Ok(Ended::Done);
+                    return Ok(RunEnd::Done);
                 }
             }
             () = patience, if run.may_commit() => run.commit(shared, &mut feed).await?,
@@ -309,7 +312,7 @@ async fn live(
     }
     drop(run);
     close(feed).await;
-    Ok(Ended::Again)
+    Ok(RunEnd::Again)
 }
 
 async fn remove(drained: &mut Option<Spool>) -> Result<(), StepError> {
@@ -328,15 +331,15 @@ async fn linger(prompt: bool, due: Instant) {
     }
 }
 
-async fn close(feed: Feed) {
-    if let Feed::Live(stream) = feed {
+async fn close(feed: EventFeed) {
+    if let EventFeed::Live(stream) = feed {
         // What was not reported is sent again.
         let _ = stream.close().await;
     }
 }
 
 /// The origin would have to keep too much of its log; not in a cutover, which is level.
-fn is_far_behind(shared: &Shared, run: &Run) -> bool {
+fn is_far_behind(shared: &StreamState, run: &StreamRun) -> bool {
     shared.spec.spool.is_some()
         && shared.stop_at.is_none()
         && shared

@@ -10,20 +10,20 @@ use std::collections::HashMap;
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;
-use crate::shard::epoch::Token;
+use crate::shard::epoch::EpochToken;
 
 /// A value of the column that divides a table into units, in its order.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum UnitBound {
     Integer(i64),
     /// Canonical text of a uuid, whose order is that of its bytes.
     Uuid(String),
 }
 
-impl Place {
+impl UnitBound {
     fn parse(text: &str) -> Self {
         text.parse()
             .map_or_else(|_| Self::Uuid(text.to_lowercase()), Self::Integer)
@@ -32,14 +32,14 @@ impl Place {
 
 /// Rows from `low` to before `high` that were copied with one snapshot.
 #[derive(Debug)]
-struct Unit {
-    low: Option<Place>,
-    high: Option<Place>,
+struct CopiedUnit {
+    low: Option<UnitBound>,
+    high: Option<UnitBound>,
     snapshot: usize,
 }
 
-impl Unit {
-    fn holds(&self, place: &Place) -> bool {
+impl CopiedUnit {
+    fn holds(&self, place: &UnitBound) -> bool {
         self.low.as_ref().is_none_or(|low| low <= place)
             && self.high.as_ref().is_none_or(|high| place < high)
     }
@@ -47,15 +47,15 @@ impl Unit {
 
 /// What the copy holds.
 #[derive(Debug)]
-pub(super) struct Visible {
+pub(super) struct VisibleRows {
     snapshots: Vec<TxSnapshot>,
     /// Units of each table of the move, by its index.
-    units: Vec<Vec<Unit>>,
+    units: Vec<Vec<CopiedUnit>>,
     /// Nothing that commits after it is seen by any snapshot.
     horizon: Lsn,
 }
 
-impl Visible {
+impl VisibleRows {
     /// Reads snapshots and units from the destination; none when every unit has the slot's own snapshot,
     /// which sees nothing of what the slot sends.
     ///
@@ -63,7 +63,7 @@ impl Visible {
     /// `copy.snapshot` when a unit was not copied with exactly one snapshot.
     pub(super) async fn load(
         client: &Client,
-        token: &Token,
+        token: &EpochToken,
         tables: &[MovingTable],
         shard: &str,
     ) -> Result<Option<Self>, StepError> {
@@ -96,7 +96,7 @@ impl Visible {
             )
             .await
             .at(&what)?;
-        let mut units: Vec<Vec<Unit>> = tables.iter().map(|_| Vec::new()).collect();
+        let mut units: Vec<Vec<CopiedUnit>> = tables.iter().map(|_| Vec::new()).collect();
         for row in &rows {
             let relation: String = row.get(0);
             let (first, last): (Option<i32>, Option<i32>) = (row.get(3), row.get(4));
@@ -107,8 +107,8 @@ impl Visible {
                 let why = format!("a unit of {relation} has none, or more than one");
                 return Err(unreadable(&what, &why));
             };
-            let place = |at: usize| row.get::<_, Option<&str>>(at).map(Place::parse);
-            units[table].push(Unit {
+            let place = |at: usize| row.get::<_, Option<&str>>(at).map(UnitBound::parse);
+            units[table].push(CopiedUnit {
                 low: place(1),
                 high: place(2),
                 snapshot: *snapshot,
@@ -132,7 +132,7 @@ impl Visible {
     /// # Errors
     /// `capture.unit` when no unit holds the row: the copy was not complete.
     pub(super) fn holds(&self, table: usize, first: &str, xid: u32) -> Result<bool, StepError> {
-        let place = Place::parse(first);
+        let place = UnitBound::parse(first);
         let units = self.units.get(table).map_or(&[][..], Vec::as_slice);
         let unit = match units {
             [only] => Some(only),
@@ -162,9 +162,9 @@ fn unreadable(what: &str, why: &str) -> StepError {
 mod tests {
     use super::*;
 
-    fn visible(units: Vec<Vec<Unit>>) -> Visible {
+    fn visible(units: Vec<Vec<CopiedUnit>>) -> VisibleRows {
         let parse = |text: &str| text.parse().expect("a snapshot");
-        Visible {
+        VisibleRows {
             snapshots: vec![parse("10:10:"), parse("20:30:25")],
             units,
             horizon: Lsn(100),
@@ -173,9 +173,9 @@ mod tests {
 
     #[test]
     fn a_change_is_judged_by_the_snapshot_of_its_row() {
-        let unit = |low: Option<i64>, high: Option<i64>, snapshot| Unit {
-            low: low.map(Place::Integer),
-            high: high.map(Place::Integer),
+        let unit = |low: Option<i64>, high: Option<i64>, snapshot| CopiedUnit {
+            low: low.map(UnitBound::Integer),
+            high: high.map(UnitBound::Integer),
             snapshot,
         };
         let v = visible(vec![vec![unit(None, Some(5), 0), unit(Some(5), None, 1)]]);
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_table_of_one_unit_needs_no_key_and_a_row_without_unit_is_an_error() {
-        let all = |snapshot| Unit {
+        let all = |snapshot| CopiedUnit {
             low: None,
             high: None,
             snapshot,

@@ -11,12 +11,12 @@ const MOST: Duration = Duration::from_secs(3600);
 
 /// Bytes that were spent and not waited for yet; below zero: bytes that may be spent ahead.
 #[derive(Debug)]
-pub(super) struct Bucket {
+pub(super) struct ByteBucket {
     debt: f64,
     at: Instant,
 }
 
-impl Default for Bucket {
+impl Default for ByteBucket {
     fn default() -> Self {
         Self {
             debt: 0.0,
@@ -25,7 +25,7 @@ impl Default for Bucket {
     }
 }
 
-impl Bucket {
+impl ByteBucket {
     /// Adds what was spent.
     pub(super) fn add(&mut self, bytes: u64) {
         self.debt += bytes as f64;

@@ -8,26 +8,26 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 /// Streams take places in the order in which they asked, so that none keeps its transaction open for long.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct StreamPermits {
     free: Semaphore,
-    count: Mutex<Count>,
+    count: Mutex<PermitCount>,
 }
 
 #[derive(Debug)]
-struct Count {
+struct PermitCount {
     /// Free and taken.
     there: usize,
     /// How many there should be; those beyond it go as they are given back.
     wanted: usize,
 }
 
-impl Default for Places {
+impl Default for StreamPermits {
     /// One for each stream that there may be.
     fn default() -> Self {
         let most = MOST_STREAMS as usize;
         Self {
             free: Semaphore::new(most),
-            count: Mutex::new(Count {
+            count: Mutex::new(PermitCount {
                 there: most,
                 wanted: most,
             }),
@@ -35,7 +35,7 @@ impl Default for Places {
     }
 }
 
-impl Places {
+impl StreamPermits {
     /// From now on so many may work at one time.
     pub(super) fn resize(&self, wanted: usize) {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
@@ -49,8 +49,8 @@ impl Places {
     }
 
     /// Waits for a place; it is given back when it is dropped.
-    pub(super) async fn take(&self) -> Place<'_> {
-        Place {
+    pub(super) async fn take(&self) -> StreamPermit<'_> {
+        StreamPermit {
             places: self,
             // Never closed: an error cannot come.
             permit: self.free.acquire().await.ok(),
@@ -60,12 +60,12 @@ impl Places {
 
 /// A place that is taken.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
-    places: &'a Places,
+pub(crate) struct StreamPermit<'a> {
+    places: &'a StreamPermits,
     permit: Option<SemaphorePermit<'a>>,
 }
 
-impl Drop for Place<'_> {
+impl Drop for StreamPermit<'_> {
     fn drop(&mut self) {
         let mut count = self
             .places

@@ -1,4 +1,4 @@
-//! The pace by a clock that stands still until somebody waits.
+//! The throttle by a clock that stands still until somebody waits.
 
 use std::sync::atomic::AtomicU32;
 
@@ -22,8 +22,8 @@ async fn in_time<T>(what: impl Future<Output = T>) -> T {
 }
 
 /// Spends `pieces` of so many bytes.
-async fn spend(pace: &Pace, pieces: u32, bytes: u64) {
-    let turn = pace.turn();
+async fn spend(throttle: &MigrationThrottle, pieces: u32, bytes: u64) {
+    let turn = throttle.turn();
     for _ in 0..pieces {
         turn.spend(bytes).await;
     }
@@ -31,25 +31,25 @@ async fn spend(pace: &Pace, pieces: u32, bytes: u64) {
 
 #[tokio::test]
 async fn without_limits_nothing_waits() {
-    in_time(spend(&Pace::default(), 1000, 1 << 30)).await;
+    in_time(spend(&MigrationThrottle::default(), 1000, 1 << 30)).await;
 }
 
 #[tokio::test]
 async fn two_streams_share_one_rate() {
-    let pace = Pace::default();
-    pace.limit(&rate(1_000_000));
+    let throttle = MigrationThrottle::default();
+    throttle.limit(&rate(1_000_000));
     let began = Instant::now();
-    tokio::join!(spend(&pace, 20, 10_000), spend(&pace, 20, 10_000));
+    tokio::join!(spend(&throttle, 20, 10_000), spend(&throttle, 20, 10_000));
     // A tenth of a second's worth may be spent ahead.
     assert!(began.elapsed() >= Duration::from_millis(290));
-    assert!(pace.rate_bound.load(Ordering::Relaxed));
+    assert!(throttle.rate_bound.load(Ordering::Relaxed));
 }
 
 #[tokio::test]
 async fn a_rest_is_in_proportion_to_the_work_before_it() {
-    let pace = Pace::default();
-    pace.share(0.25);
-    let (turn, began) = (pace.turn(), Instant::now());
+    let throttle = MigrationThrottle::default();
+    throttle.share(0.25);
+    let (turn, began) = (throttle.turn(), Instant::now());
     for _ in 0..5 {
         tokio::time::sleep(Duration::from_millis(10)).await;
         turn.spend(0).await;
@@ -58,10 +58,10 @@ async fn a_rest_is_in_proportion_to_the_work_before_it() {
 }
 
 /// How many of `streams` were at work at one time at most, while each did some pieces.
-async fn abreast(pace: &Pace, streams: u32) -> u32 {
+async fn abreast(throttle: &MigrationThrottle, streams: u32) -> u32 {
     let (now, most) = (AtomicU32::new(0), AtomicU32::new(0));
     let stream = async || {
-        let turn = pace.turn_of_stream().await;
+        let turn = throttle.turn_of_stream().await;
         for _ in 0..5 {
             most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(1)).await;
@@ -75,12 +75,12 @@ async fn abreast(pace: &Pace, streams: u32) -> u32 {
 
 #[tokio::test]
 async fn a_small_share_is_spent_by_fewer_streams_and_all_of_them_get_on() {
-    let pace = Pace::default();
-    pace.limit(&limits(|limits| limits.streams = 8));
-    assert_eq!(abreast(&pace, 8).await, 8);
+    let throttle = MigrationThrottle::default();
+    throttle.limit(&limits(|limits| limits.streams = 8));
+    assert_eq!(abreast(&throttle, 8).await, 8);
     for (share, wanted) in [(0.25, 2), (0.1, 1), (0.5, 4), (1.0, 8)] {
-        pace.share(share);
-        assert_eq!(abreast(&pace, 8).await, wanted, "{share}");
+        throttle.share(share);
+        assert_eq!(abreast(&throttle, 8).await, wanted, "{share}");
     }
 }
 
@@ -95,7 +95,7 @@ fn streams_side_by_side_have_the_share_together() {
         (4, 1.0),
     ] {
         let limits = limits(|limits| limits.streams = streams);
-        let state = State { limits, share };
+        let state = ThrottleState { limits, share };
         let together = f64::from(state.abreast().min(streams)) * state.duty(true);
         assert!((together - share * f64::from(streams)).abs() < 1e-9);
         assert!((state.duty(false) - share).abs() < 1e-9);
@@ -104,7 +104,7 @@ fn streams_side_by_side_have_the_share_together() {
 
 #[tokio::test]
 async fn places_go_while_they_are_taken_and_come_back() {
-    let places = Places::default();
+    let places = StreamPermits::default();
     let taken = [
         places.take().await,
         places.take().await,
@@ -124,9 +124,9 @@ async fn places_go_while_they_are_taken_and_come_back() {
 
 #[tokio::test]
 async fn pieces_too_short_to_rest_for_are_added_up() {
-    let pace = Pace::default();
-    pace.share(0.5);
-    let (turn, began) = (pace.turn(), Instant::now());
+    let throttle = MigrationThrottle::default();
+    throttle.share(0.5);
+    let (turn, began) = (throttle.turn(), Instant::now());
     for _ in 0..200 {
         std::thread::sleep(Duration::from_micros(200));
         turn.spend(0).await;
@@ -137,25 +137,25 @@ async fn pieces_too_short_to_rest_for_are_added_up() {
 
 #[tokio::test]
 async fn a_limit_that_goes_ends_a_wait() {
-    let pace = Pace::default();
-    pace.limit(&rate(1024));
+    let throttle = MigrationThrottle::default();
+    throttle.limit(&rate(1024));
     let free = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        pace.limit(&Limits::default());
+        throttle.limit(&Limits::default());
     };
     // An hour's worth.
-    in_time(async { tokio::join!(spend(&pace, 1, 1024 * 3600), free) }).await;
+    in_time(async { tokio::join!(spend(&throttle, 1, 1024 * 3600), free) }).await;
 }
 
 #[tokio::test]
 async fn a_stream_beyond_the_limit_waits_until_more_are_allowed() {
-    let pace = Pace::default();
-    pace.limit(&limits(|limits| limits.streams = 2));
-    in_time(pace.allows(1)).await;
-    let third = tokio::time::timeout(Duration::from_millis(50), pace.allows(2));
+    let throttle = MigrationThrottle::default();
+    throttle.limit(&limits(|limits| limits.streams = 2));
+    in_time(throttle.allows(1)).await;
+    let third = tokio::time::timeout(Duration::from_millis(50), throttle.allows(2));
     assert!(third.await.is_err());
-    let more = async { pace.limit(&limits(|limits| limits.streams = 3)) };
-    in_time(async { tokio::join!(pace.allows(2), more) }).await;
+    let more = async { throttle.limit(&limits(|limits| limits.streams = 3)) };
+    in_time(async { tokio::join!(throttle.allows(2), more) }).await;
 }
 
 /// Hours that begin in some and end in some more hours, so that they are never now.
@@ -167,38 +167,38 @@ fn never_now() -> Hours {
 
 #[tokio::test]
 async fn outside_of_hours_nothing_begins_until_they_are_taken_away() {
-    let pace = Pace::default();
-    pace.limit(&limits(|limits| limits.throttle.hours = Some(never_now())));
-    assert!(pace.closed().is_some());
-    let begun = tokio::time::timeout(Duration::from_millis(50), pace.until_open());
+    let throttle = MigrationThrottle::default();
+    throttle.limit(&limits(|limits| limits.throttle.hours = Some(never_now())));
+    assert!(throttle.closed().is_some());
+    let begun = tokio::time::timeout(Duration::from_millis(50), throttle.until_open());
     assert!(begun.await.is_err());
-    let off = async { pace.limit(&Limits::default()) };
-    tokio::join!(pace.until_open(), off);
-    assert!(pace.closed().is_none());
+    let off = async { throttle.limit(&Limits::default()) };
+    tokio::join!(throttle.until_open(), off);
+    assert!(throttle.closed().is_none());
 }
 
 #[tokio::test]
 async fn what_cannot_be_slowed_waits_for_a_share_above_the_least() {
-    let pace = Pace::default();
-    pace.share(LEAST_SHARE);
-    let begun = tokio::time::timeout(Duration::from_millis(50), pace.until_worth_beginning());
+    let throttle = MigrationThrottle::default();
+    throttle.share(LEAST_SHARE);
+    let begun = tokio::time::timeout(Duration::from_millis(50), throttle.until_worth_beginning());
     assert!(begun.await.is_err());
-    let back = async { pace.share(0.1) };
-    in_time(async { tokio::join!(pace.until_worth_beginning(), back) }).await;
+    let back = async { throttle.share(0.1) };
+    in_time(async { tokio::join!(throttle.until_worth_beginning(), back) }).await;
 }
 
 #[test]
 fn what_holds_it_back_is_told() {
-    let pace = Pace::default();
+    let throttle = MigrationThrottle::default();
     let load = ShardLoad {
         shard: "s1".to_owned(),
         waiting: Some(30),
         ..ShardLoad::default()
     };
-    let slowed = pace.judge(vec![load]).expect("slowed");
+    let slowed = throttle.judge(vec![load]).expect("slowed");
     assert_eq!(
         slowed.sentence(),
         "slowed to 60 %: shard s1 has 30 session(s) that wait for a lock, limit 20"
     );
-    assert!(pace.state.borrow().share < 1.0);
+    assert!(throttle.state.borrow().share < 1.0);
 }

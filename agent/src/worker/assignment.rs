@@ -19,12 +19,12 @@ use super::report_until_heard;
 use crate::controller::Controller;
 use crate::error::StepError;
 use crate::migration::load_monitor;
-use crate::migration::session::{Context, Owned};
+use crate::migration::session::{MigrationSession, StepContext};
 use crate::migration::wait_monitor;
 use crate::postgres::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
-use crate::shard::dual_write::Proof;
+use crate::shard::dual_write::OwnershipProof;
 use crate::shard::epoch;
-use crate::shared_scan::participants::{Coming, leads_to_copy};
+use crate::shared_scan::participants::{ExpectedParticipant, leads_to_copy};
 use crate::steps;
 
 /// Between two tries to take a migration over while no step waits for it.
@@ -35,7 +35,7 @@ const SPARE_EVERY: Duration = Duration::from_secs(10);
 /// A migration that this process owns, with what it does for it right now.
 #[derive(Debug)]
 pub(super) struct Assignment {
-    pub(super) owned: Arc<Owned>,
+    pub(super) session: Arc<MigrationSession>,
     /// What calls about the migration show.
     pub(super) secret: Option<WireSecret>,
     step: Option<(StepId, StepKind)>,
@@ -57,26 +57,31 @@ impl Assignment {
     ) -> Self {
         // A controller of the version before sends none, and leaves the one of this epoch as it is.
         let known = before.as_ref();
-        let known = known.filter(|before| before.owned.epoch == dispatch.epoch);
+        let known = known.filter(|before| before.session.epoch == dispatch.epoch);
         let secret = dispatch.secret.take();
         dispatch.secret = secret.or_else(|| known?.secret.clone());
         let secret = dispatch.secret.clone();
-        let owned = match before {
+        let session = match before {
             Some(before) => before.succeed(&dispatch, spools).await,
-            None => Arc::new(Owned::new(
+            None => Arc::new(MigrationSession::new(
                 dispatch.migration.clone(),
                 dispatch.epoch,
                 spools,
             )),
         };
         let limits = dispatch.limits.clone();
-        owned
-            .pace
+        session
+            .throttle
             .limit(&limits.unwrap_or_else(|| dispatch.options.limits()));
-        owned.comes(Coming::with(&dispatch));
+        session.comes(ExpectedParticipant::with(&dispatch));
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
-        let context = Context::new(dispatch, owned.clone(), controller.clone(), cancel.clone());
+        let context = StepContext::new(
+            dispatch,
+            session.clone(),
+            controller.clone(),
+            cancel.clone(),
+        );
         let (sweeping, sparing) = (context.clone(), context.clone());
         let sweep = tokio::spawn(async move { steps::sweep(&sweeping).await });
         let (performing, performed) = oneshot::channel::<()>();
@@ -90,7 +95,7 @@ impl Assignment {
             spare_log(&sparing).await;
         });
         Self {
-            owned,
+            session,
             secret,
             step,
             cancel,
@@ -101,15 +106,15 @@ impl Assignment {
     }
 
     /// Ends this assignment for the next one; what it holds goes on when the epoch is the same.
-    async fn succeed(mut self, dispatch: &Dispatch, spools: &Path) -> Arc<Owned> {
+    async fn succeed(mut self, dispatch: &Dispatch, spools: &Path) -> Arc<MigrationSession> {
         self.end_tasks().await;
-        if self.owned.epoch == dispatch.epoch {
-            return self.owned;
+        if self.session.epoch == dispatch.epoch {
+            return self.session;
         }
-        self.owned.stop_stream().await;
-        let next = Owned::new(dispatch.migration.clone(), dispatch.epoch, spools);
+        self.session.stop_stream().await;
+        let next = MigrationSession::new(dispatch.migration.clone(), dispatch.epoch, spools);
         // The snapshot does not belong to an epoch: it is only read.
-        *next.holders.lock().await = self.owned.holders.lock().await.take();
+        *next.holders.lock().await = self.session.holders.lock().await.take();
         Arc::new(next)
     }
 
@@ -128,7 +133,7 @@ impl Assignment {
 
     /// Stops step and stream at their next safe point; the snapshot is kept.
     pub(super) async fn pause(&self) {
-        self.owned.comes(None);
+        self.session.comes(None);
         let busy = !self.task.is_finished();
         if busy
             && self
@@ -141,22 +146,22 @@ impl Assignment {
         }
         self.cancel.cancel();
         if !busy {
-            self.owned.spool_only().await;
+            self.session.spool_only().await;
         }
     }
 
     /// Ends everything at once.
     pub(super) async fn release(mut self) {
-        self.owned.comes(None);
+        self.session.comes(None);
         self.cancel.cancel();
         self.end_tasks().await;
-        self.owned.stop_stream().await;
-        *self.owned.holders.lock().await = None;
+        self.session.stop_stream().await;
+        *self.session.holders.lock().await = None;
     }
 }
 
 /// Takes the migration over if it is new here, then performs the step and reports it.
-async fn perform(context: Context) {
+async fn perform(context: StepContext) {
     let dispatch = context.dispatch.clone();
     let Some((id, kind)) = dispatch.step.clone() else {
         keep(&context).await;
@@ -173,9 +178,9 @@ async fn perform(context: Context) {
 }
 
 /// One attempt of a step, up to its report.
-async fn attempt(context: Context, id: StepId, kind: StepKind) {
+async fn attempt(context: StepContext, id: StepId, kind: StepKind) {
     let dispatch = &context.dispatch;
-    context.owned.begin_step();
+    context.session.begin_step();
     tracing::info!("step begins");
     let outcome = async {
         if !steps::takes_over_by_itself(kind) {
@@ -185,13 +190,13 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
     }
     .await;
     if outcome.is_err() || !leads_to_copy(kind) {
-        context.owned.comes(None);
+        context.session.comes(None);
     }
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
         Err(StepError::Failed(failure)) if begins_again(&failure, kind) => {
             tracing::warn!(step = %kind, code = %failure.code, "{}: the copy begins again", failure.message);
-            context.owned.stop_stream().await;
+            context.session.stop_stream().await;
             Outcome::Rewind {
                 to: StepKind::CreateTarget,
                 failure,
@@ -202,7 +207,7 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
             Outcome::Failed { failure }
         }
         Err(StepError::Interrupted) => {
-            context.owned.spool_only().await;
+            context.session.spool_only().await;
             Outcome::Interrupted
         }
         Err(StepError::Reshaped {
@@ -210,7 +215,7 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
             fingerprint,
             changes,
         }) => {
-            context.owned.stop_stream().await;
+            context.session.stop_stream().await;
             Outcome::Reshaped {
                 tables,
                 fingerprint,
@@ -218,7 +223,7 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
             }
         }
         Err(StepError::Rewind { to, failure }) => {
-            context.owned.stop_stream().await;
+            context.session.stop_stream().await;
             Outcome::Rewind { to, failure }
         }
     };
@@ -228,7 +233,7 @@ async fn attempt(context: Context, id: StepId, kind: StepKind) {
         epoch: dispatch.epoch,
         secret: dispatch.secret.clone(),
         outcome,
-        progress: context.owned.progress(),
+        progress: context.session.progress(),
     });
     report_until_heard(&context.controller, &report).await;
 }
@@ -248,7 +253,7 @@ fn begins_again(failure: &Failure, kind: StepKind) -> bool {
 }
 
 /// Runs the step beside the change stream: it fails with the stream, and stops when it is told to.
-async fn run(context: &Context, kind: StepKind) -> Result<serde_json::Value, StepError> {
+async fn run(context: &StepContext, kind: StepKind) -> Result<serde_json::Value, StepError> {
     // These open what an earlier attempt left closed before they look at anything else.
     if !matches!(kind, StepKind::Cutover | StepKind::Rollback) {
         steps::shape::check(context, kind).await?;
@@ -317,7 +322,7 @@ fn needs_stream(kind: StepKind) -> bool {
 }
 
 /// Owns a migration for which no step is due: its stream runs, its snapshot is held.
-async fn keep(context: &Context) {
+async fn keep(context: &StepContext) {
     loop {
         let kept = async {
             take_over(context).await?;
@@ -336,7 +341,7 @@ async fn keep(context: &Context) {
 }
 
 /// While the cutover is waited for, also in a pause, the target keeps no log for the stream back, which nobody reads yet.
-async fn spare_log(context: &Context) {
+async fn spare_log(context: &StepContext) {
     let waits = match &context.dispatch.step {
         None | Some((_, StepKind::Cutover)) => context.is_done(StepKind::OpenReverse),
         Some((_, kind)) => *kind == StepKind::OpenReverse,
@@ -358,23 +363,23 @@ async fn spare_log(context: &Context) {
 
 /// Raises the epoch on both shards, which ends every older owner there, and picks up what it left; once for an
 /// epoch, as a whole: the assignment before this one may have been ended in the middle of it.
-async fn take_over(context: &Context) -> Result<(), StepError> {
-    if context.owned.taken.load(Ordering::Acquire) {
+async fn take_over(context: &StepContext) -> Result<(), StepError> {
+    if context.session.taken.load(Ordering::Acquire) {
         return Ok(());
     }
     let token = context.token();
     // Our own commits would wait for the walsender of an owner that is gone.
-    steps::take_out_of_standbys(context, Proof::Taking).await?;
+    steps::take_out_of_standbys(context, OwnershipProof::Taking).await?;
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token, &shard.name).await?;
     }
     // It may have come back once more before that.
-    steps::take_out_of_standbys(context, Proof::Owner).await?;
+    steps::take_out_of_standbys(context, OwnershipProof::Owner).await?;
     steps::recover_register(context).await?;
     if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
         steps::keep_snapshot(context).await?;
     }
-    context.owned.taken.store(true, Ordering::Release);
+    context.session.taken.store(true, Ordering::Release);
     Ok(())
 }

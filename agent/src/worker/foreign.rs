@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// What every version of the messages has.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
-enum Head {
+enum WorkHead {
     Step {
         migration: MigrationId,
         epoch: Epoch,
@@ -25,7 +25,7 @@ enum Head {
 pub(super) fn refusal(work: &str, reason: &str) -> Option<Report> {
     let failure = failure(reason);
     match serde_json::from_str(work).ok()? {
-        Head::Step {
+        WorkHead::Step {
             migration,
             epoch,
             secret,
@@ -41,7 +41,7 @@ pub(super) fn refusal(work: &str, reason: &str) -> Option<Report> {
                 progress: Progress::default(),
             }))
         }
-        Head::Inspect { id } => Some(Report::Inspected {
+        WorkHead::Inspect { id } => Some(Report::Inspected {
             id,
             result: Err(failure),
         }),

@@ -18,7 +18,7 @@ const KEPT: usize = 8;
 
 /// This process.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(super) struct WorkerProcess {
     pub(super) instance: InstanceId,
     /// Shown with each claim and each sign of life, and nowhere else.
     pub(super) key: WireSecret,
@@ -29,7 +29,7 @@ pub(super) struct Process {
     _file: Option<File>,
 }
 
-impl Process {
+impl WorkerProcess {
     /// A new process of the agent, which keeps its spools in `spools`.
     pub(super) fn start(name: &AgentName, spools: &Path) -> Self {
         let key = WireSecret::of(rand::random());
@@ -109,21 +109,21 @@ mod tests {
     fn a_process_knows_the_keys_of_those_that_have_ended_and_of_no_other() {
         let folder = folder("process");
         let name = AgentName::from("a/1");
-        let first = Process::start(&name, &folder);
+        let first = WorkerProcess::start(&name, &folder);
         assert_eq!(first.outlived, []);
         assert!(!first.host.is_empty());
         // The first one lives.
-        let beside = Process::start(&name, &folder);
+        let beside = WorkerProcess::start(&name, &folder);
         assert_eq!(beside.outlived, []);
         let (one, other) = (first.key.clone(), beside.key.clone());
         drop((first, beside));
-        let second = Process::start(&name, &folder);
+        let second = WorkerProcess::start(&name, &folder);
         assert_eq!(second.outlived, std::slice::from_ref(&one));
         assert_ne!(second.key, other);
         let third = second.key.clone();
         drop(second);
-        assert_eq!(Process::start(&name, &folder).outlived, [third, one]);
-        assert_eq!(Process::start(&"a".into(), &folder).outlived, []);
+        assert_eq!(WorkerProcess::start(&name, &folder).outlived, [third, one]);
+        assert_eq!(WorkerProcess::start(&"a".into(), &folder).outlived, []);
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
         let folder = folder("kept");
         let name = AgentName::from("a1");
         for _ in 0..2 * KEPT {
-            drop(Process::start(&name, &folder));
+            drop(WorkerProcess::start(&name, &folder));
         }
         let path = folder.join("a1.process");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
@@ -142,7 +142,7 @@ mod tests {
 
     #[test]
     fn an_agent_works_where_no_file_can_be_kept() {
-        let process = Process::start(&"a1".into(), Path::new("/dev/null/spool"));
+        let process = WorkerProcess::start(&"a1".into(), Path::new("/dev/null/spool"));
         assert_eq!(process.outlived, []);
     }
 }

@@ -10,9 +10,9 @@ use super::{
 };
 
 /// What was found: ours, and what only looks so.
-type Found = (Vec<Object>, Vec<Similar>);
+type FoundObjects = (Vec<Object>, Vec<Similar>);
 
-pub(super) async fn find(client: &Client) -> Result<Found, tokio_postgres::Error> {
+pub(super) async fn find(client: &Client) -> Result<FoundObjects, tokio_postgres::Error> {
     let mut found = (Vec::new(), Vec::new());
     slots(client, &mut found).await?;
     publications(client, &mut found).await?;
@@ -24,7 +24,7 @@ pub(super) async fn find(client: &Client) -> Result<Found, tokio_postgres::Error
     Ok(found)
 }
 
-fn add(found: &mut Found, kind: ObjectKind, name: String, on: Option<String>, whose: Whose) {
+fn add(found: &mut FoundObjects, kind: ObjectKind, name: String, on: Option<String>, whose: Whose) {
     found.0.push(Object {
         kind,
         name,
@@ -33,7 +33,7 @@ fn add(found: &mut Found, kind: ObjectKind, name: String, on: Option<String>, wh
     });
 }
 
-fn similar(found: &mut Found, object: String, why: &str) {
+fn similar(found: &mut FoundObjects, object: String, why: &str) {
     found.1.push(Similar {
         object,
         why: why.to_owned(),
@@ -50,7 +50,7 @@ fn is_stream(end: &str) -> bool {
     matches!(end, "fwd" | "rev")
 }
 
-async fn slots(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
+async fn slots(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select slot_name::text, coalesce(plugin::text, slot_type) = 'pgoutput', temporary
@@ -80,7 +80,10 @@ async fn slots(client: &Client, found: &mut Found) -> Result<(), tokio_postgres:
     Ok(())
 }
 
-async fn publications(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
+async fn publications(
+    client: &Client,
+    found: &mut FoundObjects,
+) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select p.pubname::text,
@@ -111,7 +114,7 @@ async fn publications(client: &Client, found: &mut Found) -> Result<(), tokio_po
     Ok(())
 }
 
-async fn triggers(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
+async fn triggers(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select t.tgname::text, pg_catalog.format('%s.%s', n.nspname, c.relname), fn.nspname = $2
@@ -149,7 +152,10 @@ async fn triggers(client: &Client, found: &mut Found) -> Result<(), tokio_postgr
     Ok(())
 }
 
-async fn event_triggers(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
+async fn event_triggers(
+    client: &Client,
+    found: &mut FoundObjects,
+) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select e.evtname::text, n.nspname = $2
@@ -189,7 +195,7 @@ const IN_SCHEMA: &str = "select 'sequence', c.relname::text from pg_catalog.pg_c
      select 'rows', migration from shardwright.move order by 1, 2";
 
 /// Registers, functions and rows in our schema, or that the schema is somebody else's.
-async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
+async fn schema(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
     let there = client
         .query_one(
             "select pg_catalog.to_regnamespace($1) is not null",
@@ -257,7 +263,10 @@ async fn schema(client: &Client, found: &mut Found) -> Result<(), tokio_postgres
 }
 
 /// Names of ours for which every commit on the server waits.
-async fn standby_names(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
+async fn standby_names(
+    client: &Client,
+    found: &mut FoundObjects,
+) -> Result<(), tokio_postgres::Error> {
     for name in dual_write::names_of_ours(client).await? {
         let id = name.split('/').nth(1).unwrap_or("");
         if let Ok(id) = MigrationId::parse(id) {
@@ -268,7 +277,7 @@ async fn standby_names(client: &Client, found: &mut Found) -> Result<(), tokio_p
     Ok(())
 }
 
-async fn sessions(client: &Client, found: &mut Found) -> Result<(), tokio_postgres::Error> {
+async fn sessions(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select application_name from pg_catalog.pg_stat_activity

@@ -5,10 +5,10 @@ use plans::key::Key;
 use plans::key_set::{Buckets, KeyRange, KeySet};
 use plans::request::Measure;
 
-use super::tally::{Cost, Tally, whole};
+use super::tally::{KeyCost, LoadTally, whole};
 
 /// The items of what the shard owns, in key order; together exactly that.
-pub(super) fn divide(task: &LoadTask, tally: &Tally) -> Vec<ItemLoad> {
+pub(super) fn divide(task: &LoadTask, tally: &LoadTally) -> Vec<ItemLoad> {
     match &task.owned {
         KeySet::Hash(buckets) => by_bucket(buckets, tally),
         KeySet::List(keys) => keys
@@ -22,7 +22,7 @@ pub(super) fn divide(task: &LoadTask, tally: &Tally) -> Vec<ItemLoad> {
     }
 }
 
-fn item(keys: KeySet, cost: &Cost) -> ItemLoad {
+fn item(keys: KeySet, cost: &KeyCost) -> ItemLoad {
     ItemLoad {
         keys,
         rows: whole(cost.rows),
@@ -32,7 +32,7 @@ fn item(keys: KeySet, cost: &Cost) -> ItemLoad {
     }
 }
 
-fn by_bucket(owned: &Buckets, tally: &Tally) -> Vec<ItemLoad> {
+fn by_bucket(owned: &Buckets, tally: &LoadTally) -> Vec<ItemLoad> {
     let buckets = owned.ranges.iter().flat_map(|range| range.from..range.to);
     buckets
         .map(|bucket| {
@@ -45,8 +45,8 @@ fn by_bucket(owned: &Buckets, tally: &Tally) -> Vec<ItemLoad> {
 }
 
 /// Cuts each range where a share of the whole is reached; a key that outweighs that stands alone.
-fn by_range(task: &LoadTask, ranges: &[KeyRange], tally: &Tally) -> Vec<ItemLoad> {
-    let figure = |cost: &Cost| match &task.by {
+fn by_range(task: &LoadTask, ranges: &[KeyRange], tally: &LoadTally) -> Vec<ItemLoad> {
+    let figure = |cost: &KeyCost| match &task.by {
         Measure::Rows => cost.rows,
         Measure::Bytes => cost.bytes,
         Measure::Writes => cost.writes,
@@ -57,15 +57,16 @@ fn by_range(task: &LoadTask, ranges: &[KeyRange], tally: &Tally) -> Vec<ItemLoad
     let share = 2.0 * total / f64::from(task.items.max(1));
     let mut items = Vec::new();
     for range in ranges {
-        let mut cutter = Cutter {
+        let mut cutter = ItemCutter {
             from: range.from.clone(),
-            sum: Cost::default(),
+            sum: KeyCost::default(),
             items: &mut items,
         };
         let within = tally.keys.iter().filter(|(key, _)| range.contains(key));
         for (key, cost) in within {
             let heavy = figure(cost) >= share && !cost.several && share > 0.0;
-            let full = cutter.sum != Cost::default() && figure(&cutter.sum) + figure(cost) > share;
+            let full =
+                cutter.sum != KeyCost::default() && figure(&cutter.sum) + figure(cost) > share;
             if full || (heavy && cutter.from.as_ref() != Some(key)) {
                 cutter.cut(key.clone());
             }
@@ -79,17 +80,17 @@ fn by_range(task: &LoadTask, ranges: &[KeyRange], tally: &Tally) -> Vec<ItemLoad
     items
 }
 
-struct Cutter<'a> {
+struct ItemCutter<'a> {
     from: Option<Key>,
-    sum: Cost,
+    sum: KeyCost,
     items: &'a mut Vec<ItemLoad>,
 }
 
-impl Cutter<'_> {
+impl ItemCutter<'_> {
     fn cut(&mut self, at: Key) {
         self.end(Some(at.clone()));
         self.from = Some(at);
-        self.sum = Cost::default();
+        self.sum = KeyCost::default();
     }
 
     fn end(&mut self, to: Option<Key>) {
@@ -130,17 +131,17 @@ mod tests {
         }
     }
 
-    fn rows(rows: f64) -> Cost {
-        Cost {
+    fn rows(rows: f64) -> KeyCost {
+        KeyCost {
             rows,
-            ..Cost::default()
+            ..KeyCost::default()
         }
     }
 
     #[test]
     fn items_tile_what_is_owned_and_hold_every_row() {
         let task = task(8);
-        let mut tally = Tally::new(&task);
+        let mut tally = LoadTally::new(&task);
         for key in 0..1000 {
             tally.add(Key::Int(key), &rows(if key == 500 { 2000.0 } else { 1.0 }));
         }
@@ -158,7 +159,7 @@ mod tests {
     #[test]
     fn a_tally_of_many_keys_stays_small_and_keeps_sums_and_the_heavy_key() {
         let task = task(8);
-        let mut tally = Tally::new(&task);
+        let mut tally = LoadTally::new(&task);
         for key in 0..450_000 {
             tally.add(Key::Int(key), &rows(1.0));
             if key % 3 == 0 {

@@ -7,10 +7,10 @@ use plans::inspection::LoadTask;
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use super::tally::{Cost, Tally};
-use super::{Sharded, key_of};
-use crate::error::{At, StepError};
-use crate::shard::user_code::Prover;
+use super::tally::{KeyCost, LoadTally};
+use super::{ShardedTable, key_of};
+use crate::error::{StepError, WithIntent};
+use crate::shard::user_code::CodeProver;
 
 /// Blocks that are read of all tables together; more are sampled.
 const BLOCKS: f64 = 4096.0;
@@ -25,8 +25,8 @@ const QUERY_TIMEOUT: &str = "5min";
 pub(super) async fn run(
     client: &Client,
     task: &LoadTask,
-    tables: &[Sharded],
-    tally: &mut Tally,
+    tables: &[ShardedTable],
+    tally: &mut LoadTally,
 ) -> Result<bool, StepError> {
     let mut sizes = Vec::with_capacity(tables.len());
     for table in tables {
@@ -43,7 +43,7 @@ pub(super) async fn run(
     Ok(sampled)
 }
 
-async fn blocks(client: &Client, task: &LoadTask, table: &Sharded) -> Result<i64, StepError> {
+async fn blocks(client: &Client, task: &LoadTask, table: &ShardedTable) -> Result<i64, StepError> {
     let shard = &task.shard.name;
     let row = client
         .query_one(
@@ -65,9 +65,9 @@ async fn blocks(client: &Client, task: &LoadTask, table: &Sharded) -> Result<i64
 async fn count(
     client: &Client,
     task: &LoadTask,
-    table: &Sharded,
+    table: &ShardedTable,
     share: f64,
-    tally: &mut Tally,
+    tally: &mut LoadTally,
 ) -> Result<(), StepError> {
     let what = format!(
         "shard {}: counting rows of {}",
@@ -80,10 +80,10 @@ async fn count(
     while let Some(row) = rows.try_next().await.at(&what)? {
         let (found, bytes): (i64, i64) = (row.get(width), row.get(width + 1));
         if let Some(key) = key_of(task, &row) {
-            let cost = Cost {
+            let cost = KeyCost {
                 rows: found as f64 / share,
                 bytes: bytes as f64 / share,
-                ..Cost::default()
+                ..KeyCost::default()
             };
             tally.add(key, &cost);
         }
@@ -94,7 +94,7 @@ async fn count(
 async fn statement(
     client: &Client,
     task: &LoadTask,
-    table: &Sharded,
+    table: &ShardedTable,
     share: f64,
 ) -> Result<String, tokio_postgres::Error> {
     let wide = client
@@ -140,8 +140,8 @@ async fn statement(
 pub(super) async fn weigh(
     client: &Client,
     task: &LoadTask,
-    (query, (prover, tables)): (&str, (&Prover, &[MovingTable])),
-    tally: &mut Tally,
+    (query, (prover, tables)): (&str, (&CodeProver, &[MovingTable])),
+    tally: &mut LoadTally,
 ) -> Result<(), StepError> {
     let what = format!("shard {}: running the weight query", task.shard.name);
     client
@@ -160,7 +160,7 @@ async fn stream(
     client: &Client,
     task: &LoadTask,
     query: &str,
-    tally: &mut Tally,
+    tally: &mut LoadTally,
     what: &str,
 ) -> Result<(), StepError> {
     let width = task.key.len();
@@ -182,9 +182,9 @@ async fn stream(
         let weight = row.get::<_, Option<f64>>(width).unwrap_or(0.0);
         let owned = key_of(task, &row).filter(|key| task.owned.contains(key));
         if let Some(key) = owned {
-            let cost = Cost {
+            let cost = KeyCost {
                 weight: weight.max(0.0),
-                ..Cost::default()
+                ..KeyCost::default()
             };
             tally.add(key, &cost);
         }

@@ -15,7 +15,7 @@ const KEYS: usize = 200_000;
 
 /// What one key, bucket or range costs.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub(super) struct Cost {
+pub(super) struct KeyCost {
     pub(super) rows: f64,
     pub(super) bytes: f64,
     pub(super) writes: f64,
@@ -24,7 +24,7 @@ pub(super) struct Cost {
     pub(super) several: bool,
 }
 
-impl Cost {
+impl KeyCost {
     pub(super) fn add(&mut self, other: &Self) {
         self.rows += other.rows;
         self.bytes += other.bytes;
@@ -35,13 +35,13 @@ impl Cost {
 
 /// Loads as they are counted.
 #[derive(Debug)]
-pub(super) struct Tally {
-    pub(super) keys: BTreeMap<Key, Cost>,
-    pub(super) buckets: Vec<Cost>,
+pub(super) struct LoadTally {
+    pub(super) keys: BTreeMap<Key, KeyCost>,
+    pub(super) buckets: Vec<KeyCost>,
     most: usize,
 }
 
-impl Tally {
+impl LoadTally {
     pub(super) fn new(task: &LoadTask) -> Self {
         let buckets = match task.strategy {
             Strategy::Hash => task.buckets,
@@ -49,7 +49,7 @@ impl Tally {
         };
         Self {
             keys: BTreeMap::new(),
-            buckets: vec![Cost::default(); usize::try_from(buckets).unwrap_or(0)],
+            buckets: vec![KeyCost::default(); usize::try_from(buckets).unwrap_or(0)],
             most: match task.strategy {
                 Strategy::List => usize::MAX,
                 Strategy::Range | Strategy::Hash => KEYS,
@@ -58,7 +58,7 @@ impl Tally {
     }
 
     /// Adds to a key that the shard owns.
-    pub(super) fn add(&mut self, key: Key, cost: &Cost) {
+    pub(super) fn add(&mut self, key: Key, cost: &KeyCost) {
         if let Ok(of) = u32::try_from(self.buckets.len())
             && of > 0
         {
@@ -78,19 +78,19 @@ impl Tally {
 
     /// Joins runs of neighbours until each run carries what an even share of half the limit would.
     fn join_light(&mut self) {
-        let mut total = Cost::default();
+        let mut total = KeyCost::default();
         for cost in self.keys.values() {
             total.add(cost);
         }
-        let share = |cost: &Cost| {
+        let share = |cost: &KeyCost| {
             let part = |own: f64, all: f64| if all > 0.0 { own / all } else { 0.0 };
             part(cost.rows, total.rows)
                 .max(part(cost.writes, total.writes))
                 .max(part(cost.weight, total.weight))
         };
         let even = 16.0 / self.most as f64;
-        let mut joined: BTreeMap<Key, Cost> = BTreeMap::new();
-        let mut run: Option<(Key, Cost)> = None;
+        let mut joined: BTreeMap<Key, KeyCost> = BTreeMap::new();
+        let mut run: Option<(Key, KeyCost)> = None;
         for (key, cost) in std::mem::take(&mut self.keys) {
             match &mut run {
                 Some((_, sum)) if share(sum) + share(&cost) <= even => {
@@ -106,8 +106,8 @@ impl Tally {
 
     /// The keys with the most writes, or rows; those with none are not named.
     pub(super) fn hottest(&self, by_writes: bool, most: u32) -> Vec<KeyLoad> {
-        let heat = |cost: &Cost| if by_writes { cost.writes } else { cost.rows };
-        let mut hot: Vec<(&Key, &Cost)> = self
+        let heat = |cost: &KeyCost| if by_writes { cost.writes } else { cost.rows };
+        let mut hot: Vec<(&Key, &KeyCost)> = self
             .keys
             .iter()
             .filter(|(_, cost)| !cost.several && heat(cost) > 0.0)

@@ -18,10 +18,10 @@ use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX};
 use plans::sql::quote_ident;
 use tokio_postgres::Client;
 
-use super::tally::{Cost, Tally};
-use super::{Sharded, key_from};
-use crate::error::{At, StepError};
-use crate::postgres::pgoutput::{Change, OldRow, Tuple, Value, decode};
+use super::tally::{KeyCost, LoadTally};
+use super::{ShardedTable, key_from};
+use crate::error::{StepError, WithIntent};
+use crate::postgres::pgoutput::{Change, OldRow, Tuple, TupleValue, decode};
 use crate::shard::publication;
 
 /// Changes that are asked for at a time; a transaction is never divided.
@@ -31,7 +31,7 @@ const PAUSE: Duration = Duration::from_millis(250);
 
 /// What was watched.
 #[derive(Debug, Default)]
-pub(super) struct Watched {
+pub(super) struct WatchResult {
     pub(super) for_ms: u64,
     pub(super) findings: Vec<Finding>,
 }
@@ -39,13 +39,13 @@ pub(super) struct Watched {
 /// Watches the log and counts row changes by key.
 pub(super) async fn run(
     task: &LoadTask,
-    tables: &[Sharded],
-    tally: &mut Tally,
-) -> Result<Watched, StepError> {
+    tables: &[ShardedTable],
+    tally: &mut LoadTally,
+) -> Result<WatchResult, StepError> {
     let client = super::super::session(&task.shard, "load/watch").await?;
     let shard = task.shard.name.as_str();
     sweep(&client, shard).await?;
-    let mut watched = Watched::default();
+    let mut watched = WatchResult::default();
     let mut fit = Vec::new();
     for table in tables {
         match identity(&client, table, shard).await? {
@@ -68,7 +68,7 @@ pub(super) async fn run(
 /// Why a table cannot be watched: published without an identity, its updates would fail.
 async fn identity(
     client: &Client,
-    table: &Sharded,
+    table: &ShardedTable,
     shard: &str,
 ) -> Result<Option<Finding>, StepError> {
     // Of a partitioned table each leaf.
@@ -135,9 +135,9 @@ async fn lock(client: &Client, name: &str, shard: &str) -> Result<bool, StepErro
 async fn publish_and_read(
     client: &Client,
     task: &LoadTask,
-    tables: &[&Sharded],
+    tables: &[&ShardedTable],
     name: &str,
-    tally: &mut Tally,
+    tally: &mut LoadTally,
 ) -> Result<u64, StepError> {
     let shard = task.shard.name.as_str();
     lock(client, name, shard).await?;
@@ -163,7 +163,7 @@ async fn publish_and_read(
         ))
         .await
         .at(format_args!("shard {shard}: creating a temporary slot"))?;
-    let mut reader = Reader {
+    let mut reader = WriteObserver {
         task,
         tables,
         relations: HashMap::new(),
@@ -191,8 +191,8 @@ async fn publish_and_read(
 async fn read(
     client: &Client,
     slot: &str,
-    reader: &mut Reader<'_>,
-    tally: &mut Tally,
+    reader: &mut WriteObserver<'_>,
+    tally: &mut LoadTally,
 ) -> Result<u64, StepError> {
     let what = format!("shard {}: reading the log", reader.task.shard.name);
     let sql = format!(
@@ -207,9 +207,9 @@ async fn read(
         let change = decode(message)
             .map_err(|error| StepError::passing("load.decode", format!("{what}: {error}")))?;
         if let Some(key) = reader.key(change) {
-            let cost = Cost {
+            let cost = KeyCost {
                 writes: 1.0,
-                ..Cost::default()
+                ..KeyCost::default()
             };
             tally.add(key, &cost);
         }
@@ -218,16 +218,16 @@ async fn read(
 }
 
 /// What must be remembered from one message to the next.
-struct Reader<'a> {
+struct WriteObserver<'a> {
     task: &'a LoadTask,
-    tables: &'a [&'a Sharded],
+    tables: &'a [&'a ShardedTable],
     /// Places of the key's columns in each table's tuples.
     relations: HashMap<u32, Vec<usize>>,
     /// The transaction was written by one of our streams.
     ours: bool,
 }
 
-impl Reader<'_> {
+impl WriteObserver<'_> {
     /// The key of a row change by the application, if the shard owns it.
     fn key(&mut self, change: Change) -> Option<Key> {
         let (relation, tuple) = match change {
@@ -277,7 +277,10 @@ impl Reader<'_> {
 
 fn text(tuple: &Tuple, place: usize) -> Option<&str> {
     match tuple.0.get(place)? {
-        Value::Text(bytes) => std::str::from_utf8(bytes).ok(),
-        Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_) => None,
+        TupleValue::Text(bytes) => std::str::from_utf8(bytes).ok(),
+        TupleValue::Null
+        | TupleValue::UnchangedToast
+        | TupleValue::LeftOut
+        | TupleValue::Binary(_) => None,
     }
 }

@@ -12,10 +12,10 @@ use tokio_postgres::Client;
 
 use super::super::reference::digest;
 use super::changed;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
-use crate::shard::identity::{self, Timeline};
-use crate::shard::user_code::{self, Prover};
+use crate::shard::identity::{self, TimelineRule};
+use crate::shard::user_code::{self, CodeProver};
 
 /// The right rows, for the time of the transaction.
 const ROWS: &str = "pg_temp.shardwright_rows";
@@ -42,11 +42,11 @@ pub(super) async fn run(
     target
         .batch_execute(&format!(
             "begin; set local lock_timeout = '5s'; set local shardwright.bypass = 'on'; {}; lock table {name} in share row exclusive mode",
-            identity::proof(Timeline::Same)
+            identity::proof(TimelineRule::Same)
         ))
         .await
         .at(&what)?;
-    let prover = Prover::open(&super::super::shard(from)?).await?;
+    let prover = CodeProver::open(&super::super::shard(from)?).await?;
     prover.prove(&source, &bare).await?;
     user_code::prove(&target, &bare, to.name.as_str()).await?;
     let right = digest(&source, table, from.name.as_str()).await?;
@@ -63,7 +63,7 @@ pub(super) async fn run(
     if right.digest != from_digest || wrong.digest != to_digest {
         return Err(changed(format_args!("table {table}")));
     }
-    let columns = Columns::read(&target, table, to.name.as_str()).await?;
+    let columns = ReferenceColumns::read(&target, table, to.name.as_str()).await?;
     stage(&source, &target, table, &columns).await.at(&what)?;
     refuse_dangling(&target, table, &columns, to.name.as_str()).await?;
     let rows = replace(&target, table, &columns).await.at(&what)?;
@@ -82,12 +82,12 @@ pub(super) async fn run(
 }
 
 /// Columns as SQL.
-struct Columns {
+struct ReferenceColumns {
     written: Vec<String>,
     primary: Vec<String>,
 }
 
-impl Columns {
+impl ReferenceColumns {
     async fn read(client: &Client, table: &TableName, shard: &str) -> Result<Self, StepError> {
         let columns = catalog::columns(client, table, shard).await?;
         let tables = catalog::tables(client, shard).await?;
@@ -129,7 +129,7 @@ async fn stage(
     source: &Client,
     target: &Client,
     table: &TableName,
-    columns: &Columns,
+    columns: &ReferenceColumns,
 ) -> Result<(), tokio_postgres::Error> {
     let (name, list) = (table.sql(), columns.list(""));
     target
@@ -154,7 +154,7 @@ async fn stage(
 async fn refuse_dangling(
     client: &Client,
     table: &TableName,
-    columns: &Columns,
+    columns: &ReferenceColumns,
     shard: &str,
 ) -> Result<(), StepError> {
     for key in catalog::foreign_keys(client, shard).await? {
@@ -194,7 +194,7 @@ async fn refuse_dangling(
 async fn replace(
     client: &Client,
     table: &TableName,
-    columns: &Columns,
+    columns: &ReferenceColumns,
 ) -> Result<u64, tokio_postgres::Error> {
     let (name, same_key) = (table.sql(), columns.same_key());
     let deleted = client

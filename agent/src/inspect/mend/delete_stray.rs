@@ -14,13 +14,13 @@ use plans::table::MovingTable;
 use tokio_postgres::Client;
 
 use super::super::check::exactly;
-use super::super::sorted::Sorted;
+use super::super::sorted::SortedRows;
 use super::kept_rows::KeptRows;
 use super::{changed, tables};
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
-use crate::shard::identity::{self, Timeline};
-use crate::shard::user_code::Prover;
+use crate::shard::identity::{self, TimelineRule};
+use crate::shard::user_code::CodeProver;
 
 pub(super) async fn run(
     task: &MendTask,
@@ -40,22 +40,22 @@ pub(super) async fn run(
     );
     here.batch_execute(&format!(
         "begin isolation level repeatable read; set local shardwright.bypass = 'on'; {}",
-        identity::proof(Timeline::Same)
+        identity::proof(TimelineRule::Same)
     ))
     .await
     .at(&what)?;
-    let prover = Prover::open(&super::super::shard(shard)?).await?;
+    let prover = CodeProver::open(&super::super::shard(shard)?).await?;
     prover.prove(&here, &tables).await?;
     // The owner keeps the rows that are compared until they are deleted here.
-    let prover = Prover::open(&super::super::shard(owner)?).await?;
+    let prover = CodeProver::open(&super::super::shard(owner)?).await?;
     prover.begin(&there, &tables).await?;
     let mut rows = 0;
     let mut kept = KeptRows::create(files, &shard.name)?;
     for table in tables.iter().rev() {
         let predicate = table.predicate(&set, "t");
-        let mine = Sorted::open(&here, sorted(table, &predicate), what.clone()).await?;
+        let mine = SortedRows::open(&here, sorted(table, &predicate), what.clone()).await?;
         let theirs = format!("{} for key share of t", sorted(table, &predicate));
-        let theirs = Sorted::open(&there, theirs, what.clone()).await?;
+        let theirs = SortedRows::open(&there, theirs, what.clone()).await?;
         if !contained(mine, theirs).await? {
             let _ = here.batch_execute("rollback").await;
             return Err(changed(format_args!(
@@ -109,7 +109,7 @@ fn sorted(table: &MovingTable, predicate: &str) -> String {
 }
 
 /// Whether every row of the first is in the second, and equal.
-async fn contained(mut mine: Sorted, mut theirs: Sorted) -> Result<bool, StepError> {
+async fn contained(mut mine: SortedRows, mut theirs: SortedRows) -> Result<bool, StepError> {
     let mut other = theirs.next().await?;
     while let Some((key, hash)) = mine.next().await? {
         loop {

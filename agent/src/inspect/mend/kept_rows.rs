@@ -18,7 +18,7 @@ use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// The folder, inside an agent's own, that holds the rows of all its repairs.
 const FOLDER: &str = "deleted-rows";

@@ -9,7 +9,7 @@ use plans::table::MovingTable;
 use tokio_postgres::{Client, Row};
 
 use super::Findings;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// Seconds by which the clocks of two servers may differ.
 const APART: f64 = 1.0;
@@ -23,7 +23,7 @@ pub(in crate::inspect) async fn check(
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let pair = Pair { here, there, task };
+    let pair = ShardPair { here, there, task };
     pair.clocks(findings).await?;
     pair.extensions(state, findings).await?;
     pair.types(moving, findings).await?;
@@ -33,13 +33,13 @@ pub(in crate::inspect) async fn check(
     Ok(())
 }
 
-struct Pair<'a> {
+struct ShardPair<'a> {
     here: &'a Client,
     there: &'a Client,
     task: &'a SurveyTask,
 }
 
-impl Pair<'_> {
+impl ShardPair<'_> {
     fn object(&self, what: &str) -> String {
         let (source, target) = (&self.task.source.name, &self.task.target.name);
         format!("shards {source} and {target}, {what}")

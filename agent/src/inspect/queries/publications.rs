@@ -1,10 +1,10 @@
 //! Others who read or write the tables by logical replication.
 
-use super::Question;
+use super::DoctorQuery;
 
 /// Of the tables that move.
-pub(super) const TABLES: &[Question] = &[
-    Question {
+pub(super) const TABLES: &[DoctorQuery] = &[
+    DoctorQuery {
         code: "publication.all_tables",
         fix: None,
         sql: "
@@ -17,7 +17,7 @@ pub(super) const TABLES: &[Question] = &[
               and exists (select from t)
             order by 1",
     },
-    Question {
+    DoctorQuery {
         code: "publication.table",
         fix: None,
         sql: "
@@ -32,7 +32,7 @@ pub(super) const TABLES: &[Question] = &[
             group by p.pubname
             order by 1",
     },
-    Question {
+    DoctorQuery {
         code: "subscription.present",
         fix: None,
         sql: "

@@ -6,12 +6,12 @@ use plans::fix::{Stage, Statement};
 use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 
-use super::{Findings, Question};
-use crate::error::{At, StepError};
+use super::{DoctorQuery, Findings};
+use crate::error::{StepError, WithIntent};
 
 /// Whatever the tables.
-pub(super) const ALWAYS: &[Question] = &[
-    Question {
+pub(super) const ALWAYS: &[DoctorQuery] = &[
+    DoctorQuery {
         code: "role.monitor",
         fix: Some(Stage::Roles),
         sql: "
@@ -20,7 +20,7 @@ pub(super) const ALWAYS: &[Question] = &[
                    pg_catalog.format('grant pg_read_all_stats to %I', session_user)
             where not pg_catalog.pg_has_role('pg_read_all_stats', 'usage')",
     },
-    Question {
+    DoctorQuery {
         code: "role.connections",
         fix: Some(Stage::Roles),
         sql: "
@@ -42,7 +42,7 @@ pub(super) const ALWAYS: &[Question] = &[
 ];
 
 /// Whatever the tables, and no reason against a move: a survey does not ask it.
-pub(super) const BEYOND: &[Question] = &[Question {
+pub(super) const BEYOND: &[DoctorQuery] = &[DoctorQuery {
     code: "role.superuser",
     fix: None,
     sql: "
@@ -58,8 +58,8 @@ pub(super) const BEYOND: &[Question] = &[Question {
 }];
 
 /// Of the tables that move.
-pub(super) const TABLES: &[Question] = &[
-    Question {
+pub(super) const TABLES: &[DoctorQuery] = &[
+    DoctorQuery {
         code: "role.owner",
         fix: Some(Stage::Roles),
         sql: "
@@ -72,7 +72,7 @@ pub(super) const TABLES: &[Question] = &[
             group by o.rolname
             order by o.rolname",
     },
-    Question {
+    DoctorQuery {
         code: "role.row_security",
         fix: Some(Stage::Roles),
         sql: "

@@ -2,7 +2,7 @@
 
 use plans::fix::Stage;
 
-use super::Question;
+use super::DoctorQuery;
 
 /// A question with the columns as `q`: the sequence that each draws from, by identity or by default, and its type.
 macro_rules! of_columns {
@@ -40,8 +40,8 @@ macro_rules! of_columns {
 }
 
 /// Of the tables that move.
-pub(super) const TABLES: &[Question] = &[
-    Question {
+pub(super) const TABLES: &[DoctorQuery] = &[
+    DoctorQuery {
         code: "sequence.shared",
         fix: None,
         sql: of_columns!(
@@ -50,7 +50,7 @@ pub(super) const TABLES: &[Question] = &[
              from s group by label having count(distinct col) > 1 order by label"
         ),
     },
-    Question {
+    DoctorQuery {
         code: "sequence.cycle",
         fix: Some(Stage::Others),
         sql: of_columns!(
@@ -59,7 +59,7 @@ pub(super) const TABLES: &[Question] = &[
              from s where seqcycle order by label"
         ),
     },
-    Question {
+    DoctorQuery {
         code: "sequence.short",
         fix: None,
         sql: of_columns!(
@@ -72,7 +72,7 @@ pub(super) const TABLES: &[Question] = &[
 ];
 
 /// Of the tables that move, where sequences are shared out by stride.
-pub(super) const STRIDE: &[Question] = &[Question {
+pub(super) const STRIDE: &[DoctorQuery] = &[DoctorQuery {
     code: "sequence.step",
     fix: None,
     sql: of_columns!(

@@ -2,11 +2,11 @@
 
 use plans::fix::Stage;
 
-use super::Question;
+use super::DoctorQuery;
 
 /// Whatever the move.
-pub(super) const ALWAYS: &[Question] = &[
-    Question {
+pub(super) const ALWAYS: &[DoctorQuery] = &[
+    DoctorQuery {
         code: "server.fsync",
         fix: Some(Stage::Settings),
         sql: "
@@ -16,7 +16,7 @@ pub(super) const ALWAYS: &[Question] = &[
             from pg_catalog.pg_settings s
             where s.name in ('fsync', 'full_page_writes') and s.setting = 'off'",
     },
-    Question {
+    DoctorQuery {
         code: "server.connections",
         fix: None,
         sql: "
@@ -29,7 +29,7 @@ pub(super) const ALWAYS: &[Question] = &[
                          - (select count(*) from pg_catalog.pg_stat_activity where backend_type = 'client backend') as number) free
             where free.number < 16",
     },
-    Question {
+    DoctorQuery {
         code: "server.connections",
         fix: Some(Stage::Settings),
         sql: "
@@ -39,7 +39,7 @@ pub(super) const ALWAYS: &[Question] = &[
             from pg_catalog.pg_database d
             where d.datname = pg_catalog.current_database() and d.datconnlimit between 0 and 15",
     },
-    Question {
+    DoctorQuery {
         code: "server.collation_version",
         fix: None,
         sql: "
@@ -62,7 +62,7 @@ pub(super) const ALWAYS: &[Question] = &[
               and exists (select from pg_catalog.pg_attribute a where a.attcollation = c.oid and a.attrelid >= 16384)
               and c.collversion is distinct from pg_catalog.pg_collation_actual_version(c.oid)",
     },
-    Question {
+    DoctorQuery {
         code: "standby.missing",
         fix: None,
         sql: "
@@ -74,7 +74,7 @@ pub(super) const ALWAYS: &[Question] = &[
               and pg_catalog.pg_has_role('pg_read_all_stats', 'usage')
               and not exists (select from pg_catalog.pg_stat_replication where sync_state in ('sync', 'quorum'))",
     },
-    Question {
+    DoctorQuery {
         code: "transaction.prepared",
         fix: None,
         sql: "
@@ -85,7 +85,7 @@ pub(super) const ALWAYS: &[Question] = &[
             from pg_catalog.pg_prepared_xacts x
             order by x.prepared",
     },
-    Question {
+    DoctorQuery {
         code: "transaction.old",
         fix: None,
         sql: "
@@ -100,8 +100,8 @@ pub(super) const ALWAYS: &[Question] = &[
 ];
 
 /// Where changes are captured.
-pub(super) const CAPTURE: &[Question] = &[
-    Question {
+pub(super) const CAPTURE: &[DoctorQuery] = &[
+    DoctorQuery {
         code: "server.sender_timeout",
         fix: Some(Stage::Settings),
         sql: "
@@ -111,7 +111,7 @@ pub(super) const CAPTURE: &[Question] = &[
             from pg_catalog.pg_settings s
             where s.name = 'wal_sender_timeout' and s.setting::int between 1 and 9999",
     },
-    Question {
+    DoctorQuery {
         code: "server.idle_slots",
         fix: Some(Stage::Settings),
         sql: "

@@ -4,12 +4,12 @@ use plans::fix::Stage;
 use plans::table::{MovingTable, TableKey, one_of_each_top};
 use tokio_postgres::Client;
 
-use super::{Findings, Question};
-use crate::error::{At, StepError};
+use super::{DoctorQuery, Findings};
+use crate::error::{StepError, WithIntent};
 
 /// About all tables at once.
-pub(super) const TABLES: &[Question] = &[
-    Question {
+pub(super) const TABLES: &[DoctorQuery] = &[
+    DoctorQuery {
         code: "table.access_method",
         fix: None,
         sql: "
@@ -20,7 +20,7 @@ pub(super) const TABLES: &[Question] = &[
             where m.amname <> 'heap'
             order by t.label",
     },
-    Question {
+    DoctorQuery {
         code: "table.invalid_index",
         fix: Some(Stage::Indexes),
         sql: "
@@ -33,7 +33,7 @@ pub(super) const TABLES: &[Question] = &[
             join pg_catalog.pg_namespace n on n.oid = c.relnamespace
             order by 1",
     },
-    Question {
+    DoctorQuery {
         code: "table.not_valid",
         fix: Some(Stage::Constraints),
         sql: "
@@ -46,7 +46,7 @@ pub(super) const TABLES: &[Question] = &[
               and pg_catalog.to_jsonb(k) ->> 'conenforced' is distinct from 'false'
             order by 1",
     },
-    Question {
+    DoctorQuery {
         code: "foreign_key.not_valid",
         fix: Some(Stage::Constraints),
         sql: "
@@ -65,7 +65,7 @@ pub(super) const TABLES: &[Question] = &[
             where not k.convalidated and k.contype = 'f'
             order by 1",
     },
-    Question {
+    DoctorQuery {
         code: "table.generated",
         fix: None,
         sql: "

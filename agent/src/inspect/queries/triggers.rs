@@ -2,10 +2,10 @@
 
 use plans::fix::Stage;
 
-use super::Question;
+use super::DoctorQuery;
 
 /// Whatever the tables.
-pub(super) const ALWAYS: &[Question] = &[Question {
+pub(super) const ALWAYS: &[DoctorQuery] = &[DoctorQuery {
     code: "trigger.event",
     fix: None,
     sql: "
@@ -20,8 +20,8 @@ pub(super) const ALWAYS: &[Question] = &[Question {
 }];
 
 /// Of the tables that move. What is enabled as replica does nothing for the application now, so the remedy disables it.
-pub(super) const TABLES: &[Question] = &[
-    Question {
+pub(super) const TABLES: &[DoctorQuery] = &[
+    DoctorQuery {
         code: "trigger.always",
         fix: Some(Stage::Others),
         sql: "
@@ -35,7 +35,7 @@ pub(super) const TABLES: &[Question] = &[
               and p.pronamespace is distinct from pg_catalog.to_regnamespace('shardwright')
             order by 1",
     },
-    Question {
+    DoctorQuery {
         code: "rule.always",
         fix: Some(Stage::Others),
         sql: "

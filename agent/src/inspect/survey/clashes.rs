@@ -6,9 +6,9 @@ use plans::sql::quote_ident;
 use plans::survey::SurveyTask;
 use plans::table::MovingTable;
 
-use super::super::sorted::Sorted;
-use super::Shards;
-use super::unique::Unique;
+use super::super::sorted::SortedRows;
+use super::SurveySessions;
+use super::unique::ComparedIndex;
 use crate::error::StepError;
 use crate::inspect::findings::Findings;
 
@@ -17,7 +17,7 @@ const NAMED: usize = 20;
 
 /// What two streams have in common.
 #[derive(Debug, Default)]
-struct Clashes {
+struct UniqueConflicts {
     values: u64,
     here: Vec<String>,
     there: Vec<String>,
@@ -25,9 +25,9 @@ struct Clashes {
 
 /// Refuses the move when moving rows have values in this index that rows of the target have too.
 pub(super) async fn check(
-    shards: &Shards,
+    shards: &SurveySessions,
     table: &MovingTable,
-    index: &Unique,
+    index: &ComparedIndex,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -37,8 +37,8 @@ pub(super) async fn check(
         what(task.target.name.as_str()),
     );
     let moving = Some(table.predicate(&task.keys, ""));
-    let here = Sorted::open(&shards.here, sorted(table, index, moving), source);
-    let there = Sorted::open(&shards.there, sorted(table, index, None), target);
+    let here = SortedRows::open(&shards.here, sorted(table, index, moving), source);
+    let there = SortedRows::open(&shards.there, sorted(table, index, None), target);
     let (here, there) = tokio::try_join!(here, there)?;
     let clashes = merge(here, there).await?;
     if clashes.values == 0 {
@@ -69,7 +69,7 @@ pub(super) async fn check(
 }
 
 /// The rows of an index as value and primary key, in the order of the value's bytes.
-fn sorted(table: &MovingTable, index: &Unique, moving: Option<String>) -> String {
+fn sorted(table: &MovingTable, index: &ComparedIndex, moving: Option<String>) -> String {
     let primary = table.identity.iter().map(|name| quote_ident(name));
     let mut primary: Vec<String> = primary.collect();
     if primary.is_empty() {
@@ -99,8 +99,8 @@ fn sorted(table: &MovingTable, index: &Unique, moving: Option<String>) -> String
     )
 }
 
-async fn merge(mut here: Sorted, mut there: Sorted) -> Result<Clashes, StepError> {
-    let mut clashes = Clashes::default();
+async fn merge(mut here: SortedRows, mut there: SortedRows) -> Result<UniqueConflicts, StepError> {
+    let mut clashes = UniqueConflicts::default();
     let (mut ours, mut theirs) = (here.next().await?, there.next().await?);
     while let (Some((value, row)), Some((other, other_row))) = (&ours, &theirs) {
         match value.as_bytes().cmp(other.as_bytes()) {

@@ -12,9 +12,9 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::super::keys::expressions;
-use super::tables::Listed;
+use super::tables::ListedTables;
 use super::target::named;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog::ForeignKey;
 
@@ -22,7 +22,7 @@ use crate::postgres::catalog::ForeignKey;
 const LIMIT_S: u32 = 5;
 
 /// A foreign key between two sharded tables, with how each is tied to the shard key.
-struct Crossing<'a> {
+struct CrossingReference<'a> {
     reference: &'a ForeignKey,
     from: &'a TableKey,
     to: &'a TableKey,
@@ -34,7 +34,7 @@ struct Crossing<'a> {
 /// takes long it is left.
 pub(super) async fn check(
     client: &Client,
-    listed: &Listed,
+    listed: &ListedTables,
     references: &[ForeignKey],
     cut: Option<&KeySet>,
     shard: &str,
@@ -46,11 +46,11 @@ pub(super) async fn check(
         .filter(|table| table.key != TableKey::Reference && !listed.unfit.contains(&table.table));
     let keys: BTreeMap<&TableName, &TableKey> =
         fit.map(|table| (table.top(), &table.key)).collect();
-    let loose: Vec<Crossing<'_>> = references
+    let loose: Vec<CrossingReference<'_>> = references
         .iter()
         .filter_map(|reference| {
             let (from, to) = (*keys.get(&reference.from)?, *keys.get(&reference.to)?);
-            let crossing = Crossing {
+            let crossing = CrossingReference {
                 reference,
                 from,
                 to,
@@ -111,7 +111,7 @@ async fn look(
     }
 }
 
-impl Crossing<'_> {
+impl CrossingReference<'_> {
     /// Whether the definitions alone say that a row and the one that it refers to have the same key.
     fn keeps_together(&self) -> bool {
         let pairs = &self.reference.columns;

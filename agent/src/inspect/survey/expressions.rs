@@ -6,10 +6,10 @@ use plans::table::TableName;
 use tokio_postgres::{Client, Row};
 
 use super::functions;
-use super::tables::Listed;
+use super::tables::ListedTables;
 use super::trial::{UNQUALIFIED, said};
-use crate::error::At;
 use crate::error::StepError;
+use crate::error::WithIntent;
 use crate::inspect::findings::Findings;
 
 /// Tables with such expressions, whole or of a condition.
@@ -24,7 +24,7 @@ const WITH_EXPRESSIONS: &str = "
 /// Refuses tables for which a statement cannot even be planned; nothing else is asked of them.
 pub(super) async fn check(
     client: &Client,
-    listed: &mut Listed,
+    listed: &mut ListedTables,
     shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {

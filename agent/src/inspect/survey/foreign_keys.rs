@@ -13,10 +13,10 @@ use crate::inspect::findings::Findings;
 use crate::postgres::catalog::ForeignKey;
 
 /// The sharded tables by name, with what ties them to the key.
-pub(super) type Sharded<'a> = BTreeMap<&'a TableName, &'a TableKey>;
+pub(super) type TableKeysByName<'a> = BTreeMap<&'a TableName, &'a TableKey>;
 
 /// The moving tables that are sharded, by the names that foreign keys have of them.
-fn sharded(moving: &[MovingTable]) -> Sharded<'_> {
+fn sharded(moving: &[MovingTable]) -> TableKeysByName<'_> {
     let sharded = moving
         .iter()
         .filter(|table| table.key != TableKey::Reference);
@@ -115,7 +115,7 @@ pub(super) fn check_copied(
 pub(super) fn placing(
     table: &TableName,
     references: &[ForeignKey],
-    sharded: &Sharded<'_>,
+    sharded: &TableKeysByName<'_>,
 ) -> Option<String> {
     let own = references.iter().filter(|key| &key.from == table);
     let up: Vec<&ForeignKey> = own.filter(|key| sharded.contains_key(&key.to)).collect();

@@ -4,7 +4,7 @@ use plans::fix::{Stage, Statement};
 use plans::table::TableName;
 use tokio_postgres::{Client, Error, Row};
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// The application's functions `f (oid)` that have no path of their own: signature, and the schemas that sessions of the
 /// database find by its default, with the function's own.
@@ -51,14 +51,14 @@ const NAMED: &str = "
 
 /// A function as an error's context names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Named {
+pub(super) enum FunctionName {
     /// By its schema, name and arguments.
     Signature(String),
     /// By its name alone.
     Name(String),
 }
 
-impl Named {
+impl FunctionName {
     /// The function by whose call all others within an error came to run.
     pub(super) fn outermost(error: &Error) -> Option<Self> {
         let context = error.as_db_error()?.where_()?;
@@ -92,12 +92,12 @@ pub(super) async fn of_expressions(
 /// Gives the function that an error names a search path; none where it has one, or where the name is not enough.
 pub(super) async fn named(
     client: &Client,
-    function: &Named,
+    function: &FunctionName,
     shard: &str,
 ) -> Result<Vec<Statement>, StepError> {
     let (signature, name) = match function {
-        Named::Signature(signature) => (Some(signature), None),
-        Named::Name(name) => (None, Some(name)),
+        FunctionName::Signature(signature) => (Some(signature), None),
+        FunctionName::Name(name) => (None, Some(name)),
     };
     let sql = format!("{NAMED} {WITHOUT_PATH}");
     let rows = client.query(&sql, &[&signature, &name]).await;
@@ -113,18 +113,20 @@ fn with_path(row: &Row) -> Statement {
 
 #[cfg(test)]
 mod tests {
-    use super::Named;
+    use super::FunctionName;
 
     #[test]
     fn a_line_of_context_names_its_function() {
-        let of_line = |line: &str| Named::of_line(line);
+        let of_line = |line: &str| FunctionName::of_line(line);
         assert_eq!(
             of_line("PL/pgSQL function app.known(text,integer) line 3 at RETURN"),
-            Some(Named::Signature("app.known(text,integer)".to_owned()))
+            Some(FunctionName::Signature(
+                "app.known(text,integer)".to_owned()
+            ))
         );
         assert_eq!(
             of_line("SQL function \"known\" during inlining"),
-            Some(Named::Name("known".to_owned()))
+            Some(FunctionName::Name("known".to_owned()))
         );
         assert_eq!(of_line("COPY orders, line 3"), None);
         assert_eq!(

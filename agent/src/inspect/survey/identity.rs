@@ -8,13 +8,13 @@ use plans::sql::quote_ident;
 use plans::table::{KeyColumn, TableName};
 
 use super::super::fixes;
-use super::table::Check;
+use super::table::TableCheck;
 use crate::inspect::findings::Findings;
 use crate::postgres::definitions::UniqueIndex;
 
 /// How the rows of a table are tied to the shard key, as far as their identity goes.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Tied<'a> {
+pub(super) enum KeyTie<'a> {
     /// These columns hold the key.
     By(&'a [KeyColumn]),
     /// They belong to rows of another table.
@@ -23,7 +23,7 @@ pub(super) enum Tied<'a> {
     Reference,
 }
 
-impl Tied<'_> {
+impl KeyTie<'_> {
     fn key(&self) -> Vec<&str> {
         match self {
             Self::By(columns) => columns.iter().map(|column| column.name.as_str()).collect(),
@@ -32,9 +32,9 @@ impl Tied<'_> {
     }
 }
 
-impl Check<'_> {
+impl TableCheck<'_> {
     /// Rows that can be told apart, by columns that hold the key.
-    pub(super) fn identity(&self, tied: Tied<'_>, findings: &mut Findings) {
+    pub(super) fn identity(&self, tied: KeyTie<'_>, findings: &mut Findings) {
         // A foreign table can have none, and is refused as such.
         if self.facts.kind == 'f' {
             return;
@@ -62,14 +62,14 @@ impl Check<'_> {
     }
 
     /// Its replica identity is the full row, and there is nothing else to find one by.
-    fn whole_row(&self, tied: Tied<'_>, findings: &mut Findings) {
+    fn whole_row(&self, tied: KeyTie<'_>, findings: &mut Findings) {
         let remedy = self.remedy(tied);
         let (code, problem) = match tied {
-            Tied::By(_) | Tied::Through => (
+            KeyTie::By(_) | KeyTie::Through => (
                 "table.whole_row",
                 "it has no primary key, so each changed row is searched for by all of its columns",
             ),
-            Tied::Reference => (
+            KeyTie::Reference => (
                 "table.primary_key",
                 "it has no primary key; its rows could not be compared between shards",
             ),
@@ -77,7 +77,7 @@ impl Check<'_> {
         self.report(findings, code, problem, remedy);
     }
 
-    fn no_identity(&self, tied: Tied<'_>, findings: &mut Findings) {
+    fn no_identity(&self, tied: KeyTie<'_>, findings: &mut Findings) {
         let facts = self.facts;
         let (code, problem) = match facts.replica_identity {
             'n' => (
@@ -100,7 +100,7 @@ impl Check<'_> {
         self.report(findings, code, problem, self.remedy(tied));
     }
 
-    fn key_outside(&self, tied: Tied<'_>, outside: &[&str], findings: &mut Findings) {
+    fn key_outside(&self, tied: KeyTie<'_>, outside: &[&str], findings: &mut Findings) {
         let identity = match self.facts.replica_identity {
             'i' => "index that is its replica identity",
             _ => "primary key",
@@ -126,7 +126,7 @@ impl Check<'_> {
     }
 
     /// What gives rows an identity with the key's columns in it, and the statements, where these are all that is needed.
-    fn remedy(&self, tied: Tied<'_>) -> (String, Vec<Statement>) {
+    fn remedy(&self, tied: KeyTie<'_>) -> (String, Vec<Statement>) {
         let (facts, key) = (self.facts, tied.key());
         let table = &facts.table;
         let holds = |columns: &[String]| key.iter().all(|name| columns.iter().any(|c| c == name));
@@ -164,7 +164,7 @@ impl Check<'_> {
             (None, true) => format!("make the primary key ({columns}) not deferrable"),
             (None, false) => format!("alter table {} add primary key ({columns})", table.sql()),
         };
-        if facts.replica_identity == 'f' || matches!(tied, Tied::Reference) {
+        if facts.replica_identity == 'f' || matches!(tied, KeyTie::Reference) {
             return (by_index, Vec::new());
         }
         let (whole, statements) = by(fixes::identify_by_row(table));

@@ -3,7 +3,7 @@
 use plans::table::TableName;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 use crate::shard::sidecar_schema;
 

@@ -7,7 +7,7 @@ use plans::sql::{quote_ident, quote_literal};
 use plans::survey::SurveyTask;
 use tokio_postgres::{Client, Row};
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 
 /// PostgreSQL 15 as `server_version_num` has it; older ones have no row filters.

@@ -6,23 +6,23 @@ use plans::sql::quote_ident;
 use plans::table::{KeyColumn, TableKey, Through};
 
 use super::super::fixes;
-use super::identity::Tied;
+use super::identity::KeyTie;
 use crate::inspect::findings::Findings;
-use crate::postgres::catalog::{self, Found};
+use crate::postgres::catalog::{self, TableFacts};
 use crate::postgres::definitions::{FoundColumn, UniqueIndex};
 
 /// One table with what its catalog says.
-pub(super) struct Check<'a> {
+pub(super) struct TableCheck<'a> {
     pub(super) shard: &'a str,
     pub(super) object: String,
-    pub(super) facts: &'a Found,
+    pub(super) facts: &'a TableFacts,
     pub(super) columns: &'a [FoundColumn],
     /// Unique indexes that could identify its rows.
     pub(super) unique: &'a [UniqueIndex],
     pub(super) mode: Mode,
 }
 
-impl Check<'_> {
+impl TableCheck<'_> {
     pub(super) fn refuse(
         &self,
         findings: &mut Findings,
@@ -83,7 +83,7 @@ impl Check<'_> {
 
     /// The key's columns; true when rows can be asked for by them.
     pub(super) fn key(&self, key: &[KeyColumn], findings: &mut Findings) -> bool {
-        self.identity(Tied::By(key), findings);
+        self.identity(KeyTie::By(key), findings);
         let mut fit = true;
         for column in key {
             fit &= self.key_column(column, findings);
@@ -137,7 +137,7 @@ impl Check<'_> {
 
     /// The columns that tie a row to its parent; true when rows can be asked for by them.
     pub(super) fn through(&self, through: &Through, mode: Mode, findings: &mut Findings) -> bool {
-        self.identity(Tied::Through, findings);
+        self.identity(KeyTie::Through, findings);
         if let (Mode::Online, Some(held)) = (mode, held_key(through)) {
             let (table, held) = (&self.facts.table, held.join(","));
             self.refuse(

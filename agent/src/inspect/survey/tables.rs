@@ -10,17 +10,17 @@ use tokio_postgres::Client;
 
 use super::super::fixes;
 use super::super::keys::join_condition;
-use super::foreign_keys::{self, Sharded};
-use super::identity::Tied;
-use super::table::Check;
-use crate::error::{At, StepError};
+use super::foreign_keys::{self, TableKeysByName};
+use super::identity::KeyTie;
+use super::table::TableCheck;
+use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
-use crate::postgres::catalog::{self, ForeignKey, Found};
+use crate::postgres::catalog::{self, ForeignKey, TableFacts};
 use crate::postgres::definitions::{self, FoundColumn, UniqueIndex};
 
 /// The tables of a move, in no order.
 #[derive(Debug)]
-pub(super) struct Listed {
+pub(super) struct ListedTables {
     pub(super) moving: Vec<MovingTable>,
     /// Tables whose key cannot be asked for: they, or what ties them, were refused.
     pub(super) unfit: BTreeSet<TableName>,
@@ -29,13 +29,13 @@ pub(super) struct Listed {
 }
 
 /// What the catalog says of tables that are listed, and of their leaves.
-struct Definitions {
-    found: BTreeMap<TableName, Found>,
+struct TableDefinitions {
+    found: BTreeMap<TableName, TableFacts>,
     columns: BTreeMap<TableName, Vec<FoundColumn>>,
     unique: BTreeMap<TableName, Vec<UniqueIndex>>,
 }
 
-impl Definitions {
+impl TableDefinitions {
     async fn read<'a>(
         client: &Client,
         listed: impl Iterator<Item = &'a TableName>,
@@ -61,9 +61,9 @@ impl Definitions {
         })
     }
 
-    fn check<'a>(&'a self, facts: &'a Found, task: &'a SurveyTask) -> Check<'a> {
+    fn check<'a>(&'a self, facts: &'a TableFacts, task: &'a SurveyTask) -> TableCheck<'a> {
         let (shard, table) = (&task.source.name, &facts.table);
-        Check {
+        TableCheck {
             shard: shard.as_str(),
             object: format!("shard {shard}, table {table}"),
             facts,
@@ -81,12 +81,12 @@ pub(super) async fn moving(
     tied: Vec<(TableName, TableKey)>,
     references: &[ForeignKey],
     findings: &mut Findings,
-) -> Result<Listed, StepError> {
+) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
-    let read = Definitions::read(client, tied.iter().map(|(table, _)| table), shard).await?;
+    let read = TableDefinitions::read(client, tied.iter().map(|(table, _)| table), shard).await?;
     let sharded = tied.iter().map(|(table, key)| (table, key)).collect();
     check_listing(&read.found, references, &sharded, task, findings);
-    let mut listed = Listed {
+    let mut listed = ListedTables {
         moving: Vec::new(),
         unfit: BTreeSet::new(),
         given: BTreeSet::new(),
@@ -120,16 +120,16 @@ pub(super) async fn moving(
 /// for by key, and the tables that move.
 fn look(
     task: &SurveyTask,
-    read: &Definitions,
-    facts: &Found,
+    read: &TableDefinitions,
+    facts: &TableFacts,
     key: &TableKey,
     findings: &mut Findings,
 ) -> (bool, Vec<MovingTable>) {
-    let check_key = |check: &Check<'_>, findings: &mut Findings| match key {
+    let check_key = |check: &TableCheck<'_>, findings: &mut Findings| match key {
         TableKey::Columns(columns) => check.key(columns, findings),
         TableKey::Through(through) => check.through(through, task.mode, findings),
         TableKey::Reference => {
-            check.identity(Tied::Reference, findings);
+            check.identity(KeyTie::Reference, findings);
             true
         }
     };
@@ -156,13 +156,13 @@ fn look(
 pub(super) async fn add_reference(
     client: &Client,
     task: &SurveyTask,
-    listed: &mut Listed,
+    listed: &mut ListedTables,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = task.source.name.as_str();
     let names = task.settings.reference.iter();
     let names: Vec<TableName> = names.map(|name| TableName::parse(name)).collect();
-    let read = Definitions::read(client, names.iter(), shard).await?;
+    let read = TableDefinitions::read(client, names.iter(), shard).await?;
     for table in names {
         let Some(facts) = read.found.get(&table) else {
             missing(&table, "reference", shard, findings);
@@ -175,7 +175,7 @@ pub(super) async fn add_reference(
     Ok(())
 }
 
-fn moving_table(key: TableKey, facts: &Found, columns: &[FoundColumn]) -> MovingTable {
+fn moving_table(key: TableKey, facts: &TableFacts, columns: &[FoundColumn]) -> MovingTable {
     MovingTable {
         table: facts.table.clone(),
         partition_of: facts.partition_of.clone(),
@@ -204,9 +204,9 @@ fn missing(table: &TableName, list: &str, shard: &str, findings: &mut Findings) 
 
 /// A table that is listed nowhere is refused by name, with the list that its foreign keys speak for.
 fn check_listing(
-    found: &BTreeMap<TableName, Found>,
+    found: &BTreeMap<TableName, TableFacts>,
     references: &[ForeignKey],
-    sharded: &Sharded<'_>,
+    sharded: &TableKeysByName<'_>,
     task: &SurveyTask,
     findings: &mut Findings,
 ) {
@@ -235,7 +235,7 @@ fn check_listing(
 /// Proves that every row without the key has a parent: by its foreign key, or by looking.
 pub(super) async fn check_orphans(
     client: &Client,
-    listed: &Listed,
+    listed: &ListedTables,
     references: &[ForeignKey],
     shard: &str,
     findings: &mut Findings,
@@ -318,7 +318,7 @@ fn declared<'a>(
 
 /// Whether a foreign key that was validated, over columns that are never null, gives every row a parent.
 fn proven(
-    listed: &Listed,
+    listed: &ListedTables,
     table: &MovingTable,
     through: &Through,
     references: &[ForeignKey],

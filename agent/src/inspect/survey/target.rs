@@ -10,9 +10,9 @@ use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Client;
 
 use super::super::reference;
-use super::tables::Listed;
-use super::{Shards, clashes, unique};
-use crate::error::{At, StepError};
+use super::tables::ListedTables;
+use super::{SurveySessions, clashes, unique};
+use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog;
 use crate::shard::{sequences, user_code};
@@ -64,8 +64,8 @@ pub(super) fn named<T: ToString>(items: &[T]) -> String {
 
 /// Everything on a live target that the moving rows would meet.
 pub(super) async fn check_live(
-    shards: &Shards,
-    listed: &Listed,
+    shards: &SurveySessions,
+    listed: &ListedTables,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -98,8 +98,8 @@ pub(super) async fn check_live(
 
 /// The same definitions on both sides; returns the tables that differ.
 async fn check_schema(
-    shards: &Shards,
-    listed: &Listed,
+    shards: &SurveySessions,
+    listed: &ListedTables,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<BTreeSet<TableName>, StepError> {
@@ -166,7 +166,7 @@ async fn check_stray(
 
 /// Rows that refer to a reference table find other rows there; never in the way of a move.
 async fn check_reference(
-    shards: &Shards,
+    shards: &SurveySessions,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -204,7 +204,7 @@ async fn check_reference(
 }
 
 async fn note_sequences(
-    shards: &Shards,
+    shards: &SurveySessions,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {

@@ -21,19 +21,19 @@ use plans::request::Mode;
 use plans::survey::{SurveyTask, TRIAL_LIMIT, Trial};
 use plans::table::MovingTable;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
-use crate::postgres::pg_dump::{Entry, Schema, Section, make, make_most};
+use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, make, make_most};
 use crate::schema;
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 use crate::shard::database::Shard;
-use crate::shard::identity::{self, Timeline};
+use crate::shard::identity::{self, TimelineRule};
 use crate::shard::{epoch, user_code};
 use crate::stream::apply::Executor;
-use failure::{Failed, Failure};
+use failure::{TrialEnd, TrialFailure};
 pub(super) use failure::{UNQUALIFIED, said};
-use sample::Sample;
+use sample::RowSample;
 
 /// Trials of one database follow each other: each would wait for names that the other one has taken.
 const TURN: &str =
@@ -48,7 +48,7 @@ const PATIENCE: [&str; 2] = [
 ///
 /// # Errors
 /// Those of the step that creates the target, and when it takes longer than a trial may.
-pub(super) async fn schema(task: &SurveyTask, version: i32) -> Result<Schema, StepError> {
+pub(super) async fn schema(task: &SurveyTask, version: i32) -> Result<DumpedSchema, StepError> {
     let source = super::super::shard(&task.source)?;
     let version = u32::try_from(version).unwrap_or_default();
     let read = tokio::time::timeout(TRIAL_LIMIT, schema::read(&source, version));
@@ -66,12 +66,12 @@ fn late() -> StepError {
 pub(super) async fn run(
     task: &SurveyTask,
     tables: &[MovingTable],
-    schema: Option<Result<Schema, StepError>>,
+    schema: Option<Result<DumpedSchema, StepError>>,
     findings: &mut Findings,
 ) -> Result<Option<Trial>, StepError> {
     let started = Instant::now();
     let run = async {
-        let mut trial = Attempt::open(task, tables).await?;
+        let mut trial = RunningTrial::open(task, tables).await?;
         let tried = match schema {
             Some(schema) => trial.on_new(schema).await,
             None => trial.on_live().await,
@@ -80,13 +80,13 @@ pub(super) async fn run(
         tried.map(|()| trial)
     };
     let limited = tokio::time::timeout(TRIAL_LIMIT, run).await;
-    let trial = match limited.unwrap_or_else(|_| Err(Failed::Trial(late()))) {
+    let trial = match limited.unwrap_or_else(|_| Err(TrialEnd::Trial(late()))) {
         Ok(trial) => trial,
-        Err(Failed::Step(failure)) => {
+        Err(TrialEnd::Step(failure)) => {
             findings.0.push(failure.into_finding(&task.source).await?);
             return Ok(None);
         }
-        Err(Failed::Trial(error)) => {
+        Err(TrialEnd::Trial(error)) => {
             findings
                 .0
                 .push(failure::unfinished(&task.target.name, &error));
@@ -108,7 +108,7 @@ pub(super) async fn run(
 }
 
 /// One trial under way.
-struct Attempt<'a> {
+struct RunningTrial<'a> {
     task: &'a SurveyTask,
     tables: &'a [MovingTable],
     /// As they are called where the sample goes.
@@ -118,12 +118,12 @@ struct Attempt<'a> {
     here: Connected,
     /// Has the session on the target, and its transaction.
     executor: Executor,
-    samples: Vec<Sample>,
+    samples: Vec<RowSample>,
     objects: usize,
-    failures: Vec<Failure>,
+    failures: Vec<TrialFailure>,
 }
 
-impl<'a> Attempt<'a> {
+impl<'a> RunningTrial<'a> {
     async fn open(task: &'a SurveyTask, tables: &'a [MovingTable]) -> Result<Self, StepError> {
         let (source, target) = (
             super::super::shard(&task.source)?,
@@ -136,7 +136,7 @@ impl<'a> Attempt<'a> {
         let begun = here.batch_execute(begin).await;
         begun.at(format_args!("shard {}: beginning a trial", source.name))?;
         let executor = Executor::new(there, &target.name).await?;
-        let proof = identity::proof(Timeline::Same);
+        let proof = identity::proof(TimelineRule::Same);
         let begin = format!("begin; {}; {TURN}; {}; {proof}", PATIENCE[0], PATIENCE[1]);
         let begun = executor.session().batch_execute(&begin).await;
         begun.at(format_args!("shard {}: beginning a trial", target.name))?;
@@ -162,25 +162,25 @@ impl<'a> Attempt<'a> {
     }
 
     /// What nothing can follow when it fails ends the trial; all else is noted, and the trial goes on.
-    async fn on_new(&mut self, schema: Result<Schema, StepError>) -> Result<(), Failed> {
+    async fn on_new(&mut self, schema: Result<DumpedSchema, StepError>) -> Result<(), TrialEnd> {
         self.define_on_source().await?;
         let entries = schema?.entries;
         let refers = |label: &str| [KEY, VALIDATION].iter().any(|kind| label.starts_with(kind));
-        let (keys, entries): (Vec<Entry>, Vec<Entry>) =
+        let (keys, entries): (Vec<SchemaEntry>, Vec<SchemaEntry>) =
             entries.into_iter().partition(|entry| refers(&entry.label));
         self.objects = entries.len() + keys.len();
-        let of = |section: Section| {
+        let of = |section: RestoreSection| {
             let entries = entries.iter();
             let entries = entries.filter(move |entry| entry.section == section);
             entries.collect::<Vec<_>>()
         };
-        self.before_the_copy(&of(Section::Pre)).await?;
+        self.before_the_copy(&of(RestoreSection::Pre)).await?;
         self.as_replica(true).await?;
         self.copy().await?;
         self.as_replica(false).await?;
-        self.build(&of(Section::Key)).await?;
+        self.build(&of(RestoreSection::Key)).await?;
         self.use_rows().await?;
-        self.build(&of(Section::Post)).await?;
+        self.build(&of(RestoreSection::Post)).await?;
         self.define_on_target().await?;
         self.empty().await?;
         self.build(&keys.iter().collect::<Vec<_>>()).await?;
@@ -190,7 +190,7 @@ impl<'a> Attempt<'a> {
         self.compare_schemas().await
     }
 
-    async fn on_live(&mut self) -> Result<(), Failed> {
+    async fn on_live(&mut self) -> Result<(), TrialEnd> {
         self.objects = self.tables.len();
         self.define_on_source().await?;
         self.define_on_target().await?;
@@ -201,7 +201,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Compares and changes the sample; rows are found by their keys, and changed as the comparison finds them.
-    async fn use_rows(&mut self) -> Result<(), Failed> {
+    async fn use_rows(&mut self) -> Result<(), TrialEnd> {
         if !self.failures.is_empty() {
             return Ok(());
         }
@@ -232,7 +232,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// What follows an entry that fails would mostly fail for that alone.
-    async fn before_the_copy(&mut self, entries: &[&Entry]) -> Result<(), Failed> {
+    async fn before_the_copy(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
         // As in the step: function bodies may refer to what comes later.
         self.set("check_function_bodies = off").await?;
         let made = make(self.there(), entries).await;
@@ -242,7 +242,7 @@ impl<'a> Attempt<'a> {
     }
 
     /// Makes entries; those that fail are noted.
-    async fn build(&mut self, entries: &[&Entry]) -> Result<(), Failed> {
+    async fn build(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
         let failed = make_most(self.there(), entries).await;
         let failed = failed.at(format_args!("shard {}: trying the schema", self.target()))?;
         for (entry, error) in failed {
@@ -265,7 +265,7 @@ impl<'a> Attempt<'a> {
         self.as_replica(false).await
     }
 
-    async fn compare_schemas(&mut self) -> Result<(), Failed> {
+    async fn compare_schemas(&mut self) -> Result<(), TrialEnd> {
         let compared = compare(
             (&self.here, &self.source.name),
             (self.there(), self.target()),

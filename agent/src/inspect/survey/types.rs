@@ -2,10 +2,10 @@
 
 use plans::sql::quote_ident;
 
-use super::table::Check;
+use super::table::TableCheck;
 use crate::inspect::findings::Findings;
 use crate::postgres::definitions::FoundColumn;
-use crate::postgres::types::Part;
+use crate::postgres::types::TypePart;
 
 /// Types of `pg_catalog` that take no input.
 const INTERNAL: [&str; 7] = [
@@ -22,7 +22,7 @@ const TRANSACTION: [&str; 3] = ["xid", "cid", "tid"];
 /// Positions in the log, and the count of transactions.
 const POSITION: [&str; 4] = ["pg_lsn", "xid8", "pg_snapshot", "txid_snapshot"];
 
-impl Check<'_> {
+impl TableCheck<'_> {
     /// The types of its columns, and what they are made of.
     pub(super) fn types(&self, findings: &mut Findings) {
         for column in self.columns {
@@ -58,10 +58,10 @@ impl Check<'_> {
 }
 
 /// The gravest that a type, or something that it is made of, gives cause for.
-fn code_of(parts: &[Part]) -> Option<&'static str> {
-    let any = |of: &dyn Fn(&Part) -> bool| parts.iter().any(of);
+fn code_of(parts: &[TypePart]) -> Option<&'static str> {
+    let any = |of: &dyn Fn(&TypePart) -> bool| parts.iter().any(of);
     let listed = |list: &[&str]| any(&|part| list.iter().any(|name| part.is(name)));
-    let is_reg = |part: &Part| part.built_in().is_some_and(|name| name.starts_with("reg"));
+    let is_reg = |part: &TypePart| part.built_in().is_some_and(|name| name.starts_with("reg"));
     if any(&is_reg) {
         Some("type.reg")
     } else if listed(&TRANSACTION) {
@@ -86,7 +86,7 @@ fn described(column: &FoundColumn) -> String {
         .parts
         .iter()
         .find(|part| code_of(std::slice::from_ref(part)).is_some());
-    match cause.and_then(Part::built_in) {
+    match cause.and_then(TypePart::built_in) {
         Some(cause) if cause != data_type => format!("{data_type}, which is made of {cause}"),
         _ => data_type.clone(),
     }

@@ -4,12 +4,12 @@ use plans::survey::SurveyTask;
 use plans::table::MovingTable;
 use tokio_postgres::{Client, Row};
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 
 /// A unique index, as far as rows of two shards must be compared by it.
 #[derive(Debug)]
-pub(super) struct Unique {
+pub(super) struct ComparedIndex {
     pub(super) name: String,
     /// The indexed values as SQL expressions whose texts are equal when the index says so.
     pub(super) values: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) async fn indexes(
     table: &MovingTable,
     task: &SurveyTask,
     findings: &mut Findings,
-) -> Result<Vec<Unique>, StepError> {
+) -> Result<Vec<ComparedIndex>, StepError> {
     let shard = &task.source.name;
     let rows = client
         .query(
@@ -71,7 +71,7 @@ pub(super) async fn indexes(
     Ok(found)
 }
 
-fn unique(row: &Row) -> Option<Unique> {
+fn unique(row: &Row) -> Option<ComparedIndex> {
     if row.get(3) {
         return None;
     }
@@ -81,7 +81,7 @@ fn unique(row: &Row) -> Option<Unique> {
         .zip(&types)
         .map(|(expression, kind)| canonical(expression, kind))
         .collect();
-    Some(Unique {
+    Some(ComparedIndex {
         name: row.get(0),
         values: values?,
         condition: row.get(2),

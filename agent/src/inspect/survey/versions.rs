@@ -7,7 +7,7 @@ use plans::survey::SurveyTask;
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 
 /// The first minor releases that neither lose changes after a publication was altered nor fail to follow that, as

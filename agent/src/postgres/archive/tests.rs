@@ -3,12 +3,12 @@
 use super::*;
 
 /// An archive as pg_dump writes it.
-struct Writer {
+struct ArchiveWriter {
     bytes: Vec<u8>,
     minor: u8,
 }
 
-impl Writer {
+impl ArchiveWriter {
     fn new(minor: u8, entries: i32) -> Self {
         let mut writer = Self {
             bytes: [&b"PGDMP"[..], &[1, minor, 0, 4, 8, CUSTOM]].concat(),
@@ -75,7 +75,7 @@ const BODY: &str =
 #[test]
 fn names_and_bodies_are_read_by_their_length_in_every_known_format() {
     for minor in MINORS {
-        let mut writer = Writer::new(minor, 2);
+        let mut writer = ArchiveWriter::new(minor, 2);
         writer.entry(NAME, BODY);
         writer.entry("after", "");
         let entries = read(&writer.bytes).expect("read");
@@ -97,7 +97,7 @@ fn names_and_bodies_are_read_by_their_length_in_every_known_format() {
 
 #[test]
 fn an_archive_that_ends_anywhere_is_refused() {
-    let mut writer = Writer::new(16, 1);
+    let mut writer = ArchiveWriter::new(16, 1);
     writer.entry(NAME, BODY);
     for length in 0..writer.bytes.len() {
         assert!(read(&writer.bytes[..length]).is_err(), "{length}");
@@ -107,7 +107,7 @@ fn an_archive_that_ends_anywhere_is_refused() {
 #[test]
 fn other_formats_and_broken_counts_are_refused() {
     for minor in [13, 17] {
-        let error = read(&Writer::new(minor, 0).bytes).expect_err("refused");
+        let error = read(&ArchiveWriter::new(minor, 0).bytes).expect_err("refused");
         assert!(error.to_string().contains(&format!("1.{minor}")), "{error}");
     }
     assert!(matches!(
@@ -115,6 +115,6 @@ fn other_formats_and_broken_counts_are_refused() {
         Err(ArchiveError::Foreign)
     ));
     for count in [-1, i32::MAX] {
-        assert!(read(&Writer::new(14, count).bytes).is_err());
+        assert!(read(&ArchiveWriter::new(14, count).bytes).is_err());
     }
 }

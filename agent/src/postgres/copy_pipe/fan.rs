@@ -11,29 +11,29 @@ use connect::Connected;
 use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::time::Instant;
 
-use super::route::{Piece, Router, unexpected};
-use super::{LEAST, MOST, Out, PipeError, ask};
+use super::route::{RoutedRows, RowRouter, unexpected};
+use super::{CopyOutput, LEAST, MOST, PipeError, ask};
 
 /// How long the others wait for a receiver that takes nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a receiver is given.
 #[derive(Debug)]
-pub(crate) enum Given {
-    Rows(Piece),
+pub(crate) enum ReceiverInput {
+    Rows(RoutedRows),
     /// These were all.
     All,
 }
 
 /// Those that rows are read for, in the order of the numbers that name them; `None` where one has gone.
 #[derive(Debug)]
-pub(crate) struct Receivers {
-    senders: Vec<Option<Sender<Given>>>,
+pub(crate) struct CopyReceivers {
+    senders: Vec<Option<Sender<ReceiverInput>>>,
     patience: Duration,
 }
 
-impl Receivers {
-    pub(crate) fn new(all: impl IntoIterator<Item = Sender<Given>>) -> Self {
+impl CopyReceivers {
+    pub(crate) fn new(all: impl IntoIterator<Item = Sender<ReceiverInput>>) -> Self {
         Self {
             senders: all.into_iter().map(Some).collect(),
             patience: PATIENCE,
@@ -43,11 +43,11 @@ impl Receivers {
     /// Tells those that are left that they have all rows.
     pub(crate) async fn end(&mut self) {
         for number in 0..self.senders.len() {
-            self.give(number, Given::All).await;
+            self.give(number, ReceiverInput::All).await;
         }
     }
 
-    async fn give(&mut self, number: usize, given: Given) {
+    async fn give(&mut self, number: usize, given: ReceiverInput) {
         let to = &mut self.senders[number];
         if let Some(sender) = to
             && sender.send_timeout(given, self.patience).await.is_err()
@@ -57,10 +57,11 @@ impl Receivers {
     }
 
     /// Gives what is at least `least` bytes.
-    async fn give_pieces(&mut self, pieces: &mut [Piece], least: usize) {
+    async fn give_pieces(&mut self, pieces: &mut [RoutedRows], least: usize) {
         for (number, piece) in pieces.iter_mut().enumerate() {
             if piece.filled() >= least {
-                self.give(number, Given::Rows(std::mem::take(piece))).await;
+                self.give(number, ReceiverInput::Rows(std::mem::take(piece)))
+                    .await;
             }
         }
     }
@@ -69,11 +70,11 @@ impl Receivers {
 /// Gives the rows that `out` names on `source` to their receivers: the number of one stands in front of each row.
 pub(crate) async fn fan_out(
     (source, out): (&mut Connected, &str),
-    to: &mut Receivers,
+    to: &mut CopyReceivers,
 ) -> Result<(), PipeError> {
-    let mut rows = Out::ask(source, out).await?;
-    let mut router = Router::default();
-    let mut pieces: Vec<Piece> = to.senders.iter().map(|_| Piece::default()).collect();
+    let mut rows = CopyOutput::ask(source, out).await?;
+    let mut router = RowRouter::default();
+    let mut pieces: Vec<RoutedRows> = to.senders.iter().map(|_| RoutedRows::default()).collect();
     let mut buffer = vec![0; MOST];
     while let Some(count) = rows.read(&mut buffer).await? {
         router.route(&buffer[..count], &mut pieces)?;
@@ -89,7 +90,7 @@ pub(crate) async fn fan_out(
 
 /// What came of the rows that a receiver was given.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Received {
+pub(crate) enum ReceiveOutcome {
     /// All of them: rows, and bytes.
     All(u64, u64),
     /// The reader went away before it had given all: the session is over.
@@ -103,9 +104,9 @@ pub(crate) enum Received {
 /// `came` is told that a piece has come, `moved` of rows and bytes that have been sent on; it may take its time.
 pub(crate) async fn take_in<F: Future<Output = ()>>(
     (target, into): (&mut Connected, &str),
-    mut from: Receiver<Given>,
+    mut from: Receiver<ReceiverInput>,
     (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
-) -> Result<Received, PipeError> {
+) -> Result<ReceiveOutcome, PipeError> {
     let (mut since, mut too_slow) = (Instant::now(), false);
     let mut to = ask(target, into).await?;
     to.opened().await?;
@@ -121,21 +122,21 @@ pub(crate) async fn take_in<F: Future<Output = ()>>(
         since = Instant::now();
         came();
         match given {
-            Some(Given::Rows(mut piece)) => {
+            Some(ReceiverInput::Rows(mut piece)) => {
                 rows += piece.rows;
                 bytes += piece.filled() as u64;
                 to.send(&mut piece.bytes).await?;
                 moved(rows, bytes).await;
             }
-            Some(Given::All) => break,
-            None if too_slow => return Ok(Received::TooSlow),
-            None => return Ok(Received::Left),
+            Some(ReceiverInput::All) => break,
+            None if too_slow => return Ok(ReceiveOutcome::TooSlow),
+            None => return Ok(ReceiveOutcome::Left),
         }
     }
     let rows = to.finish().await?;
     to.into_link().give_back();
     moved(rows, bytes).await;
-    Ok(Received::All(rows, bytes))
+    Ok(ReceiveOutcome::All(rows, bytes))
 }
 
 #[cfg(test)]
@@ -145,9 +146,10 @@ mod tests {
     use super::*;
 
     /// Gives all receivers a piece each, so many times.
-    async fn give(to: &mut Receivers, times: u64) {
+    async fn give(to: &mut CopyReceivers, times: u64) {
         for rows in 1..=times {
-            let mut pieces: Vec<Piece> = to.senders.iter().map(|_| Piece::default()).collect();
+            let mut pieces: Vec<RoutedRows> =
+                to.senders.iter().map(|_| RoutedRows::default()).collect();
             for piece in &mut pieces {
                 piece.bytes.push(0);
                 piece.rows = rows;
@@ -158,15 +160,15 @@ mod tests {
     }
 
     /// How many pieces come, and whether these were all.
-    async fn taken(mut from: Receiver<Given>) -> (u64, bool) {
+    async fn taken(mut from: Receiver<ReceiverInput>) -> (u64, bool) {
         let mut count = 0;
         loop {
             match from.recv().await {
-                Some(Given::Rows(piece)) => {
+                Some(ReceiverInput::Rows(piece)) => {
                     count += 1;
                     assert_eq!(piece.rows, count);
                 }
-                Some(Given::All) => return (count, true),
+                Some(ReceiverInput::All) => return (count, true),
                 None => return (count, false),
             }
         }
@@ -177,7 +179,7 @@ mod tests {
         // One of them has room for everything.
         let (quick, slow, gone) = (channel(6), channel(1), channel(1));
         drop(gone.1);
-        let mut to = Receivers::new([slow.0, gone.0, quick.0]);
+        let mut to = CopyReceivers::new([slow.0, gone.0, quick.0]);
         to.patience = Duration::ZERO;
         give(&mut to, 5).await;
         drop(to);

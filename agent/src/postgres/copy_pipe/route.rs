@@ -19,12 +19,12 @@ const END: i16 = -1;
 
 /// What one receiver has to be sent: room for a header, bytes of rows, and how many rows end among them.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Piece {
+pub(crate) struct RoutedRows {
     pub(super) bytes: Vec<u8>,
     pub(super) rows: u64,
 }
 
-impl Default for Piece {
+impl Default for RoutedRows {
     fn default() -> Self {
         Self {
             bytes: vec![0; HEADER],
@@ -33,7 +33,7 @@ impl Default for Piece {
     }
 }
 
-impl Piece {
+impl RoutedRows {
     /// Bytes of rows.
     pub(super) fn filled(&self) -> usize {
         self.bytes.len() - HEADER
@@ -42,7 +42,7 @@ impl Piece {
 
 /// Where in the form the next byte stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum RoutePosition {
     Head,
     Count,
     /// The column that names the receiver; so many follow it.
@@ -56,44 +56,44 @@ enum At {
 
 /// Follows a COPY, however its bytes are cut.
 #[derive(Debug)]
-pub(super) struct Router {
-    at: At,
+pub(super) struct RowRouter {
+    at: RoutePosition,
     /// What has come of the words at this place.
     held: Vec<u8>,
     /// The receiver of the row that is under way.
     part: usize,
 }
 
-impl Default for Router {
+impl Default for RowRouter {
     fn default() -> Self {
         Self {
-            at: At::Head,
+            at: RoutePosition::Head,
             held: Vec::with_capacity(HEAD),
             part: 0,
         }
     }
 }
 
-impl Router {
+impl RowRouter {
     /// Adds what is in `bytes` to the pieces of those that it is for.
     ///
     /// # Errors
     /// When it is not the form, or names none of them: no row is left out in silence.
-    pub(super) fn route(&mut self, bytes: &[u8], to: &mut [Piece]) -> io::Result<()> {
+    pub(super) fn route(&mut self, bytes: &[u8], to: &mut [RoutedRows]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
             let count = match self.at {
-                At::Head => self.words(HEAD, rest, to)?,
-                At::Count => self.words(COUNT, rest, to)?,
-                At::Number(_) => self.words(NUMBER, rest, to)?,
-                At::Length(_) => self.words(LENGTH, rest, to)?,
-                At::Value(left, follow) => {
+                RoutePosition::Head => self.words(HEAD, rest, to)?,
+                RoutePosition::Count => self.words(COUNT, rest, to)?,
+                RoutePosition::Number(_) => self.words(NUMBER, rest, to)?,
+                RoutePosition::Length(_) => self.words(LENGTH, rest, to)?,
+                RoutePosition::Value(left, follow) => {
                     let count = left.min(rest.len());
                     self.piece(to)?.bytes.extend_from_slice(&rest[..count]);
                     self.value(left - count, follow, to)?;
                     count
                 }
-                At::End => return Err(unexpected()),
+                RoutePosition::End => return Err(unexpected()),
             };
             rest = &rest[count..];
         }
@@ -102,10 +102,10 @@ impl Router {
 
     /// Every row has come, and the end behind them.
     pub(super) fn is_over(&self) -> bool {
-        self.at == At::End
+        self.at == RoutePosition::End
     }
 
-    fn words(&mut self, size: usize, bytes: &[u8], to: &mut [Piece]) -> io::Result<usize> {
+    fn words(&mut self, size: usize, bytes: &[u8], to: &mut [RoutedRows]) -> io::Result<usize> {
         let count = (size - self.held.len()).min(bytes.len());
         self.held.extend_from_slice(&bytes[..count]);
         if self.held.len() == size {
@@ -116,28 +116,28 @@ impl Router {
     }
 
     /// The words at this place are whole.
-    fn understand(&mut self, to: &mut [Piece]) -> io::Result<()> {
+    fn understand(&mut self, to: &mut [RoutedRows]) -> io::Result<()> {
         match self.at {
-            At::Head => {
+            RoutePosition::Head => {
                 // No server writes an extension.
                 if self.held[HEAD - LENGTH..] != [0; LENGTH] {
                     return Err(unexpected());
                 }
                 self.to_all(to);
-                self.at = At::Count;
+                self.at = RoutePosition::Count;
             }
-            At::Count => match i16::from_be_bytes(array(&self.held)?) {
+            RoutePosition::Count => match i16::from_be_bytes(array(&self.held)?) {
                 END => {
                     self.to_all(to);
-                    self.at = At::End;
+                    self.at = RoutePosition::End;
                 }
                 columns => {
                     let follow = u16::try_from(columns).ok();
                     let follow = follow.and_then(|columns| columns.checked_sub(1));
-                    self.at = At::Number(follow.ok_or_else(unexpected)?);
+                    self.at = RoutePosition::Number(follow.ok_or_else(unexpected)?);
                 }
             },
-            At::Number(follow) => {
+            RoutePosition::Number(follow) => {
                 let [length @ .., high, low] = array::<NUMBER>(&self.held)?;
                 let number = usize::try_from(i16::from_be_bytes([high, low])).ok();
                 if length != 2_i32.to_be_bytes() {
@@ -148,45 +148,45 @@ impl Router {
                 piece.bytes.extend_from_slice(&follow.to_be_bytes());
                 self.column(follow, to)?;
             }
-            At::Length(follow) => {
+            RoutePosition::Length(follow) => {
                 let length = i32::from_be_bytes(array(&self.held)?);
                 let words: [u8; LENGTH] = array(&self.held)?;
                 self.piece(to)?.bytes.extend_from_slice(&words);
                 // A value that is missing has a length below zero and no bytes.
                 self.value(usize::try_from(length).unwrap_or(0), follow, to)?;
             }
-            At::Value(..) | At::End => {}
+            RoutePosition::Value(..) | RoutePosition::End => {}
         }
         Ok(())
     }
 
     /// So many bytes of a value are to come.
-    fn value(&mut self, left: usize, follow: u16, to: &mut [Piece]) -> io::Result<()> {
+    fn value(&mut self, left: usize, follow: u16, to: &mut [RoutedRows]) -> io::Result<()> {
         if left == 0 {
             return self.column(follow, to);
         }
-        self.at = At::Value(left, follow);
+        self.at = RoutePosition::Value(left, follow);
         Ok(())
     }
 
     /// So many columns of the row are to come.
-    fn column(&mut self, follow: u16, to: &mut [Piece]) -> io::Result<()> {
+    fn column(&mut self, follow: u16, to: &mut [RoutedRows]) -> io::Result<()> {
         if let Some(follow) = follow.checked_sub(1) {
-            self.at = At::Length(follow);
+            self.at = RoutePosition::Length(follow);
         } else {
             self.piece(to)?.rows += 1;
-            self.at = At::Count;
+            self.at = RoutePosition::Count;
         }
         Ok(())
     }
 
-    fn to_all(&self, to: &mut [Piece]) {
+    fn to_all(&self, to: &mut [RoutedRows]) {
         for piece in to {
             piece.bytes.extend_from_slice(&self.held);
         }
     }
 
-    fn piece<'a>(&self, to: &'a mut [Piece]) -> io::Result<&'a mut Piece> {
+    fn piece<'a>(&self, to: &'a mut [RoutedRows]) -> io::Result<&'a mut RoutedRows> {
         to.get_mut(self.part).ok_or_else(unexpected)
     }
 }
@@ -223,7 +223,10 @@ mod tests {
 
     /// What two receivers get of `all` when it comes in pieces of `size`.
     fn routed(all: &[u8], size: usize) -> io::Result<[(Vec<u8>, u64); 2]> {
-        let (mut router, mut to) = (Router::default(), [Piece::default(), Piece::default()]);
+        let (mut router, mut to) = (
+            RowRouter::default(),
+            [RoutedRows::default(), RoutedRows::default()],
+        );
         for bytes in all.chunks(size) {
             router.route(bytes, &mut to)?;
         }

@@ -21,7 +21,7 @@ const WORDS: usize = 4 << 10;
 const LONGEST: usize = 1 << 20;
 
 /// A connection, and what its server has said.
-pub(super) struct Side<L> {
+pub(super) struct CopyConnection<L> {
     link: L,
     frames: Frames,
     /// The message beside rows that is being read.
@@ -36,14 +36,14 @@ pub(super) struct Side<L> {
 
 /// What came of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Taken {
+pub(super) struct RowBytes {
     /// Bytes, at the front of the buffer.
     pub(super) bytes: usize,
     /// Rows that ended among them.
     pub(super) rows: u64,
 }
 
-impl<L: AsyncRead + AsyncWrite + Unpin> Side<L> {
+impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
     pub(super) fn new(link: L) -> Self {
         Self {
             link,
@@ -157,7 +157,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Side<L> {
         &mut self,
         cx: &mut Context<'_>,
         buffer: &mut [u8],
-    ) -> Poll<Result<Taken, PipeError>> {
+    ) -> Poll<Result<RowBytes, PipeError>> {
         let mut room = ReadBuf::new(buffer);
         ready!(Pin::new(&mut self.link).poll_read(cx, &mut room))?;
         match room.filled().len() {
@@ -167,7 +167,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Side<L> {
     }
 
     /// Moves what is of rows to the front, and hears the rest.
-    fn sort(&mut self, bytes: &mut [u8]) -> Result<Taken, PipeError> {
+    fn sort(&mut self, bytes: &mut [u8]) -> Result<RowBytes, PipeError> {
         let (mut at, mut kept, mut rows) = (0, 0, 0);
         while at < bytes.len() {
             let (count, part) = self.frames.step(&bytes[at..])?;
@@ -184,7 +184,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Side<L> {
             }
             at = end;
         }
-        Ok(Taken { bytes: kept, rows })
+        Ok(RowBytes { bytes: kept, rows })
     }
 
     /// Hears the message beside rows, once it is whole.

@@ -42,7 +42,7 @@ async fn a_row_of_many_mebibytes_passes_in_pieces() {
     let sent = [framed(b'H', &[1, 0, 0]), sent, end()].concat();
     let expected = rows.concat();
     let ((mut source, from), (target, to)) = (duplex(ROOM), duplex(ROOM));
-    let (mut from, mut to) = (Side::new(from), Side::new(to));
+    let (mut from, mut to) = (CopyConnection::new(from), CopyConnection::new(to));
     let told = AtomicUsize::new(0);
     let moved = |_, bytes: u64| {
         told.store(usize::try_from(bytes).expect("a size"), Ordering::Relaxed);
@@ -62,7 +62,7 @@ async fn a_row_of_many_mebibytes_passes_in_pieces() {
 #[tokio::test]
 async fn a_target_that_refuses_is_heard_while_the_source_is_silent() {
     let ((_silent, from), (mut target, to)) = (duplex(ROOM), duplex(ROOM));
-    let (mut from, mut to) = (Side::new(from), Side::new(to));
+    let (mut from, mut to) = (CopyConnection::new(from), CopyConnection::new(to));
     let notice = framed(b'N', b"SNOTICE\0Mnothing\0\0");
     let error = framed(b'E', b"SERROR\0C53100\0Mno space left\0Dkey 5\0\0");
     let said = [notice, error].concat();
@@ -71,7 +71,7 @@ async fn a_target_that_refuses_is_heard_while_the_source_is_silent() {
         async { target.write_all(&said).await.expect("said") },
         pass_on(&mut from, &mut to, moved),
     );
-    let Err(Failed::Writing(PipeError::Refused(refusal))) = passed else {
+    let Err(PipeFailure::Writing(PipeError::Refused(refusal))) = passed else {
         panic!("{passed:?}");
     };
     assert_eq!(
@@ -83,12 +83,12 @@ async fn a_target_that_refuses_is_heard_while_the_source_is_silent() {
 #[tokio::test]
 async fn a_source_that_breaks_off_is_no_end() {
     let ((mut source, from), (_target, to)) = (duplex(ROOM), duplex(ROOM));
-    let (mut from, mut to) = (Side::new(from), Side::new(to));
+    let (mut from, mut to) = (CopyConnection::new(from), CopyConnection::new(to));
     let row = framed(b'd', b"half");
     source.write_all(&row[..7]).await.expect("sent");
     drop(source);
     let passed = pass_on(&mut from, &mut to, |_, _| std::future::ready(())).await;
-    let Err(Failed::Reading(error @ PipeError::Broken(_))) = passed else {
+    let Err(PipeFailure::Reading(error @ PipeError::Broken(_))) = passed else {
         panic!("{passed:?}");
     };
     assert_eq!(error.class(), Class::Transient);

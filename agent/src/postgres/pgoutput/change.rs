@@ -57,7 +57,7 @@ pub enum Change {
         relations: Vec<u32>,
     },
     /// Written by `pg_logical_emit_message`.
-    Message(Message),
+    Message(LogicalMessage),
 }
 
 /// Start of a transaction.
@@ -112,12 +112,12 @@ pub struct Relation {
     /// `relreplident`: d(efault), n(othing), f(ull) or i(ndex).
     pub replica_identity: char,
     /// The published columns, in the order of every tuple.
-    pub columns: Vec<Column>,
+    pub columns: Vec<RelationColumn>,
 }
 
 /// A published column.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
+pub struct RelationColumn {
     /// True if it is part of the replica identity.
     pub key: bool,
     /// Its name.
@@ -141,7 +141,7 @@ pub struct TypeName {
 
 /// A logical message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Message {
+pub struct LogicalMessage {
     /// True if it came with its transaction's commit, in order; false if it came at once.
     pub transactional: bool,
     /// Its position.
@@ -165,19 +165,24 @@ pub enum OldRow {
 
 /// A row: one value for each column of its [`Relation`].
 #[derive(Clone, PartialEq, Eq)]
-pub struct Tuple(pub Vec<Value>);
+pub struct Tuple(pub Vec<TupleValue>);
 
 impl Tuple {
     /// Moves its bytes to memory of their own size: a slice keeps all that was read along with it, other rows' too.
     pub(crate) fn detach(&mut self) {
-        let size = self.0.iter().filter_map(Value::bytes).map(Bytes::len).sum();
+        let size = self
+            .0
+            .iter()
+            .filter_map(TupleValue::bytes)
+            .map(Bytes::len)
+            .sum();
         let mut row = BytesMut::with_capacity(size);
-        for bytes in self.0.iter().filter_map(Value::bytes) {
+        for bytes in self.0.iter().filter_map(TupleValue::bytes) {
             row.extend_from_slice(bytes);
         }
         let mut row = row.freeze();
         for value in &mut self.0 {
-            if let Value::Text(bytes) | Value::Binary(bytes) = value {
+            if let TupleValue::Text(bytes) | TupleValue::Binary(bytes) = value {
                 *bytes = row.split_to(bytes.len());
             }
         }
@@ -186,7 +191,7 @@ impl Tuple {
 
 /// A value; its bytes are slices of the message that was decoded.
 #[derive(Clone, PartialEq, Eq)]
-pub enum Value {
+pub enum TupleValue {
     /// SQL null.
     Null,
     /// Stored out of line and not changed, so not sent.
@@ -199,7 +204,7 @@ pub enum Value {
     Binary(Bytes),
 }
 
-impl Value {
+impl TupleValue {
     /// What was sent, in either form.
     pub(crate) fn bytes(&self) -> Option<&Bytes> {
         match self {
@@ -210,7 +215,7 @@ impl Value {
 }
 
 /// Values are row data: only their kind and length are shown.
-impl std::fmt::Debug for Value {
+impl std::fmt::Debug for TupleValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Null => f.write_str("Null"),

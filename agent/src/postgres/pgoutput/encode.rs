@@ -2,7 +2,7 @@
 
 use bytes::{BufMut, Bytes, BytesMut};
 
-use super::{Begin, Commit, Message};
+use super::{Begin, Commit, LogicalMessage};
 
 /// A `Begin`.
 pub(crate) fn begin(begin: &Begin) -> Bytes {
@@ -25,8 +25,8 @@ pub(crate) fn commit(commit: &Commit) -> Bytes {
     out.freeze()
 }
 
-/// A `Message`; its prefix holds no zero byte, as it came from the server.
-pub(crate) fn message(message: &Message) -> Bytes {
+/// A `LogicalMessage`; its prefix holds no zero byte, as it came from the server.
+pub(crate) fn message(message: &LogicalMessage) -> Bytes {
     let mut out = BytesMut::with_capacity(16 + message.prefix.len() + message.content.len());
     out.put_u8(b'M');
     out.put_u8(u8::from(message.transactional));
@@ -59,7 +59,7 @@ mod tests {
             commit_time_us: 5,
         };
         assert_eq!(decode(commit(&last)), Ok(Change::Commit(last)));
-        let said = Message {
+        let said = LogicalMessage {
             transactional: true,
             lsn: Lsn(8),
             prefix: "shardwright".to_owned(),

@@ -3,15 +3,15 @@
 use bytes::{Buf, Bytes};
 
 use super::trim::LEFT_OUT;
-use super::{DecodeError, Lsn, Tuple, Value};
+use super::{DecodeError, Lsn, Tuple, TupleValue};
 
-pub(super) struct Reader {
+pub(super) struct MessageReader {
     kind: &'static str,
     length: usize,
     rest: Bytes,
 }
 
-impl Reader {
+impl MessageReader {
     /// Starts behind the first byte, which said the kind.
     pub(super) fn after_kind(mut message: Bytes, kind: &'static str) -> Self {
         let length = message.len();
@@ -106,14 +106,14 @@ impl Reader {
             .map(Tuple)
     }
 
-    fn value(&mut self) -> Result<Value, DecodeError> {
+    fn value(&mut self) -> Result<TupleValue, DecodeError> {
         let offset = self.offset();
         match self.u8("value kind")? {
-            b'n' => Ok(Value::Null),
-            b'u' => Ok(Value::UnchangedToast),
-            LEFT_OUT => Ok(Value::LeftOut),
-            b't' => self.counted("text value").map(Value::Text),
-            b'b' => self.counted("binary value").map(Value::Binary),
+            b'n' => Ok(TupleValue::Null),
+            b'u' => Ok(TupleValue::UnchangedToast),
+            LEFT_OUT => Ok(TupleValue::LeftOut),
+            b't' => self.counted("text value").map(TupleValue::Text),
+            b'b' => self.counted("binary value").map(TupleValue::Binary),
             _ => Err(self.invalid("value kind", offset)),
         }
     }

@@ -100,14 +100,14 @@ fn put_tuple(out: &mut BytesMut, mark: u8, tuple: &Tuple) {
     out.put_u16(u16::try_from(tuple.0.len()).expect("few"));
     for value in &tuple.0 {
         match value {
-            Value::Null => out.put_u8(b'n'),
-            Value::UnchangedToast => out.put_u8(b'u'),
-            Value::LeftOut => out.put_u8(LEFT_OUT),
-            Value::Text(bytes) => {
+            TupleValue::Null => out.put_u8(b'n'),
+            TupleValue::UnchangedToast => out.put_u8(b'u'),
+            TupleValue::LeftOut => out.put_u8(LEFT_OUT),
+            TupleValue::Text(bytes) => {
                 out.put_u8(b't');
                 put_counted(out, bytes);
             }
-            Value::Binary(bytes) => {
+            TupleValue::Binary(bytes) => {
                 out.put_u8(b'b');
                 put_counted(out, bytes);
             }
@@ -139,11 +139,11 @@ fn bytes() -> impl Strategy<Value = Bytes> {
 
 fn tuple() -> impl Strategy<Value = Tuple> {
     let value = prop_oneof![
-        Just(super::Value::Null),
-        Just(super::Value::UnchangedToast),
-        Just(super::Value::LeftOut),
-        bytes().prop_map(super::Value::Text),
-        bytes().prop_map(super::Value::Binary),
+        Just(super::TupleValue::Null),
+        Just(super::TupleValue::UnchangedToast),
+        Just(super::TupleValue::LeftOut),
+        bytes().prop_map(super::TupleValue::Text),
+        bytes().prop_map(super::TupleValue::Binary),
     ];
     vec(value, 0..6).prop_map(Tuple)
 }
@@ -157,7 +157,7 @@ fn known_row() -> impl Strategy<Value = OldRow> {
 
 fn relation() -> impl Strategy<Value = Change> {
     let column = (any::<bool>(), text(), any::<u32>(), any::<i32>()).prop_map(
-        |(key, name, type_oid, typmod)| Column {
+        |(key, name, type_oid, typmod)| RelationColumn {
             key,
             name,
             type_oid,
@@ -222,7 +222,7 @@ fn change() -> impl Strategy<Value = Change> {
         })),
         (any::<bool>(), lsn(), text(), bytes()).prop_map(
             |(transactional, lsn, prefix, content)| {
-                Change::Message(Message {
+                Change::Message(LogicalMessage {
                     transactional,
                     lsn,
                     prefix,
@@ -249,10 +249,10 @@ fn wide_row() -> impl Strategy<Value = Tuple> {
     let size = prop::sample::select(vec![0, 1, LARGE, LARGE + 1, 3 * LARGE]);
     let large = size.prop_map(|size| Bytes::from(vec![b'n'; size]));
     let value = prop_oneof![
-        Just(super::Value::Null),
-        Just(super::Value::UnchangedToast),
-        large.clone().prop_map(super::Value::Text),
-        large.prop_map(super::Value::Binary),
+        Just(super::TupleValue::Null),
+        Just(super::TupleValue::UnchangedToast),
+        large.clone().prop_map(super::TupleValue::Text),
+        large.prop_map(super::TupleValue::Binary),
     ];
     vec(value, 0..5).prop_map(Tuple)
 }
@@ -277,15 +277,15 @@ fn wide_change() -> impl Strategy<Value = Change> {
 /// The change with its large values left out.
 fn without_large(change: Change) -> Change {
     let row = |row: Tuple| {
-        let value = |value: Value| match value {
-            Value::Text(ref bytes) | Value::Binary(ref bytes) if bytes.len() > LARGE => {
-                Value::LeftOut
+        let value = |value: TupleValue| match value {
+            TupleValue::Text(ref bytes) | TupleValue::Binary(ref bytes) if bytes.len() > LARGE => {
+                TupleValue::LeftOut
             }
-            Value::Null
-            | Value::UnchangedToast
-            | Value::LeftOut
-            | Value::Text(_)
-            | Value::Binary(_) => value,
+            TupleValue::Null
+            | TupleValue::UnchangedToast
+            | TupleValue::LeftOut
+            | TupleValue::Text(_)
+            | TupleValue::Binary(_) => value,
         };
         Tuple(row.0.into_iter().map(value).collect())
     };
@@ -320,7 +320,7 @@ fn without_large(change: Change) -> Change {
 
 /// What is kept of a message that comes in pieces of so many bytes.
 fn trimmed(message: &[u8], piece: usize) -> Bytes {
-    let (mut trim, mut kept) = (Trim::default(), BytesMut::new());
+    let (mut trim, mut kept) = (MessageTrimmer::default(), BytesMut::new());
     for bytes in message.chunks(piece) {
         trim.take(bytes, &mut kept);
     }
@@ -395,13 +395,13 @@ proptest! {
 
 #[test]
 fn values_are_slices_of_the_message() {
-    let new = Tuple(vec![Value::Text(Bytes::from_static(b"abc"))]);
+    let new = Tuple(vec![TupleValue::Text(Bytes::from_static(b"abc"))]);
     let message = encode(&Change::Insert { relation: 1, new });
     let range = message.as_ptr_range();
     let Ok(Change::Insert { new, .. }) = decode(message) else {
         panic!("an insert")
     };
-    let [Value::Text(bytes)] = new.0.as_slice() else {
+    let [TupleValue::Text(bytes)] = new.0.as_slice() else {
         panic!("one text")
     };
     assert!(range.contains(&bytes.as_ptr()));
@@ -431,6 +431,6 @@ fn errors_name_the_message_and_the_offset() {
 
 #[test]
 fn debug_shows_no_row_values() {
-    let new = Tuple(vec![Value::Text(Bytes::from_static(b"geheim"))]);
+    let new = Tuple(vec![TupleValue::Text(Bytes::from_static(b"geheim"))]);
     assert!(!format!("{:?}", Change::Insert { relation: 1, new }).contains("geheim"));
 }

@@ -24,10 +24,10 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tokio_postgres::types::ToSql;
 use tokio_util::task::AbortOnDropHandle;
 
-use self::rows::Rows;
-use super::origin::Origin;
+use self::rows::BacklogRows;
+use super::origin::SlotEndpoint;
 use super::{IDENTIFY, ReplicationError, SystemIdentity};
-use crate::postgres::copy_pipe::{Out, PipeError};
+use crate::postgres::copy_pipe::{CopyOutput, PipeError};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{begins, ends};
 
@@ -44,7 +44,7 @@ const CHUNK_BYTES: usize = 128 << 10;
 const TELL_AFTER: u64 = 32 << 20;
 
 /// What a backlog gives next.
-pub(super) enum Item {
+pub(super) enum BacklogItem {
     /// A message of pgoutput, and its position.
     Message(Lsn, Bytes),
     /// All that commits before this position was given; a walsender goes on from there.
@@ -53,8 +53,8 @@ pub(super) enum Item {
 
 /// A backlog that is being read ahead; dropping it ends its session.
 pub(super) struct Backlog {
-    chunks: mpsc::UnboundedReceiver<Result<Chunk, ReplicationError>>,
-    chunk: Chunk,
+    chunks: mpsc::UnboundedReceiver<Result<BacklogChunk, ReplicationError>>,
+    chunk: BacklogChunk,
     /// Transactions that commit before it were taken from a walsender.
     from: Lsn,
     /// Within such a transaction.
@@ -64,7 +64,7 @@ pub(super) struct Backlog {
 }
 
 #[derive(Default)]
-struct Chunk {
+struct BacklogChunk {
     messages: VecDeque<(Lsn, Bytes)>,
     bytes: usize,
     end: Option<Lsn>,
@@ -73,12 +73,12 @@ struct Chunk {
 
 impl Backlog {
     /// Begins to read what commits after the position where `origin` starts.
-    pub(super) fn begin(origin: Origin) -> Self {
+    pub(super) fn begin(origin: SlotEndpoint) -> Self {
         let (send, chunks) = mpsc::unbounded_channel();
         let (confirmed, heard) = watch::channel(Lsn::ZERO);
         Self {
             chunks,
-            chunk: Chunk::default(),
+            chunk: BacklogChunk::default(),
             from: Lsn::ZERO,
             skips: false,
             confirmed,
@@ -113,18 +113,18 @@ impl Backlog {
     ///
     /// # Errors
     /// What the server refused, or what ended the session.
-    pub(super) async fn next(&mut self) -> Result<Option<Item>, ReplicationError> {
+    pub(super) async fn next(&mut self) -> Result<Option<BacklogItem>, ReplicationError> {
         loop {
             while let Some((at, message)) = self.chunk.messages.pop_front() {
                 if !self.was_sent(&message) {
-                    return Ok(Some(Item::Message(at, message)));
+                    return Ok(Some(BacklogItem::Message(at, message)));
                 }
             }
             if let Some(at) = self.chunk.end.take() {
-                return Ok(Some(Item::End(at)));
+                return Ok(Some(BacklogItem::End(at)));
             }
             // What is empty gives its room back: a large row may need all of it.
-            self.chunk = Chunk::default();
+            self.chunk = BacklogChunk::default();
             match self.chunks.recv().await {
                 Some(chunk) => self.chunk = chunk?,
                 None => return Ok(None),
@@ -154,18 +154,18 @@ fn copy_name(slot: &str) -> String {
 
 /// Reads the backlog to its end.
 async fn run(
-    origin: Origin,
-    send: mpsc::UnboundedSender<Result<Chunk, ReplicationError>>,
+    origin: SlotEndpoint,
+    send: mpsc::UnboundedSender<Result<BacklogChunk, ReplicationError>>,
     confirmed: watch::Receiver<Lsn>,
 ) {
     let read = async {
-        let mut reader = Reader::open(origin, send.clone(), confirmed).await?;
+        let mut reader = BacklogReader::open(origin, send.clone(), confirmed).await?;
         reader.read().await
     };
     let last = read.await.map(|end| {
-        end.map(|end| Chunk {
+        end.map(|end| BacklogChunk {
             end: Some(end),
-            ..Chunk::default()
+            ..BacklogChunk::default()
         })
     });
     if let Some(last) = last.transpose() {
@@ -174,12 +174,12 @@ async fn run(
     }
 }
 
-struct Reader {
+struct BacklogReader {
     session: Connected,
-    origin: Origin,
+    origin: SlotEndpoint,
     /// Name of the temporary slot.
     copy: String,
-    send: mpsc::UnboundedSender<Result<Chunk, ReplicationError>>,
+    send: mpsc::UnboundedSender<Result<BacklogChunk, ReplicationError>>,
     room: Arc<Semaphore>,
     confirmed: watch::Receiver<Lsn>,
     /// What the slot was told of.
@@ -187,7 +187,7 @@ struct Reader {
 }
 
 /// How far the copy has come.
-struct Standing {
+struct SlotPosition {
     /// What commits before it was read.
     at: Lsn,
     /// Where decoding begins.
@@ -196,10 +196,10 @@ struct Standing {
     end: Lsn,
 }
 
-impl Reader {
+impl BacklogReader {
     async fn open(
-        origin: Origin,
-        send: mpsc::UnboundedSender<Result<Chunk, ReplicationError>>,
+        origin: SlotEndpoint,
+        send: mpsc::UnboundedSender<Result<BacklogChunk, ReplicationError>>,
         confirmed: watch::Receiver<Lsn>,
     ) -> Result<Self, ReplicationError> {
         let named = Session::named(&origin.application_name);
@@ -289,11 +289,11 @@ impl Reader {
             .map(drop)
     }
 
-    async fn standing(&self) -> Result<Standing, ReplicationError> {
+    async fn standing(&self) -> Result<SlotPosition, ReplicationError> {
         let read = "select confirmed_flush_lsn, restart_lsn, pg_catalog.pg_current_wal_flush_lsn() \
                     from pg_catalog.pg_replication_slots where slot_name = $1";
         let row = self.row(read, &[&self.copy], "read the slot").await?;
-        Ok(Standing {
+        Ok(SlotPosition {
             at: row.get(0),
             restart: row.get(1),
             end: row.get(2),
@@ -322,9 +322,11 @@ impl Reader {
             class: error.class(),
             message: error.to_string(),
         };
-        let mut out = Out::ask(&mut self.session, &sql).await.map_err(failed)?;
-        let (mut rows, mut buffer) = (Rows::new(trims), vec![0; CHUNK_BYTES]);
-        let mut chunk = Chunk::default();
+        let mut out = CopyOutput::ask(&mut self.session, &sql)
+            .await
+            .map_err(failed)?;
+        let (mut rows, mut buffer) = (BacklogRows::new(trims), vec![0; CHUNK_BYTES]);
+        let mut chunk = BacklogChunk::default();
         while let Some(count) = out.read(&mut buffer).await.map_err(failed)? {
             let taken = rows.take(&buffer[..count], &mut chunk.messages);
             chunk.bytes += taken.map_err(|error| failed(error.into()))?;
@@ -384,8 +386,8 @@ impl Reader {
 /// Waits for room; false when nobody wants it any more.
 async fn hand_over(
     room: &Arc<Semaphore>,
-    send: &mpsc::UnboundedSender<Result<Chunk, ReplicationError>>,
-    mut chunk: Chunk,
+    send: &mpsc::UnboundedSender<Result<BacklogChunk, ReplicationError>>,
+    mut chunk: BacklogChunk,
 ) -> bool {
     let bytes = u32::try_from(chunk.bytes.min(AHEAD_BYTES)).unwrap_or(u32::MAX);
     chunk._room = room.clone().acquire_many_owned(bytes).await.ok();

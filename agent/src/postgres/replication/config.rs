@@ -5,7 +5,7 @@ use std::time::Duration;
 use pgwire_replication::{FeedbackObserver, ReplicationConfig};
 use plans::table::Format;
 
-use super::{Pace, ReplicationError, StreamStart};
+use super::{FeedbackMode, ReplicationError, StreamStart};
 
 /// How often a confirmed position is reported at most, and how long `close` waits for that.
 pub(super) const STATUS_INTERVAL: Duration = Duration::from_millis(500);
@@ -51,10 +51,10 @@ pub(super) fn stream(start: &StreamStart, observer: FeedbackObserver) -> Replica
 }
 
 /// How long a confirmed position may wait until it is reported.
-pub(super) fn status_interval(pace: Pace) -> Duration {
-    match pace {
-        Pace::Easy => STATUS_INTERVAL,
-        Pace::Prompt => PROMPT_INTERVAL,
+pub(super) fn status_interval(feedback: FeedbackMode) -> Duration {
+    match feedback {
+        FeedbackMode::Easy => STATUS_INTERVAL,
+        FeedbackMode::Prompt => PROMPT_INTERVAL,
     }
 }
 

@@ -18,8 +18,8 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::Pace;
-use super::trimming::Trimming;
+use super::FeedbackMode;
+use super::trimming::MessageFilter;
 
 /// `AuthenticationOk`, then `ReadyForQuery` outside of a transaction.
 const LOGGED_IN: [u8; 15] = [
@@ -42,21 +42,21 @@ const FLOOD_BYTES: usize = 6 << 10;
 /// The port in the socket's name; there is no other socket in the folder.
 pub(super) const PORT: u16 = 5432;
 
-/// How what the server says is passed on.
+/// How the server's messages are passed on.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Passage {
-    pub(super) pace: Pace,
+pub(super) struct ProxyOptions {
+    pub(super) feedback: FeedbackMode,
     /// Very large values are left out of row changes.
     pub(super) trims: bool,
 }
 
 /// A folder with a socket that leads to one session. Dropping it removes the folder.
 #[derive(Debug)]
-pub(super) struct Door(PathBuf);
+pub(super) struct ReplicationProxy(PathBuf);
 
-impl Door {
+impl ReplicationProxy {
     /// Listens, and serves the first that comes in the background.
-    pub(super) fn open(session: Walsender, passage: Passage) -> io::Result<Self> {
+    pub(super) fn open(session: Walsender, passage: ProxyOptions) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("shardwright-{}", uuid::Uuid::new_v4()));
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let door = Self(folder);
@@ -76,13 +76,17 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for ReplicationProxy {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
-async fn serve(listener: UnixListener, session: Walsender, passage: Passage) -> io::Result<()> {
+async fn serve(
+    listener: UnixListener,
+    session: Walsender,
+    passage: ProxyOptions,
+) -> io::Result<()> {
     let arrived = timeout(session.connect_timeout(), listener.accept()).await;
     let (mut client, _) = arrived??;
     drop(listener);
@@ -111,7 +115,7 @@ async fn skip_start(client: &mut UnixStream) -> io::Result<()> {
 async fn pass_on(
     client: UnixStream,
     server: impl AsyncRead + AsyncWrite,
-    passage: Passage,
+    passage: ProxyOptions,
 ) -> io::Result<()> {
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = tokio::io::split(server);
@@ -136,11 +140,11 @@ async fn pass_on(
 async fn pour(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
-    passage: Passage,
+    passage: ProxyOptions,
 ) -> io::Result<()> {
     let mut buffer = BytesMut::with_capacity(BUFFER_BYTES);
-    let mut flow = Flow::new(Instant::now());
-    let mut trimming = passage.trims.then(Trimming::default);
+    let mut flow = FlowMeter::new(Instant::now());
+    let mut trimming = passage.trims.then(MessageFilter::default);
     while from.read_buf(&mut buffer).await? > 0 {
         let arrived = buffer.len();
         match &mut trimming {
@@ -148,7 +152,7 @@ async fn pour(
             Some(trimming) => to.write_all(trimming.take(&buffer)?).await?,
         }
         buffer.clear();
-        if passage.pace == Pace::Easy && flow.is_flood(arrived, Instant::now()) {
+        if passage.feedback == FeedbackMode::Easy && flow.is_flood(arrived, Instant::now()) {
             sleep(PAUSE).await;
         }
     }
@@ -156,12 +160,12 @@ async fn pour(
 }
 
 /// How much has come lately.
-struct Flow {
+struct FlowMeter {
     since: Instant,
     taken: usize,
 }
 
-impl Flow {
+impl FlowMeter {
     fn new(now: Instant) -> Self {
         Self {
             since: now,
@@ -189,7 +193,7 @@ mod tests {
     #[test]
     fn many_messages_within_a_pause_are_a_flood() {
         let begun = Instant::now();
-        let mut flow = Flow::new(begun);
+        let mut flow = FlowMeter::new(begun);
         let messages = FLOOD_BYTES / MESSAGE_BYTES;
         let mut step = |number: usize, apart: Duration| {
             let at = begun + apart * u32::try_from(number).expect("few");
@@ -203,19 +207,19 @@ mod tests {
     #[test]
     fn a_full_buffer_is_not_waited_behind() {
         let now = Instant::now();
-        assert!(!Flow::new(now).is_flood(BUFFER_BYTES, now));
-        assert!(Flow::new(now).is_flood(BUFFER_BYTES - 1, now));
+        assert!(!FlowMeter::new(now).is_flood(BUFFER_BYTES, now));
+        assert!(FlowMeter::new(now).is_flood(BUFFER_BYTES - 1, now));
     }
 
     #[tokio::test]
     async fn what_a_server_says_arrives_as_it_was_said() {
         let passages = [
-            (Pace::Easy, true),
-            (Pace::Easy, false),
-            (Pace::Prompt, false),
+            (FeedbackMode::Easy, true),
+            (FeedbackMode::Easy, false),
+            (FeedbackMode::Prompt, false),
         ];
-        for (pace, trims) in passages {
-            let passage = Passage { pace, trims };
+        for (feedback, trims) in passages {
+            let passage = ProxyOptions { feedback, trims };
             let (mut server, mut from) = duplex(BUFFER_BYTES / 2);
             let (mut to, mut client) = duplex(BUFFER_BYTES);
             let body: Vec<u8> = (0..=u8::MAX).cycle().take(MESSAGE_BYTES).collect();

@@ -8,7 +8,7 @@ use pgwire_replication::PgWireError;
 use plans::failure::Failure;
 
 use super::SystemIdentity;
-use crate::error::{At, StepError, chain, retry_of};
+use crate::error::{StepError, WithIntent, chain, retry_of};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::DecodeError;
 
@@ -311,7 +311,7 @@ fn wire_class(error: &PgWireError) -> Class {
     }
 }
 
-impl<T> At<T> for Result<T, ReplicationError> {
+impl<T> WithIntent<T> for Result<T, ReplicationError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
             StepError::Failed(Failure {

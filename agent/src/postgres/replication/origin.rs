@@ -2,13 +2,13 @@
 
 use connect::Dsn;
 
-use super::{Pace, StreamStart};
+use super::{FeedbackMode, StreamStart};
 
 /// How the slot is reached.
 #[derive(Clone)]
-pub(super) struct Origin {
+pub(super) struct SlotEndpoint {
     pub(super) dsn: Dsn,
     pub(super) application_name: String,
     pub(super) start: StreamStart,
-    pub(super) pace: Pace,
+    pub(super) feedback: FeedbackMode,
 }

@@ -10,8 +10,8 @@ use tokio::time::timeout;
 
 use super::backlog::Backlog;
 use super::config::SILENCE_LIMIT;
-use super::origin::Origin;
-use super::start::{self, Sender};
+use super::origin::SlotEndpoint;
+use super::start::{self, WalsenderSession};
 use super::{ReplicationError, error};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{begins, ends};
@@ -25,16 +25,16 @@ const SLOT_TRIES: u32 = 100;
 const SLOT_PAUSE: Duration = Duration::from_millis(20);
 
 /// Where messages come from.
-pub(super) enum Source {
-    Sender(Sender),
+pub(super) enum MessageSource {
+    Sender(WalsenderSession),
     Backlog(Backlog),
     /// A walsender is being opened.
-    Opening(BoxFuture<'static, Result<Sender, ReplicationError>>),
+    Opening(BoxFuture<'static, Result<WalsenderSession, ReplicationError>>),
 }
 
 /// What has arrived.
 #[derive(Debug)]
-pub(super) struct Position {
+pub(super) struct ReceivedPosition {
     /// All that commits before it.
     pub(super) taken: Lsn,
     /// Part of a transaction.
@@ -47,7 +47,7 @@ pub(super) struct Position {
     senders: Option<Lsn>,
 }
 
-impl Position {
+impl ReceivedPosition {
     pub(super) fn at(start: Lsn) -> Self {
         Self {
             taken: start,
@@ -108,7 +108,7 @@ impl Position {
     }
 }
 
-impl Origin {
+impl SlotEndpoint {
     /// The same from another position.
     pub(super) fn at(&self, start: Lsn) -> Self {
         let mut origin = self.clone();
@@ -117,8 +117,14 @@ impl Origin {
     }
 
     /// Opens a walsender's stream.
-    pub(super) async fn open(&self) -> Result<Sender, ReplicationError> {
-        start::open(&self.dsn, &self.application_name, &self.start, self.pace).await
+    pub(super) async fn open(&self) -> Result<WalsenderSession, ReplicationError> {
+        start::open(
+            &self.dsn,
+            &self.application_name,
+            &self.start,
+            self.feedback,
+        )
+        .await
     }
 
     /// Where the slot stands. Now that it is ours nobody else can move it, so this reading is final.
@@ -144,7 +150,7 @@ impl Origin {
 
     pub(super) async fn next(
         &self,
-        sender: &mut Sender,
+        sender: &mut WalsenderSession,
     ) -> Result<ReplicationEvent, ReplicationError> {
         let Ok(event) = timeout(SILENCE_LIMIT, sender.client.recv()).await else {
             return Err(ReplicationError::Silent {
@@ -181,7 +187,7 @@ impl Origin {
 }
 
 /// A walsender's stream, once the one before it has ended.
-pub(super) async fn sender(origin: Origin) -> Result<Sender, ReplicationError> {
+pub(super) async fn sender(origin: SlotEndpoint) -> Result<WalsenderSession, ReplicationError> {
     let mut tries = 0;
     loop {
         match origin.open().await {
@@ -217,14 +223,14 @@ pub(super) fn keep_alive(at: Lsn) -> ReplicationEvent {
 mod tests {
     use super::*;
 
-    fn keep_alive(place: &mut Position, at: u64) {
+    fn keep_alive(place: &mut ReceivedPosition, at: u64) {
         place.arrived(&super::keep_alive(Lsn(at)));
         place.sent();
     }
 
     #[test]
     fn what_was_confirmed_is_not_asked_for_again() {
-        let mut place = Position::at(Lsn(10));
+        let mut place = ReceivedPosition::at(Lsn(10));
         keep_alive(&mut place, 30);
         assert_eq!(place.goes_on(Lsn::ZERO), Lsn(10));
         assert_eq!(place.goes_on(Lsn(30)), Lsn(30));
@@ -234,7 +240,7 @@ mod tests {
 
     #[test]
     fn a_walsender_is_given_time_to_come_near_the_end_before_there_is_another_backlog() {
-        let mut place = Position::at(Lsn(0));
+        let mut place = ReceivedPosition::at(Lsn(0));
         place.wrote(Lsn(FAR - 1));
         assert!(!place.is_far_behind());
         place.wrote(Lsn(FAR));

@@ -6,12 +6,14 @@ use connect::Dsn;
 use pgwire_replication::{FeedbackObserver, PgWireError, ReplicationClient};
 use tokio::sync::watch;
 
-use super::door::Passage;
-use super::{Pace, ReplicationError, ReplicationSession, StreamStart, column, config, error};
+use super::door::ProxyOptions;
+use super::{
+    FeedbackMode, ReplicationError, ReplicationSession, StreamStart, column, config, error,
+};
 use crate::postgres::lsn::Lsn;
 
 /// A walsender that streams.
-pub(super) struct Sender {
+pub(super) struct WalsenderSession {
     pub(super) client: ReplicationClient,
     pub(super) server: String,
     /// Wakes with each report of a confirmed position.
@@ -23,23 +25,23 @@ pub(super) async fn open(
     dsn: &Dsn,
     application_name: &str,
     start: &StreamStart,
-    pace: Pace,
-) -> Result<Sender, ReplicationError> {
+    feedback: FeedbackMode,
+) -> Result<WalsenderSession, ReplicationError> {
     let (report, reported) = watch::channel(());
     let observer = FeedbackObserver::new(move |_| {
         report.send_replace(());
     });
     let config =
-        config::stream(start, observer).with_status_interval(config::status_interval(pace));
-    let passage = Passage {
-        pace,
+        config::stream(start, observer).with_status_interval(config::status_interval(feedback));
+    let passage = ProxyOptions {
+        feedback,
         trims: start.trims,
     };
     let mut session = ReplicationSession::connect(dsn, application_name, config, passage).await?;
     check_system(&mut session, start).await?;
     check_slot(&mut session, start).await?;
     start_streaming(&mut session, start).await?;
-    Ok(Sender {
+    Ok(WalsenderSession {
         client: session.client,
         server: session.server,
         reported,

@@ -11,13 +11,13 @@ use pgwire_replication::ReplicationEvent;
 use plans::table::Format;
 use tokio::time::timeout;
 
-use super::backlog::{Backlog, Item};
+use super::backlog::{Backlog, BacklogItem};
 use super::config::{self, STATUS_INTERVAL};
-use super::origin::Origin;
-use super::source::{self, Position, Source};
+use super::origin::SlotEndpoint;
+use super::source::{self, MessageSource, ReceivedPosition};
 use super::{ReplicationError, SystemIdentity};
 use crate::postgres::lsn::Lsn;
-use crate::postgres::pgoutput::{Begin, Change, Commit, Message, decode, encode, ends};
+use crate::postgres::pgoutput::{Begin, Change, Commit, LogicalMessage, decode, encode, ends};
 
 /// Where a stream starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,14 +32,14 @@ pub struct StreamStart {
     pub system: SystemIdentity,
     /// In which form values are sent, where their types have it.
     pub format: Format,
-    /// Whether very large values are left out of row changes ([`Value::LeftOut`](crate::postgres::pgoutput::Value::LeftOut)),
+    /// Whether very large values are left out of row changes ([`TupleValue::LeftOut`](crate::postgres::pgoutput::TupleValue::LeftOut)),
     /// so that no row is ever whole in memory.
     pub trims: bool,
 }
 
 /// How soon the server is told of a confirmed position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pace {
+pub enum FeedbackMode {
     /// Within half a second: nobody waits for it.
     Easy,
     /// At once: commits wait for it.
@@ -88,12 +88,12 @@ pub enum RawEvent {
 /// The changes that one slot sends. Dropping it frees the slot; [`close`](Self::close) also
 /// reports the last confirmed position.
 pub struct ChangeStream {
-    source: Source,
+    source: MessageSource,
     /// A backlog whose first piece is being read.
     coming: Option<Backlog>,
-    origin: Origin,
+    origin: SlotEndpoint,
     server: String,
-    place: Position,
+    place: ReceivedPosition,
     confirmed: Lsn,
     /// Where the slot stood when it became ours; PostgreSQL 15 would take it back below that.
     floor: Lsn,
@@ -112,10 +112,10 @@ impl ChangeStream {
         application_name: &str,
         start: &StreamStart,
     ) -> Result<Self, ReplicationError> {
-        Self::open_at(dsn, application_name, start, Pace::Easy).await
+        Self::open_at(dsn, application_name, start, FeedbackMode::Easy).await
     }
 
-    /// As [`open`](Self::open), at a pace.
+    /// As [`open`](Self::open), with a feedback mode.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -123,23 +123,23 @@ impl ChangeStream {
         dsn: &Dsn,
         application_name: &str,
         start: &StreamStart,
-        pace: Pace,
+        feedback: FeedbackMode,
     ) -> Result<Self, ReplicationError> {
         config::check_name("replication slot", &start.slot)?;
         config::check_name("publication", &start.publication)?;
-        let origin = Origin {
+        let origin = SlotEndpoint {
             dsn: dsn.clone(),
             application_name: application_name.to_owned(),
             start: start.clone(),
-            pace,
+            feedback,
         };
         let sender = origin.open().await?;
         let mut stream = Self {
             server: sender.server.clone(),
-            source: Source::Sender(sender),
+            source: MessageSource::Sender(sender),
             coming: None,
             origin,
-            place: Position::at(start.start),
+            place: ReceivedPosition::at(start.start),
             confirmed: Lsn::ZERO,
             floor: Lsn::ZERO,
         };
@@ -194,15 +194,15 @@ impl ChangeStream {
         loop {
             self.look_back();
             let event = match &mut self.source {
-                Source::Sender(sender) => self.origin.next(sender).await?,
-                Source::Opening(sender) => {
-                    self.source = Source::Sender(sender.await?);
+                MessageSource::Sender(sender) => self.origin.next(sender).await?,
+                MessageSource::Opening(sender) => {
+                    self.source = MessageSource::Sender(sender.await?);
                     self.report();
                     continue;
                 }
-                Source::Backlog(backlog) => match backlog.next().await {
-                    Ok(Some(Item::Message(at, data))) => source::message(at, data),
-                    Ok(Some(Item::End(at))) => {
+                MessageSource::Backlog(backlog) => match backlog.next().await {
+                    Ok(Some(BacklogItem::Message(at, data))) => source::message(at, data),
+                    Ok(Some(BacklogItem::End(at))) => {
                         self.place.ended(at);
                         self.go_on();
                         source::keep_alive(at)
@@ -221,7 +221,7 @@ impl ChangeStream {
                 },
             };
             self.place.arrived(&event);
-            if matches!(self.source, Source::Sender(_)) {
+            if matches!(self.source, MessageSource::Sender(_)) {
                 self.place.sent();
             }
             return Ok(event);
@@ -231,20 +231,20 @@ impl ChangeStream {
     /// A walsender goes on from what was taken.
     fn go_on(&mut self) {
         self.place.leave_to_sender();
-        self.source = Source::Opening(Box::pin(source::sender(self.resumed())));
+        self.source = MessageSource::Opening(Box::pin(source::sender(self.resumed())));
     }
 
-    fn resumed(&self) -> Origin {
+    fn resumed(&self) -> SlotEndpoint {
         self.origin.at(self.place.goes_on(self.confirmed))
     }
 
     /// Begins to read a backlog where there is one, and goes over to it once its first piece is there.
     fn look_back(&mut self) {
-        if !matches!(self.source, Source::Sender(_)) || self.place.inside {
+        if !matches!(self.source, MessageSource::Sender(_)) || self.place.inside {
             return;
         }
         // Commits may wait for a prompt stream, which only a walsender can answer.
-        let easy = self.origin.pace == Pace::Easy;
+        let easy = self.origin.feedback == FeedbackMode::Easy;
         if easy && self.coming.is_none() && self.place.is_far_behind() {
             self.place.leave_to_sender();
             self.coming = Some(Backlog::begin(self.resumed()));
@@ -255,7 +255,7 @@ impl ChangeStream {
         match coming.is_ready() {
             Ok(Some(true)) => {
                 coming.take_over(self.place.taken);
-                self.source = Source::Backlog(coming);
+                self.source = MessageSource::Backlog(coming);
                 self.report();
             }
             Ok(Some(false)) => self.coming = Some(coming),
@@ -272,14 +272,16 @@ impl ChangeStream {
             return;
         }
         match &self.source {
-            Source::Sender(sender) => sender.client.update_applied_lsn(self.confirmed.into()),
-            Source::Backlog(backlog) => backlog.confirm(self.confirmed),
+            MessageSource::Sender(sender) => {
+                sender.client.update_applied_lsn(self.confirmed.into())
+            }
+            MessageSource::Backlog(backlog) => backlog.confirm(self.confirmed),
             // It is told once it is open.
-            Source::Opening(_) => {}
+            MessageSource::Opening(_) => {}
         }
     }
 
-    /// Tells the server, at the stream's [`Pace`], that everything up to `lsn` is durable elsewhere:
+    /// Tells the server, at the stream's [`FeedbackMode`], that everything up to `lsn` is durable elsewhere:
     /// it may forget it. A position below an earlier one, of this session or one before, changes nothing.
     pub fn confirm(&mut self, lsn: Lsn) {
         if lsn <= self.floor {
@@ -299,7 +301,7 @@ impl ChangeStream {
     /// # Errors
     /// What had ended the stream before. The slot is free or about to be in any case.
     pub async fn close(self) -> Result<(), ReplicationError> {
-        let Source::Sender(mut sender) = self.source else {
+        let MessageSource::Sender(mut sender) = self.source else {
             return Ok(()); // what was not reported is sent again
         };
         let metrics = sender.client.metrics();
@@ -363,7 +365,7 @@ impl ChangeStream {
                 content,
             } => {
                 let lsn = lsn.into();
-                let message = Message {
+                let message = LogicalMessage {
                     transactional,
                     lsn,
                     prefix,

@@ -5,7 +5,7 @@ use std::io;
 use bytes::{BufMut, BytesMut};
 use connect::{Frames, Part};
 
-use crate::postgres::pgoutput::{Trim, WHOLE};
+use crate::postgres::pgoutput::{MessageTrimmer, WHOLE};
 
 /// The kind of a message that holds something of the log.
 const COPY_DATA: u8 = b'd';
@@ -17,22 +17,22 @@ const HEADER: usize = 5;
 
 /// Follows the messages, however their bytes are cut.
 #[derive(Debug, Default)]
-pub(super) struct Trimming {
+pub(super) struct MessageFilter {
     frames: Frames,
     header: BytesMut,
-    large: Option<Large>,
+    large: Option<TrimmedMessage>,
     out: BytesMut,
 }
 
 /// A large message that has not passed yet.
 #[derive(Debug, Default)]
-struct Large {
+struct TrimmedMessage {
     /// What is kept of it, header and all.
     kept: BytesMut,
-    trim: Trim,
+    trim: MessageTrimmer,
 }
 
-impl Trimming {
+impl MessageFilter {
     /// Takes what came next; what is to be passed on for it.
     ///
     /// # Errors
@@ -64,9 +64,9 @@ impl Trimming {
             return;
         }
         if is_large && self.frames.kind() == COPY_DATA {
-            self.large = Some(Large {
+            self.large = Some(TrimmedMessage {
                 kept: self.header.split(),
-                trim: Trim::default(),
+                trim: MessageTrimmer::default(),
             });
         } else {
             self.out.put_slice(&self.header.split());
@@ -74,7 +74,7 @@ impl Trimming {
     }
 }
 
-impl Large {
+impl TrimmedMessage {
     fn take(&mut self, bytes: &[u8]) {
         let before = (HEADER + BEFORE_CHANGE).saturating_sub(self.kept.len());
         let (before, change) = bytes.split_at(before.min(bytes.len()));
@@ -112,7 +112,7 @@ mod tests {
     }
 
     fn passed(said: &[u8], piece: usize) -> Vec<u8> {
-        let mut trimming = Trimming::default();
+        let mut trimming = MessageFilter::default();
         let mut out = Vec::new();
         for bytes in said.chunks(piece) {
             out.extend_from_slice(trimming.take(bytes).expect("messages"));
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_large_message_is_never_whole_in_memory() {
-        let mut trimming = Trimming::default();
+        let mut trimming = MessageFilter::default();
         for bytes in insert(100 * WHOLE).chunks(8192) {
             trimming.take(bytes).expect("messages");
             let large = trimming.large.as_ref().map_or(0, |large| large.kept.len());

@@ -1,7 +1,7 @@
 //! Defects that no server here has: other versions, clocks that run ahead, no pg_dump of the server's version. A
 //! function of the catalog is replaced for them, in one database.
 
-use super::pairs::{Pair, live, surveyed};
+use super::pairs::{PairCase, live, surveyed};
 use super::{Database, GOOD, QUICK, codes, ddl, examine, judge, plant, server, server_of_its_own};
 
 /// The database says that its server is of this version.
@@ -77,7 +77,7 @@ async fn what_the_catalog_writer_cannot_write_is_found() {
     let cluster = server().await;
     let pairs = [
         live("schema.uncarried", UNCARRIED, ""),
-        Pair {
+        PairCase {
             settings: r#"{"tables": {"good": "tenant_id"}, "ignore": ["item"]}"#,
             ..live("schema.cycle", CYCLE, "")
         },

@@ -13,16 +13,16 @@ use serde::{Deserialize, Serialize};
 use crate::postgres::replication::ReplicationSession;
 use crate::protocol_tests::bench::{Bench, VERSION, tables};
 use crate::shard::database::Shard;
-use crate::shard::epoch::Token;
-use crate::stream::dual_write::{DualWrite, Program};
-use crate::stream::{Stream, StreamSpec};
+use crate::shard::epoch::EpochToken;
+use crate::stream::dual_write::{DualWrite, WatchdogProgram};
+use crate::stream::{ApplyStream, StreamSpec};
 
 const ENVIRONMENT: &str = "SHARDWRIGHT_TEST_AGENT";
 
 /// A test of this binary as a program.
-pub(super) fn program(test: &str) -> Program {
+pub(super) fn program(test: &str) -> WatchdogProgram {
     let name = format!("protocol_tests::dual_write::{test}");
-    Program {
+    WatchdogProgram {
         path: std::env::current_exe().expect("a program"),
         arguments: [&name, "--exact", "--ignored", "--nocapture", "-q"]
             .map(str::to_owned)
@@ -31,7 +31,7 @@ pub(super) fn program(test: &str) -> Program {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Orders {
+struct ProcessTask {
     source: String,
     target: String,
     migration: MigrationId,
@@ -43,7 +43,7 @@ pub(super) struct AgentProcess(Child);
 
 impl AgentProcess {
     pub(super) fn start(bench: &Bench, limit: Duration) -> Self {
-        let orders = Orders {
+        let orders = ProcessTask {
             source: bench.source.dsn_text(),
             target: bench.target.dsn_text(),
             migration: bench.token.migration.clone(),
@@ -82,7 +82,7 @@ async fn agent_process() {
     let Ok(orders) = std::env::var(ENVIRONMENT) else {
         return;
     };
-    let orders: Orders = serde_json::from_str(&orders).expect("orders");
+    let orders: ProcessTask = serde_json::from_str(&orders).expect("orders");
     let (epoch, migration) = (Epoch(1), orders.migration);
     let shard = |name: &str, dsn: &str| {
         let reference = ShardRef {
@@ -99,12 +99,12 @@ async fn agent_process() {
     let mut identify = ReplicationSession::open(&dsn, "test")
         .await
         .expect("opened");
-    let stream = Stream::start(
+    let stream = ApplyStream::start(
         StreamSpec {
             direction: Direction::Forward,
             destination: shard("t", &orders.target),
             system: identify.identify_system().await.expect("identified"),
-            token: Token {
+            token: EpochToken {
                 migration: migration.clone(),
                 epoch,
                 until: MapVersion(VERSION),

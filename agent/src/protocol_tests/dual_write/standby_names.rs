@@ -13,9 +13,9 @@ use super::super::shard::until;
 use super::process::{AgentProcess, program};
 use super::{FAR, setting, until_degraded};
 use crate::inspect;
-use crate::shard::dual_write::{self, Proof};
+use crate::shard::dual_write::{self, OwnershipProof};
 use crate::shard::epoch;
-use crate::stream::Stream;
+use crate::stream::ApplyStream;
 use crate::stream::dual_write::DualWrite;
 
 /// A session that changes the setting as the agent does.
@@ -51,7 +51,7 @@ async fn the_names_of_real_standbys_are_put_back_as_they_were() {
     epoch::enrol(&session, &second, "source", "m", "s")
         .await
         .expect("enrolled");
-    let name = |token: &epoch::Token| token.migration.application_name("dual-write/1");
+    let name = |token: &epoch::EpochToken| token.migration.application_name("dual-write/1");
     let (a, b) = (name(&bench.token), name(&second));
     for value in [
         "",
@@ -77,7 +77,7 @@ async fn the_names_of_real_standbys_are_put_back_as_they_were() {
             let both = setting(&bench.source).await;
             assert!(both.contains(&a) && both.contains(&b), "{both}");
             for out in [first_out, last_out] {
-                let was = dual_write::take_out(&session, out, Proof::Owner, "s").await;
+                let was = dual_write::take_out(&session, out, OwnershipProof::Owner, "s").await;
                 assert!(was.expect("taken out"));
             }
             assert_eq!(setting(&bench.source).await, value);
@@ -97,7 +97,7 @@ async fn a_setting_of_the_configuration_file_is_in_force_again_afterwards() {
     dual_write::put_in(&session, &bench.token, &name, "s")
         .await
         .expect("put in");
-    dual_write::take_out(&session, &bench.token, Proof::Owner, "s")
+    dual_write::take_out(&session, &bench.token, OwnershipProof::Owner, "s")
         .await
         .expect("taken out");
     let read = "select count(*) from pg_file_settings where name = 'synchronous_standby_names' and sourcefile ~ 'auto.conf$'";
@@ -115,12 +115,12 @@ async fn an_older_owner_changes_nothing_and_a_newer_one_mends_before_its_first_c
         .expect("put in");
     let newer = bench.token_of(2);
     assert!(
-        dual_write::take_out(&session, &newer, Proof::Owner, "s")
+        dual_write::take_out(&session, &newer, OwnershipProof::Owner, "s")
             .await
             .is_err()
     );
     // Nobody confirms: without this the take-over would wait for ever.
-    let out = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
+    let out = dual_write::take_out(&session, &newer, OwnershipProof::Taking, "s").await;
     assert!(out.expect("taken out"));
     let plain = bench.ours(&bench.source).await;
     epoch::take_over(&plain, &newer, "s").await.expect("taken");
@@ -132,11 +132,11 @@ async fn an_older_owner_changes_nothing_and_a_newer_one_mends_before_its_first_c
     dual_write::put_in(&late, &newer, &name, "s")
         .await
         .expect("put in");
-    for proof in [Proof::Owner, Proof::Taking] {
+    for proof in [OwnershipProof::Owner, OwnershipProof::Taking] {
         let out = dual_write::take_out(&late, &bench.token, proof, "s").await;
         assert_eq!(code(out), "epoch.stale");
     }
-    dual_write::take_out(&late, &newer, Proof::Owner, "s")
+    dual_write::take_out(&late, &newer, OwnershipProof::Owner, "s")
         .await
         .expect("taken out");
 }
@@ -162,7 +162,7 @@ async fn a_name_is_taken_out_although_a_commit_of_ours_that_waits_for_it_holds_t
             here.query_one(read, &[]).await.expect("read").get(0)
         })
         .await;
-        dual_write::take_out(&session, &bench.token, Proof::Owner, "s").await
+        dual_write::take_out(&session, &bench.token, OwnershipProof::Owner, "s").await
     };
     // Nothing else ends the wait of the commit.
     let ((), out) = tokio::try_join!(committing, taking_out).expect("taken out and committed");
@@ -263,10 +263,10 @@ async fn a_name_that_was_written_by_an_owner_who_died_before_the_reload_is_taken
     assert_eq!(setting(&bench.source).await, "", "not in force");
     assert!(is_written(&bench));
     let newer = bench.token_of(2);
-    let out = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
+    let out = dual_write::take_out(&session, &newer, OwnershipProof::Taking, "s").await;
     assert!(out.expect("taken out"));
     assert!(!is_written(&bench));
-    let again = dual_write::take_out(&session, &newer, Proof::Taking, "s").await;
+    let again = dual_write::take_out(&session, &newer, OwnershipProof::Taking, "s").await;
     assert!(!again.expect("asked"));
 }
 
@@ -288,7 +288,7 @@ async fn a_name_that_the_server_refused_to_take_over_is_not_left_in_its_files() 
         limit: FAR,
         watchdog: program("watchdog_process"),
     });
-    let stream = Stream::start(spec, false, true);
+    let stream = ApplyStream::start(spec, false, true);
     until("it is written", || async { is_written(&bench) }).await;
     let why = until_degraded(&stream).await;
     assert_eq!(why, "our name is not in force in synchronous_standby_names");

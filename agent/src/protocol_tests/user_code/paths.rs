@@ -9,7 +9,7 @@ use plans::step::StepKind;
 use super::super::bench::{Bench, VERSION};
 use super::super::ddl;
 use super::super::interrupted::again;
-use super::super::verify::case::Case;
+use super::super::verify::case::VerifyCase;
 use super::{OWNED, as_owner, assert_refused};
 use crate::steps::{self, drop_old};
 
@@ -110,7 +110,7 @@ async fn a_comparison_and_its_repair_run_no_code_of_the_owner() {
         ("code_repair", true, CHECK),
     ] {
         let bench = Bench::new(name, OWNED).await;
-        let case = Case::of(
+        let case = VerifyCase::of(
             bench,
             &format!("set role evil; {ROWS}; reset role"),
             "select 1",

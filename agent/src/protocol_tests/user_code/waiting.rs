@@ -19,7 +19,7 @@ use super::super::bench::{Bench, VERSION, code, pid, until_blocked};
 use super::super::ddl;
 use super::super::shard::{LIMIT, until};
 use crate::inspect;
-use crate::shard::user_code::{Prover, lock};
+use crate::shard::user_code::{CodeProver, lock};
 use crate::steps::drop_old;
 
 const TABLES: &str = "\
@@ -103,7 +103,7 @@ async fn the_prover_does_not_wait_for_a_session_that_waits_for_the_lock() {
     let leaves = "create table public.sale (tenant_id bigint primary key) partition by range (tenant_id); \
         create table public.sale_1 partition of public.sale for values from (0) to (1000)";
     let bench = Bench::new("code_leaf", leaves).await;
-    let prover = Prover::open(&bench.shard(&bench.source, bench.token.epoch))
+    let prover = CodeProver::open(&bench.shard(&bench.source, bench.token.epoch))
         .await
         .expect("opened");
     let (reader, changer) = (bench.source.session().await, bench.source.session().await);
@@ -129,7 +129,7 @@ async fn the_prover_does_not_wait_for_a_session_that_waits_for_the_lock() {
 async fn a_prover_on_another_server_proves_nothing() {
     let bench = Bench::each_alone("code_server", TABLES).await;
     let here = bench.shard(&bench.source, bench.token.epoch);
-    let prover = Prover::open(&here).await.expect("opened");
+    let prover = CodeProver::open(&here).await.expect("opened");
     let elsewhere = bench.target.session().await;
     let proved = prover.begin(&elsewhere, &bench.tables).await;
     assert_eq!(code(proved), "code.server");

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::StepError;
 use crate::inspect;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::protocol_tests::bench::Bench;
 use crate::protocol_tests::interrupted::again;
 use crate::steps;
@@ -54,16 +54,16 @@ pub(crate) fn rows(order: &str) -> String {
 }
 
 /// The step `verify` of a bench's move, with its stream.
-pub(crate) struct Case {
+pub(crate) struct VerifyCase {
     pub(crate) bench: Bench,
-    pub(crate) context: Context,
+    pub(crate) context: StepContext,
     /// As the application on the source.
     pub(crate) source: Connected,
     /// As somebody who has got past every guard of the target.
     pub(crate) target: Connected,
 }
 
-impl Case {
+impl VerifyCase {
     /// Databases with `ddl`, filled on each side, a stream that runs from then on.
     pub(crate) async fn new(name: &str, ddl: &str, here: &str, there: &str) -> Self {
         Self::of(Bench::new(name, ddl).await, here, there).await
@@ -77,7 +77,7 @@ impl Case {
         bench.capture(Direction::Forward).await;
         let context = again(&bench, StepKind::Verify);
         let stream = bench.stream(Direction::Forward).await;
-        *context.owned.stream.lock().await = Some(stream);
+        *context.session.stream.lock().await = Some(stream);
         Self {
             bench,
             context,
@@ -91,7 +91,7 @@ impl Case {
     }
 
     /// The step as the controller gives it out for run `number`.
-    pub(crate) fn dispatched(&self, number: i64, repair: bool) -> Context {
+    pub(crate) fn dispatched(&self, number: i64, repair: bool) -> StepContext {
         let mut context = self.context.clone();
         Arc::make_mut(&mut context.dispatch).verify = Some(VerifyRun { number, repair });
         context.cancel = CancellationToken::new();
@@ -110,7 +110,7 @@ impl Case {
 
     /// Everything that was written is applied.
     pub(crate) async fn drain(&self) {
-        let stream = self.context.owned.stream.lock().await;
+        let stream = self.context.session.stream.lock().await;
         let stream = stream.as_ref().expect("a stream");
         self.bench.drain(stream).await.expect("drained");
     }

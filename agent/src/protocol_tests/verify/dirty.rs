@@ -5,34 +5,38 @@ use std::sync::atomic::Ordering;
 use plans::names::Direction;
 use plans::step::StepKind;
 
-use super::case::Case;
-use crate::compare::{self, Side};
-use crate::migration::session::Context;
+use super::case::VerifyCase;
+use crate::compare::{self, ComparedShard};
+use crate::migration::session::StepContext;
 use crate::protocol_tests::bench::{ITEM, code};
-use crate::steps::{Both, Sides, differences, recheck};
+use crate::steps::{ComparisonSessions, StreamShards, differences, recheck};
 
 const FILL: &str = "insert into public.item select 100 + g % 10, g, 'v' from pg_catalog.generate_series(1, 9000) g";
 
 /// How many dirty keys differ while nothing moves.
-async fn different(case: &Case) -> (usize, usize) {
+async fn different(case: &VerifyCase) -> (usize, usize) {
     judge(case, &case.context, Direction::Forward).await
 }
 
-pub(super) async fn judge(case: &Case, context: &Context, direction: Direction) -> (usize, usize) {
-    let sides = Sides::of(context, direction).expect("two sides");
+pub(super) async fn judge(
+    case: &VerifyCase,
+    context: &StepContext,
+    direction: Direction,
+) -> (usize, usize) {
+    let sides = StreamShards::of(context, direction).expect("two sides");
     let (origin, copy) = match direction {
         Direction::Forward => (&case.source, &case.target),
         Direction::Reverse => (&case.target, &case.source),
     };
     let log = copy;
-    let both = Both { origin, copy, log };
+    let both = ComparisonSessions { origin, copy, log };
     differences(context, &sides, &both).await.expect("compared")
 }
 
 /// How many dirty keys are left after one sweep.
-async fn left(case: &Case) -> usize {
-    let sides = Sides::of(&case.context, Direction::Forward).expect("two sides");
-    let both = Both {
+async fn left(case: &VerifyCase) -> usize {
+    let sides = StreamShards::of(&case.context, Direction::Forward).expect("two sides");
+    let both = ComparisonSessions {
         origin: &case.source,
         copy: &case.target,
         log: &case.target,
@@ -45,7 +49,7 @@ async fn left(case: &Case) -> usize {
 
 #[tokio::test]
 async fn a_change_behind_the_verification_is_compared_again_and_one_elsewhere_is_not() {
-    let case = Case::new("v_after", ITEM, FILL, FILL).await;
+    let case = VerifyCase::new("v_after", ITEM, FILL, FILL).await;
     case.verify(1).await.expect("equal");
     assert_eq!(case.dirty().await, 0);
     let write = "update public.item set v = 'w' where id in (10, 20)";
@@ -70,7 +74,7 @@ async fn a_change_behind_the_verification_is_compared_again_and_one_elsewhere_is
 
 #[tokio::test]
 async fn many_dirty_keys_are_swept_in_pages() {
-    let case = Case::new("v_pages", ITEM, FILL, FILL).await;
+    let case = VerifyCase::new("v_pages", ITEM, FILL, FILL).await;
     case.verify(1).await.expect("equal");
     let write = "update public.item set v = 'w'; delete from public.item where id > 8990";
     case.source.batch_execute(write).await.expect("written");
@@ -90,7 +94,7 @@ async fn many_dirty_keys_are_swept_in_pages() {
 
 #[tokio::test]
 async fn a_change_that_comes_after_its_page_was_read_keeps_its_key_dirty() {
-    let case = Case::new("v_log", ITEM, FILL, FILL).await;
+    let case = VerifyCase::new("v_log", ITEM, FILL, FILL).await;
     case.verify(1).await.expect("equal");
     let change = async |v: &str| {
         let write = format!("update public.item set v = '{v}' where id in (10, 20)");
@@ -98,9 +102,9 @@ async fn a_change_that_comes_after_its_page_was_read_keeps_its_key_dirty() {
         case.drain().await;
     };
     change("w").await;
-    let sides = Sides::of(&case.context, Direction::Forward).expect("two sides");
+    let sides = StreamShards::of(&case.context, Direction::Forward).expect("two sides");
     let (token, client) = (&sides.token, &case.target);
-    let side = Side { client, shard: "t" };
+    let side = ComparedShard { client, shard: "t" };
     let tables = compare::dirty_relations(client, token, "t").await;
     let [(relation, last)] = &tables.expect("read")[..] else {
         panic!("one table")
@@ -137,7 +141,7 @@ async fn a_change_that_comes_after_its_page_was_read_keeps_its_key_dirty() {
 
 #[tokio::test]
 async fn an_assignment_that_waits_keeps_few_keys_dirty() {
-    let case = Case::new("v_sweep", ITEM, FILL, FILL).await;
+    let case = VerifyCase::new("v_sweep", ITEM, FILL, FILL).await;
     case.verify(1).await.expect("equal");
     let mut context = case.dispatched(1, false);
     let dispatch = std::sync::Arc::make_mut(&mut context.dispatch);
@@ -146,7 +150,7 @@ async fn an_assignment_that_waits_keeps_few_keys_dirty() {
     let write = "update public.item set v = 'w' where id <= 100";
     case.source.batch_execute(write).await.expect("written");
     case.drain().await;
-    context.owned.taken.store(true, Ordering::Release);
+    context.session.taken.store(true, Ordering::Release);
     let cancel = context.cancel.clone();
     let sweeping = tokio::spawn(async move { crate::steps::sweep(&context).await });
     crate::protocol_tests::shard::until("nothing is dirty", || async { case.dirty().await == 0 })

@@ -6,7 +6,7 @@ use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::verify::VerifyRun;
 
-use super::case::Case;
+use super::case::VerifyCase;
 use super::dirty::judge;
 use crate::protocol_tests::bench::ITEM;
 use crate::protocol_tests::shard::until;
@@ -17,10 +17,10 @@ const FILL: &str =
 
 #[tokio::test]
 async fn the_hold_compares_the_old_copy_when_it_is_ordered() {
-    let case = Case::new("v_hold", ITEM, FILL, FILL).await;
+    let case = VerifyCase::new("v_hold", ITEM, FILL, FILL).await;
     case.bench.capture(Direction::Reverse).await;
     let reverse = case.bench.stream(Direction::Reverse).await;
-    *case.context.owned.stream.lock().await = Some(reverse);
+    *case.context.session.stream.lock().await = Some(reverse);
     let corrupt = "update public.item set v = 'x' where id = 7";
     case.source
         .batch_execute(corrupt)
@@ -45,6 +45,6 @@ async fn the_hold_compares_the_old_copy_when_it_is_ordered() {
     let report = case.report(Direction::Reverse).await;
     assert_eq!((report.run, report.rows(), report.different()), (5, 500, 1));
     assert_eq!(judge(&case, &context, Direction::Reverse).await, (1, 1));
-    context.owned.end_hold.notify_one();
+    context.session.end_hold.notify_one();
     hold.await.expect("no panic").expect("it ends");
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use plans::step::verify::DifferenceKind;
 
-use super::case::Case;
+use super::case::VerifyCase;
 use crate::protocol_tests::bench::code;
 
 /// A type, a value of the source, and what the target has in its place.
@@ -75,7 +75,7 @@ fn rows(of: fn(&(&'static str, &'static str, &'static str)) -> &'static str) -> 
 
 #[tokio::test]
 async fn what_is_nearly_equal_is_found_and_named_by_its_column() {
-    let case = Case::new("v_near", &ddl(), &rows(|pair| pair.1), &rows(|pair| pair.2)).await;
+    let case = VerifyCase::new("v_near", &ddl(), &rows(|pair| pair.1), &rows(|pair| pair.2)).await;
     assert_eq!(code(case.verify(1).await), "verify.different");
     let found: BTreeMap<String, DifferenceKind> = case
         .named()

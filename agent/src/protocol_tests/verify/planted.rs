@@ -2,12 +2,12 @@
 
 use plans::step::verify::DifferenceKind;
 
-use super::case::{AWKWARD, Case, key, rows};
+use super::case::{AWKWARD, VerifyCase, key, rows};
 use crate::protocol_tests::bench::{ITEM, code};
 
 /// `sql` on the target makes exactly these rows differ in this way.
 async fn planted(name: &str, sql: &str, wanted: &[(Vec<String>, DifferenceKind)]) {
-    let case = Case::awkward(name).await;
+    let case = VerifyCase::awkward(name).await;
     case.target.batch_execute(sql).await.expect("planted");
     assert_eq!(code(case.verify(1).await), "verify.different");
     assert_eq!(case.named().await, wanted);
@@ -27,7 +27,7 @@ async fn one_value(name: &str, set: &str, id: i64, columns: &[&str]) {
 
 #[tokio::test]
 async fn equal_rows_of_awkward_types_are_equal_in_any_physical_order() {
-    let case = Case::awkward("v_equal").await;
+    let case = VerifyCase::awkward("v_equal").await;
     let rewrite = "update public.awkward set code = code; vacuum full public.awkward";
     for sql in rewrite.split(';') {
         case.target.batch_execute(sql).await.expect("rewritten");
@@ -191,7 +191,7 @@ async fn a_row_under_another_key_is_found_on_both_sides() {
 
 #[tokio::test]
 async fn rows_that_do_not_move_are_not_compared() {
-    let case = Case::new("v_others", AWKWARD, &rows("g"), &rows("g")).await;
+    let case = VerifyCase::new("v_others", AWKWARD, &rows("g"), &rows("g")).await;
     let other = "insert into public.awkward (tenant_id, id) values (1, 1)";
     case.target.batch_execute(other).await.expect("there");
     case.verify(1).await.expect("equal");
@@ -202,7 +202,7 @@ async fn a_report_names_a_thousand_rows_and_counts_the_others() {
     let fill =
         "insert into public.item select 100, g, 'v' from pg_catalog.generate_series(1, 5000) g";
     let ddl = crate::protocol_tests::bench::ITEM;
-    let case = Case::new("v_many", ddl, fill, fill).await;
+    let case = VerifyCase::new("v_many", ddl, fill, fill).await;
     let sql =
         "update public.item set v = 'w' where id <= 3000; delete from public.item where id > 4900";
     case.target.batch_execute(sql).await.expect("planted");
@@ -217,7 +217,7 @@ async fn a_report_names_a_thousand_rows_and_counts_the_others() {
 async fn two_rows_with_one_key_are_refused_and_not_taken_for_equal() {
     let row = "insert into public.item values (150, 1, 'x')";
     let twice = format!("alter table public.item drop constraint item_pkey; {row}; {row}");
-    let case = Case::new("v_two_of_one", ITEM, row, &twice).await;
+    let case = VerifyCase::new("v_two_of_one", ITEM, row, &twice).await;
     assert_eq!(code(case.verify(1).await), "verify.unnamed");
     assert_eq!(
         code(case.verify(1).await),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::case::Case;
+use super::case::VerifyCase;
 use crate::protocol_tests::bench::code;
 
 /// Every kind of damage at once; the unique codes of two rows are swapped.
@@ -19,7 +19,7 @@ update public.awkward set tenant_id = 180 where id = 30";
 
 #[tokio::test]
 async fn what_differs_is_written_again_and_compared_again() {
-    let case = Case::awkward("v_repair").await;
+    let case = VerifyCase::awkward("v_repair").await;
     case.bench.guard(&case.bench.target, i64::MAX).await;
     // The guard refuses everybody but us: the damage was done by somebody who got past it.
     let past = format!("begin; set local shardwright.bypass = 'on'; {DAMAGE}; commit");
@@ -40,7 +40,7 @@ async fn a_repair_meets_exactly_one_point_while_writes_go_on() {
     let ddl = "create table public.item (tenant_id bigint, id bigint, v text, n bigint, primary key (tenant_id, id))";
     let fill =
         "insert into public.item select 100, g, 'v', 0 from pg_catalog.generate_series(1, 300) g";
-    let case = Case::new("v_repair_live", ddl, fill, fill).await;
+    let case = VerifyCase::new("v_repair_live", ddl, fill, fill).await;
     let stop = Arc::new(AtomicBool::new(false));
     let writers = (0..3).map(|lane: i64| {
         let (stop, session) = (stop.clone(), case.bench.source.session());
@@ -73,7 +73,7 @@ async fn a_repair_meets_exactly_one_point_while_writes_go_on() {
 
 #[tokio::test]
 async fn a_repair_of_an_owner_that_was_replaced_writes_nothing() {
-    let case = Case::awkward("v_repair_stale").await;
+    let case = VerifyCase::awkward("v_repair_stale").await;
     let damage = "update public.awkward set txt = 'x' where id = 7";
     case.target.batch_execute(damage).await.expect("damaged");
     let take = "update shardwright.move set epoch = epoch + 1";

@@ -3,10 +3,10 @@
 use plans::names::Direction;
 use plans::step::StepKind;
 
-use super::case::Case;
+use super::case::VerifyCase;
 use crate::protocol_tests::bench::{Bench, code};
 use crate::protocol_tests::shard::until;
-use crate::steps::{self, Both, Sides, differences};
+use crate::steps::{self, ComparisonSessions, StreamShards, differences};
 
 /// Tables are compared in this order.
 const TWO: &str = "
@@ -18,9 +18,9 @@ insert into public.first select 100, g, 'v' from pg_catalog.generate_series(1, 3
 insert into public.second select 100, g, 'v' from pg_catalog.generate_series(1, 200) g";
 
 /// Run 1 is killed after the first table's chunk and before the second's.
-async fn killed_in_the_middle(name: &str) -> Case {
+async fn killed_in_the_middle(name: &str) -> VerifyCase {
     // The lock has a transaction id, for whose end a slot on the same server would wait.
-    let case = Case::of(Bench::apart(name, TWO).await, FILL, FILL).await;
+    let case = VerifyCase::of(Bench::apart(name, TWO).await, FILL, FILL).await;
     // Nobody can read the second table.
     let locker = case.bench.target.session().await;
     let lock = "begin; lock table public.second in access exclusive mode";
@@ -64,8 +64,8 @@ async fn keys_that_changed_since_the_oldest_point_stay_dirty() {
     case.target.batch_execute(plant).await.expect("planted");
     let verified = case.verify(1).await.expect("goes on");
     assert_eq!(verified.chunks_kept, 1);
-    let sides = Sides::of(&case.context, Direction::Forward).expect("two sides");
-    let both = Both {
+    let sides = StreamShards::of(&case.context, Direction::Forward).expect("two sides");
+    let both = ComparisonSessions {
         origin: &case.source,
         copy: &case.target,
         log: &case.target,
@@ -86,7 +86,7 @@ async fn a_run_over_other_tables_begins_anew() {
 
 #[tokio::test]
 async fn a_run_that_has_ended_is_not_made_again() {
-    let case = Case::new("v_ended", TWO, FILL, FILL).await;
+    let case = VerifyCase::new("v_ended", TWO, FILL, FILL).await;
     let first = case.verify(1).await.expect("equal");
     let again = case.verify(1).await.expect("known");
     assert_eq!((again.at, again.chunks_kept), (first.at, 2));

@@ -4,12 +4,12 @@ use cluster::Binaries;
 use plans::names::Direction;
 use plans::step::verify::DifferenceKind;
 
-use super::case::{AWKWARD, Case, rows};
+use super::case::{AWKWARD, VerifyCase, rows};
 use super::dirty::judge;
 use crate::protocol_tests::bench::code;
 
 /// The awkward table with each row twice, and nothing unique in it.
-async fn case(name: &str) -> Case {
+async fn case(name: &str) -> VerifyCase {
     let mut ddl = AWKWARD
         .replace("code int unique", "code int")
         .replace("stored,\n    primary key (tenant_id, id))", "stored)");
@@ -22,7 +22,7 @@ async fn case(name: &str) -> Case {
     }
     let ddl = format!("{ddl} alter table public.awkward replica identity full;");
     let twice = |order| format!("{0}; {0}", rows(order));
-    Case::new(name, &ddl, &twice("g"), &twice("g % 7, g desc")).await
+    VerifyCase::new(name, &ddl, &twice("g"), &twice("g % 7, g desc")).await
 }
 
 /// One of the two rows with this id.

@@ -5,31 +5,31 @@ use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
 
-use super::{Token, count, last_row, lock_key, next_count, rollback};
-use crate::error::{At, StepError};
+use super::{EpochToken, count, last_row, lock_key, next_count, rollback};
+use crate::error::{StepError, WithIntent};
 
 /// The session's setting that keeps the shard's count from one of its transactions to the next.
 const COUNT: &str = "shardwright.count";
 
 /// What a transaction that is one batch proves before its own statements.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Proof {
+pub(crate) enum EpochProof {
     /// As [`super::begin`].
     Work,
     /// As [`super::begin_next`], for this cutover attempt.
     Next(i64),
     /// No worker and no other owner is beside it, and this is still the shard's count.
     Count(i64),
-    /// The same, for the count that the session's last [`Proof::Next`] came to.
+    /// The same, for the count that the session's last [`EpochProof::Next`] came to.
     Same,
 }
 
-impl Proof {
+impl EpochProof {
     /// The statements of the proof.
     ///
     /// Without a row the second one divides by zero, which ends the batch: a block of PL/pgSQL that raised an error of
     /// its own would load and compile that language inside the write stop.
-    fn sql(self, token: &Token) -> String {
+    fn sql(self, token: &EpochToken) -> String {
         let own = format!(
             "select from shardwright.move where migration = {} and epoch = {}",
             quote_literal(&token.migration.0),
@@ -73,13 +73,13 @@ impl Proof {
 
 /// A transaction and what it proves first.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Proven<'a> {
-    pub(crate) token: &'a Token,
-    pub(crate) proof: Proof,
+pub(crate) struct ProvenTransaction<'a> {
+    pub(crate) token: &'a EpochToken,
+    pub(crate) proof: EpochProof,
     pub(crate) sql: &'a str,
 }
 
-impl Proven<'_> {
+impl ProvenTransaction<'_> {
     fn text(&self) -> String {
         format!(
             "{}; select attempt from shardwright.move where migration = {}; commit",
@@ -102,19 +102,19 @@ impl Proven<'_> {
 /// proven, and runs nothing of `sql` then. The shard's count.
 pub(crate) async fn transact(
     client: &Client,
-    token: &Token,
-    proof: Proof,
+    token: &EpochToken,
+    proof: EpochProof,
     sql: &str,
     at: (&str, &str),
 ) -> Result<i64, StepError> {
-    transact_in_turn(client, &[Proven { token, proof, sql }], at).await
+    transact_in_turn(client, &[ProvenTransaction { token, proof, sql }], at).await
 }
 
 /// Runs transactions one after the other, each committed by itself, in one round trip: behind the first that fails the
 /// server runs none. The shard's count.
 pub(crate) async fn transact_in_turn(
     client: &Client,
-    transactions: &[Proven<'_>],
+    transactions: &[ProvenTransaction<'_>],
     (what, shard): (&str, &str),
 ) -> Result<i64, StepError> {
     let messages = send(client, &in_turn(transactions), (what, shard)).await?;
@@ -125,7 +125,7 @@ pub(crate) async fn transact_in_turn(
 /// As [`transact_in_turn`], where the last transaction's own statement returns a row: the shard's count, and that row.
 pub(crate) async fn answered_in_turn(
     client: &Client,
-    transactions: &[Proven<'_>],
+    transactions: &[ProvenTransaction<'_>],
     (what, shard): (&str, &str),
 ) -> Result<(i64, SimpleQueryRow), StepError> {
     let messages = send(client, &in_turn(transactions), (what, shard)).await?;
@@ -143,8 +143,8 @@ pub(crate) async fn answered_in_turn(
     Ok((count(last, what)?, answer))
 }
 
-fn in_turn(transactions: &[Proven<'_>]) -> String {
-    let texts: Vec<String> = transactions.iter().map(Proven::text).collect();
+fn in_turn(transactions: &[ProvenTransaction<'_>]) -> String {
+    let texts: Vec<String> = transactions.iter().map(ProvenTransaction::text).collect();
     texts.join("; ")
 }
 
@@ -152,7 +152,7 @@ fn in_turn(transactions: &[Proven<'_>]) -> String {
 /// its last statement.
 pub(crate) async fn transact_and_open(
     client: &Client,
-    (first, then): (&Proven<'_>, &Proven<'_>),
+    (first, then): (&ProvenTransaction<'_>, &ProvenTransaction<'_>),
     at: (&str, &str),
 ) -> Result<Option<SimpleQueryRow>, StepError> {
     let text = format!("{}; {}", first.text(), then.open());

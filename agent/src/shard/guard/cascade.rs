@@ -24,8 +24,8 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::{foreign, has_them_from_the_top, session_user, with_short_locks};
-use crate::error::{At, StepError};
-use crate::shard::epoch::{self, Proof, Token};
+use crate::error::{StepError, WithIntent};
+use crate::shard::epoch::{self, EpochProof, EpochToken};
 
 /// How long an attempt waits for transactions that may skip rows.
 const PATIENCE: &str = "1s";
@@ -109,7 +109,7 @@ pub(crate) async fn reach(
 /// updates a lock on the row.
 pub(crate) async fn put(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     (keys, tables): (&KeySet, &[MovingTable]),
     skips: bool,
     shard: &str,
@@ -124,7 +124,7 @@ pub(crate) async fn put(
     made.at(&what)?;
     let role = session_user(client).await.at(&what)?;
     for (index, table) in tables.iter().enumerate() {
-        let into = |key: &&keys::Cascading| tables[key.table].top() == table.top();
+        let into = |key: &&keys::CascadingKey| tables[key.table].top() == table.top();
         let mut into = found.iter().filter(into).peekable();
         if has_them_from_the_top(tables, index) || into.peek().is_none() {
             continue;
@@ -162,8 +162,8 @@ fn trigger_sql(
 /// Nothing happens where the shard owns them after all, or where the guard of an older agent stands.
 pub(crate) async fn allow(
     client: &Client,
-    token: &Token,
-    proof: Proof,
+    token: &EpochToken,
+    proof: EpochProof,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: letting cascades skip moving rows");
@@ -190,7 +190,7 @@ pub(crate) async fn allow(
 /// [`CASCADE`], to be tried again, when such a transaction does not end.
 pub(crate) async fn refuse(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     count: i64,
     shard: &str,
 ) -> Result<i64, StepError> {
@@ -200,7 +200,7 @@ pub(crate) async fn refuse(
     }
     let skips = quote_ident(&token.migration.skips());
     let sql = format!("select pg_catalog.setval('{SCHEMA}.{skips}', 0)");
-    let proof = Proof::Count(count);
+    let proof = EpochProof::Count(count);
     epoch::transact(client, token, proof, &sql, (&what, shard)).await?;
     let ended = format!(
         "begin; set local lock_timeout = '{PATIENCE}'; select pg_catalog.pg_advisory_xact_lock({}); commit",

@@ -11,8 +11,8 @@ use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
-use crate::shard::epoch::{self, Token};
+use crate::error::{StepError, WithIntent};
+use crate::shard::epoch::{self, EpochToken};
 use crate::shard::guard;
 
 /// The events, by the part of the trigger's name.
@@ -50,7 +50,7 @@ pub(crate) async fn stands(
 /// Puts the triggers on a shard, or brings them up to date.
 pub(crate) async fn put(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     tables: &[MovingTable],
     shard: &str,
 ) -> Result<(), StepError> {
@@ -73,7 +73,11 @@ pub(crate) async fn put(
 }
 
 /// Takes the triggers off a shard, if they are there.
-pub(crate) async fn drop(client: &Client, token: &Token, shard: &str) -> Result<(), StepError> {
+pub(crate) async fn drop(
+    client: &Client,
+    token: &EpochToken,
+    shard: &str,
+) -> Result<(), StepError> {
     let mut sql: Vec<String> = EVENTS
         .iter()
         .map(|(part, _)| {
@@ -95,7 +99,7 @@ fn function_name(migration: &MigrationId) -> String {
 }
 
 /// What is watched on one shard.
-struct Watched {
+struct WatchedRelations {
     tables: Vec<u32>,
     indexes: Vec<u32>,
     names: Vec<String>,
@@ -104,7 +108,7 @@ struct Watched {
 async fn watched(
     client: &Client,
     tables: &[MovingTable],
-) -> Result<Watched, tokio_postgres::Error> {
+) -> Result<WatchedRelations, tokio_postgres::Error> {
     let quoted: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let row = client
         .query_one(
@@ -122,14 +126,14 @@ async fn watched(
             &[&quoted],
         )
         .await?;
-    Ok(Watched {
+    Ok(WatchedRelations {
         tables: row.get(0),
         indexes: row.get(1),
         names: row.get(2),
     })
 }
 
-fn function(migration: &MigrationId, watched: &Watched, role: &str) -> String {
+fn function(migration: &MigrationId, watched: &WatchedRelations, role: &str) -> String {
     let oids = |oids: &[u32]| {
         let oids: Vec<String> = oids.iter().map(u32::to_string).collect();
         format!("'{{{}}}'::oid[]", oids.join(","))

@@ -13,8 +13,8 @@ use plans::table::{MovingTable, TableKey};
 use tokio_postgres::Client;
 
 use super::session_user;
-use crate::error::{At, StepError};
-use crate::shard::epoch::{self, Token};
+use crate::error::{StepError, WithIntent};
+use crate::shard::epoch::{self, EpochToken};
 
 /// The statements that create the guard functions of a migration, and the sequence by which they count what they
 /// refuse: it keeps what it counted when the refused transaction is rolled back.
@@ -150,7 +150,7 @@ pub(crate) fn note_key(migration: &MigrationId) -> String {
 /// Creates the functions, or replaces them.
 pub(super) async fn put(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     map: &MapName,
     (keys, tables): (&KeySet, &[MovingTable]),
     shard: &str,
@@ -165,7 +165,7 @@ pub(super) async fn put(
 /// tables. Writes of rows pass by the register, which is open. No lock on a table is needed.
 pub(crate) async fn stand_down(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: letting the guard refuse nothing");
@@ -195,7 +195,7 @@ pub(crate) async fn stand_down(
 /// To be called before a fence: whoever writes behind it has taken a lock since, with which a session hears of it.
 pub(crate) async fn renew(
     client: &Client,
-    token: &Token,
+    token: &EpochToken,
     map: &MapName,
     about: (&KeySet, &[MovingTable]),
     shard: &str,

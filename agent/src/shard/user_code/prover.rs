@@ -6,8 +6,8 @@ use connect::Connected;
 use plans::table::MovingTable;
 use tokio_postgres::{Client, SimpleQueryMessage};
 
-use super::{Proved, lock};
-use crate::error::{At, StepError};
+use super::{ProvedTables, lock};
+use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 
 /// Says which start of which server a transaction is in: no two have the same moment.
@@ -20,17 +20,17 @@ pub(crate) const SERVER: &str = "pg_catalog.pg_postmaster_start_time()::pg_catal
 /// reader, the reader for a session that queues for the lock, and that one for the third: a deadlock that the server does
 /// not detect. For the same reason the prover takes no lock on a table.
 #[derive(Debug)]
-pub(crate) struct Prover {
+pub(crate) struct CodeProver {
     session: Connected,
     shard: String,
     /// Where the session is.
     server: Option<String>,
     /// Others were on another server: a standby was promoted.
     elsewhere: AtomicBool,
-    proved: Proved,
+    proved: ProvedTables,
 }
 
-impl Prover {
+impl CodeProver {
     /// Opens the session on `shard`.
     ///
     /// # Errors
@@ -45,7 +45,7 @@ impl Prover {
             shard: shard.name.clone(),
             server: value(&server),
             elsewhere: AtomicBool::new(false),
-            proved: Proved::default(),
+            proved: ProvedTables::default(),
         })
     }
 
@@ -69,7 +69,7 @@ impl Prover {
     /// Begins a transaction of `client` and proves the tables in it.
     ///
     /// # Errors
-    /// As [`Prover::prove`].
+    /// As [`CodeProver::prove`].
     pub(crate) async fn begin(
         &self,
         client: &Client,
@@ -78,10 +78,10 @@ impl Prover {
         self.run(client, "begin; ", tables).await
     }
 
-    /// As [`Prover::prove`], after some other statement.
+    /// As [`CodeProver::prove`], after some other statement.
     ///
     /// # Errors
-    /// As [`Prover::prove`].
+    /// As [`CodeProver::prove`].
     pub(crate) async fn run(
         &self,
         client: &Client,
@@ -105,7 +105,7 @@ impl Prover {
         self.is_beside(value(&answered.at(&what)?).as_deref())
     }
 
-    /// As [`Prover::meet`], of a transaction that has read [`SERVER`].
+    /// As [`CodeProver::meet`], of a transaction that has read [`SERVER`].
     ///
     /// # Errors
     /// `code.server`.

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn piece(from: i64) -> Piece {
-    Piece {
+fn piece(from: i64) -> SharedPiece {
+    SharedPiece {
         into: "copy t (k) from stdin (format binary)".to_owned(),
         filenode: 1,
         blocks: BlockRange { from, to: None },
@@ -15,8 +15,8 @@ fn id(name: &str) -> MigrationId {
 }
 
 /// Moves with their snapshots, each of which has the same pieces to copy.
-fn board(members: &[(&str, &str)]) -> Board {
-    let mut board = Board::default();
+fn board(members: &[(&str, &str)]) -> CallBoard {
+    let mut board = CallBoard::default();
     for (own, snapshot) in members {
         board.enter(&id(own), snapshot, (0..4).map(piece).collect());
     }
@@ -24,8 +24,8 @@ fn board(members: &[(&str, &str)]) -> Board {
 }
 
 /// The piece that a stream of this move comes for.
-fn comes(board: &mut Board, own: &str) -> Option<i64> {
-    let take = |piece: &Piece| Some((piece.blocks.from, "true".to_owned()));
+fn comes(board: &mut CallBoard, own: &str) -> Option<i64> {
+    let take = |piece: &SharedPiece| Some((piece.blocks.from, "true".to_owned()));
     board.join(&id(own), take).map(|(from, _)| from)
 }
 
@@ -54,7 +54,7 @@ fn the_oldest_call_is_answered_first_and_one_whose_piece_may_not_be_taken_is_lef
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:")]);
     board.call(&id("a"), &piece(1)).expect("a call");
     board.call(&id("a"), &piece(0)).expect("another");
-    let not_the_first = |piece: &Piece| {
+    let not_the_first = |piece: &SharedPiece| {
         let from = piece.blocks.from;
         (from != 1).then(|| (from, "true".to_owned()))
     };

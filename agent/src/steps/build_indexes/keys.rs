@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 
 use connect::Connected;
 
-use super::{Pending, build_one, mark, next, side_by_side};
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use super::{PendingStatement, build_one, mark, next, side_by_side};
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::schema::foreign_keys::KEY;
 use crate::shard::{epoch, user_code};
 
@@ -23,8 +23,11 @@ const AT_ONCE: usize = 50;
 const ENOUGH: Duration = Duration::from_millis(200);
 
 /// Adds, or validates, foreign keys; all entries are of one kind.
-pub(super) async fn build(context: &Context, mut entries: Vec<Pending>) -> Result<(), StepError> {
-    let Some(kind) = entries.first().and_then(Pending::kind) else {
+pub(super) async fn build(
+    context: &StepContext,
+    mut entries: Vec<PendingStatement>,
+) -> Result<(), StepError> {
+    let Some(kind) = entries.first().and_then(PendingStatement::kind) else {
         return Ok(());
     };
     if kind == KEY {
@@ -37,7 +40,10 @@ pub(super) async fn build(context: &Context, mut entries: Vec<Pending>) -> Resul
 }
 
 /// Makes entries until none is left.
-async fn worker(context: &Context, queue: &Mutex<VecDeque<Pending>>) -> Result<(), StepError> {
+async fn worker(
+    context: &StepContext,
+    queue: &Mutex<VecDeque<PendingStatement>>,
+) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     loop {
@@ -60,10 +66,10 @@ async fn worker(context: &Context, queue: &Mutex<VecDeque<Pending>>) -> Result<(
 
 /// Makes some entries in one transaction; `taken` are those that were begun.
 async fn some(
-    context: &Context,
+    context: &StepContext,
     session: &Connected,
-    queue: &Mutex<VecDeque<Pending>>,
-    taken: &mut Vec<Pending>,
+    queue: &Mutex<VecDeque<PendingStatement>>,
+    taken: &mut Vec<PendingStatement>,
 ) -> Result<(), StepError> {
     let shard = &context.target()?.name;
     let mut begun = None;
@@ -93,7 +99,7 @@ async fn some(
 /// A foreign key reads both of its tables; what else is built runs with the rights of its table's owner. Definitions stay
 /// as they were proved until the transaction ends.
 pub(super) async fn prove(
-    context: &Context,
+    context: &StepContext,
     session: &Connected,
     kind: Option<&str>,
 ) -> Result<(), StepError> {
@@ -106,7 +112,7 @@ pub(super) async fn prove(
         KEY => user_code::lock_for_keys(tables),
         _ => user_code::lock(tables),
     };
-    let prover = context.owned.prover(&target).await?;
+    let prover = context.session.prover(&target).await?;
     prover.meet(session, &lock).await?;
     prover.look(tables).await
 }

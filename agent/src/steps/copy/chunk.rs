@@ -7,17 +7,17 @@ use plans::sql::quote_literal;
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
-use super::Shared;
-use super::reader::Reader;
-use super::units::Chunk;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use super::CopyRun;
+use super::reader::CopyReader;
+use super::units::CopyChunk;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::copy_stream::copy_chunk;
-use crate::shard::epoch::{self, Proof, Proven};
+use crate::shard::epoch::{self, EpochProof, ProvenTransaction};
 use crate::shard::user_code::{self, SERVER};
 
 /// What came of a chunk.
-pub(super) enum Outcome {
+pub(super) enum ChunkOutcome {
     Done,
     /// Its snapshot cannot be imported any more.
     SnapshotLost,
@@ -27,23 +27,23 @@ pub(super) enum Outcome {
 
 /// Copies a chunk with snapshot `number`; offline there is none.
 pub(super) async fn copy(
-    shared: &Shared<'_>,
-    chunk: &Chunk,
+    shared: &CopyRun<'_>,
+    chunk: &CopyChunk,
     number: Option<i32>,
-    (reader, into): (&mut Reader, &mut Connected),
-) -> Result<Outcome, StepError> {
+    (reader, into): (&mut CopyReader, &mut Connected),
+) -> Result<ChunkOutcome, StepError> {
     let context = shared.context;
-    let turn = context.owned.pace.turn_of_stream().await;
+    let turn = context.session.throttle.turn_of_stream().await;
     let table = &context.dispatch.tables[chunk.table];
     let source = &context.dispatch.source.name.0;
     let target = &context.dispatch.target.name.0;
     if !reader.begin(context, chunk).await? {
-        return Ok(Outcome::SnapshotLost);
+        return Ok(ChunkOutcome::SnapshotLost);
     }
     if !begin_writing(shared, chunk, into).await? {
         // A commit of ours that was on its way when the list was read has finished it since.
         epoch::rollback(into).await;
-        return Ok(Outcome::Done);
+        return Ok(ChunkOutcome::Done);
     }
     let predicate = context.predicate(table, "t");
     let spent = AtomicU64::new(0);
@@ -66,14 +66,14 @@ pub(super) async fn copy(
     shared
         .progress
         .done(context, chunk.table, chunk.ordinal, again);
-    Ok(Outcome::Done)
+    Ok(ChunkOutcome::Done)
 }
 
 /// Counts that the chunk begins, which stays counted whatever becomes of it, and opens the transaction that it is
 /// written in, with the proof that its rows run no code that is not trusted; `false` when it is done.
 pub(super) async fn begin_writing(
-    shared: &Shared<'_>,
-    chunk: &Chunk,
+    shared: &CopyRun<'_>,
+    chunk: &CopyChunk,
     into: &Connected,
 ) -> Result<bool, StepError> {
     let context = shared.context;
@@ -87,9 +87,9 @@ pub(super) async fn begin_writing(
         user_code::lock(table)
     );
     let token = context.token();
-    let proven = |sql| Proven {
+    let proven = |sql| ProvenTransaction {
         token: &token,
-        proof: Proof::Work,
+        proof: EpochProof::Work,
         sql,
     };
     let both = (&proven(count.as_str()), &proven(look.as_str()));
@@ -103,8 +103,8 @@ pub(super) async fn begin_writing(
 
 /// Marks the chunk as done, with its rows in one transaction.
 pub(super) async fn commit(
-    context: &Context,
-    chunk: &Chunk,
+    context: &StepContext,
+    chunk: &CopyChunk,
     (number, (rows, bytes)): (Option<i32>, (u64, u64)),
     into: &Client,
 ) -> Result<(), StepError> {
@@ -134,7 +134,7 @@ pub(super) async fn commit(
 }
 
 /// The condition on the chunk's own row, while it is not done.
-fn this(context: &Context, chunk: &Chunk) -> String {
+fn this(context: &StepContext, chunk: &CopyChunk) -> String {
     format!(
         "migration = {} and ordinal = {} and not done",
         quote_literal(context.dispatch.migration.as_str()),

@@ -4,12 +4,16 @@ use tokio_postgres::Client;
 
 use super::units;
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 
 /// Waits for the hours where no unit is half copied; the copy goes on with a new snapshot then, so that an old one
 /// does not keep the source from cleaning up all day.
-pub(super) async fn wait(context: &Context, target: &Client, shard: &str) -> Result<(), StepError> {
-    let Some(hours) = context.owned.pace.closed() else {
+pub(super) async fn wait(
+    context: &StepContext,
+    target: &Client,
+    shard: &str,
+) -> Result<(), StepError> {
+    let Some(hours) = context.session.throttle.closed() else {
         return Ok(());
     };
     if !units::begun(context, target, shard).await?.is_empty() {

@@ -27,41 +27,41 @@ use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::build_indexes;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::shard::snapshot;
-use crate::shard::user_code::Prover;
-use crate::shared_scan::calls::Membership;
-use crate::shared_scan::participants::{Arrived, Siblings};
-use chunk::Outcome;
+use crate::shard::user_code::CodeProver;
+use crate::shared_scan::calls::BoardMembership;
+use crate::shared_scan::participants::{ArrivedParticipant, SharedScan};
+use chunk::ChunkOutcome;
 use progress::CopyProgress;
-use reader::Reader;
+use reader::CopyReader;
 #[cfg(test)]
 pub(crate) use snapshots::empty_unfinished;
 pub(crate) use snapshots::keep as keep_snapshot;
 pub(crate) use snapshots::record_first;
-use together::Way;
-use units::Chunk;
+use together::CopyMethod;
+use units::CopyChunk;
 
 /// What all streams share.
-struct Shared<'a> {
-    context: &'a Context,
+struct CopyRun<'a> {
+    context: &'a StepContext,
     /// On the source and on the target: nothing that is read or written runs code that is not trusted.
-    provers: (Arc<Prover>, Arc<Prover>),
-    queue: Mutex<Queue>,
+    provers: (Arc<CodeProver>, Arc<CodeProver>),
+    queue: Mutex<ChunkQueue>,
     progress: CopyProgress,
     total: usize,
     /// How the snapshot prints; offline there is none.
     snapshot: Option<String>,
     /// Others may copy the same chunks.
-    membership: Option<Membership>,
+    membership: Option<BoardMembership>,
     /// No stream finds a chunk in the queue any more.
     over: CancellationToken,
 }
 
 /// What is left to copy with one snapshot.
-struct Queue {
-    chunks: VecDeque<Chunk>,
+struct ChunkQueue {
+    chunks: VecDeque<CopyChunk>,
     /// Units that have begun: they must end with the same snapshot.
     begun: BTreeSet<i32>,
     /// No unit begins after this moment: the snapshot has its age.
@@ -70,20 +70,20 @@ struct Queue {
     lost: bool,
 }
 
-impl Queue {
+impl ChunkQueue {
     /// The first chunk that may be copied now: of any unit, or only of one that has begun.
-    fn next(&mut self, open: bool) -> Option<Chunk> {
+    fn next(&mut self, open: bool) -> Option<CopyChunk> {
         self.first(open, |_| true)
     }
 
     /// The first of those that are `wanted`.
-    fn first(&mut self, open: bool, wanted: impl Fn(&Chunk) -> bool) -> Option<Chunk> {
+    fn first(&mut self, open: bool, wanted: impl Fn(&CopyChunk) -> bool) -> Option<CopyChunk> {
         if self.lost {
             return None;
         }
         let too_late = !open || self.until.is_some_and(|until| Instant::now() >= until);
         let mut chunks = self.chunks.iter();
-        let may = |chunk: &Chunk| !too_late || self.begun.contains(&chunk.unit);
+        let may = |chunk: &CopyChunk| !too_late || self.begun.contains(&chunk.unit);
         let at = chunks.position(|chunk| may(chunk) && wanted(chunk))?;
         let chunk = self.chunks.remove(at)?;
         self.begun.insert(chunk.unit);
@@ -91,17 +91,17 @@ impl Queue {
     }
 }
 
-pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     let target = context.target()?;
     let session = target.session("copy").await?;
     if context.online() {
         context.ensure_capture().await?;
     }
-    let arrived = Arrived::begin(&context.dispatch);
+    let arrived = ArrivedParticipant::begin(&context.dispatch);
     // Planned beside the other: the writers' own transactions prove it again.
     let ready = async {
         context
-            .owned
+            .session
             .prover(&target)
             .await?
             .look(&context.dispatch.tables)
@@ -116,7 +116,7 @@ pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
     drop(arrived);
     let seconds = started.elapsed().as_secs_f64();
     context.say("building primary keys");
-    context.owned.foresee(Some(progress::keys_after(seconds)));
+    context.session.foresee(Some(progress::keys_after(seconds)));
     build_indexes::build(context, "key").await?;
     if context.online() {
         end_holders(context).await?;
@@ -125,15 +125,18 @@ pub(super) async fn run(context: &Context) -> Result<Copied, StepError> {
 }
 
 /// Ends the sessions that hold the copy's snapshot.
-async fn end_holders(context: &Context) -> Result<(), StepError> {
-    *context.owned.holders.lock().await = None;
+async fn end_holders(context: &StepContext) -> Result<(), StepError> {
+    *context.session.holders.lock().await = None;
     let source = context.source()?;
     let session = source.session("snapshot").await?;
     snapshot::end_all(&session, context.dispatch.migration.as_str(), &source.name).await
 }
 
-/// Waits for siblings that are coming, and says so; those that copy at the same time, if this move has any now.
-async fn gather<'a>(context: &Context, arrived: Option<&'a Arrived>) -> Option<&'a Arc<Siblings>> {
+/// Waits for expected participants, and reports so; returns the shared scan, if this move has one now.
+async fn gather<'a>(
+    context: &StepContext,
+    arrived: Option<&'a ArrivedParticipant>,
+) -> Option<&'a Arc<SharedScan>> {
     let arrived = arrived?;
     let awaited = arrived.awaited();
     if !awaited.is_empty() {
@@ -142,16 +145,16 @@ async fn gather<'a>(context: &Context, arrived: Option<&'a Arrived>) -> Option<&
         context.say_waits(format!("waiting for {others}"), &others);
     }
     let company = arrived.gather().await;
-    context.owned.comes(None);
-    company.then(|| arrived.siblings())
+    context.session.comes(None);
+    company.then(|| arrived.scan())
 }
 
 /// Copies what can be copied with the current snapshot; how many chunks are left for a later one.
 async fn with_one_snapshot(
-    context: &Context,
+    context: &StepContext,
     target: &Client,
     shard: &str,
-    company: Option<&Arc<Siblings>>,
+    company: Option<&Arc<SharedScan>>,
 ) -> Result<usize, StepError> {
     hours::wait(context, target, shard).await?;
     let current = snapshots::current(context, target, shard, company).await?;
@@ -161,7 +164,7 @@ async fn with_one_snapshot(
     }
     let total = units::count(context, target, shard).await?;
     let progress = CopyProgress::start(context, &todo, target, shard).await?;
-    let queue = Queue {
+    let queue = ChunkQueue {
         begun: units::begun(context, target, shard).await?,
         chunks: todo,
         until: current.as_ref().map(|current| current.until),
@@ -171,21 +174,21 @@ async fn with_one_snapshot(
     let snapshot = current.map(|current| current.text);
     let meeting = company.zip(snapshot.as_ref());
     let (from, to) = (context.source()?, context.target()?);
-    let shared = Arc::new(Shared {
+    let shared = Arc::new(CopyRun {
         context,
-        provers: tokio::try_join!(context.owned.prover(&from), context.owned.prover(&to))?,
+        provers: tokio::try_join!(context.session.prover(&from), context.session.prover(&to))?,
         total,
         progress,
-        membership: meeting.map(|(siblings, text)| {
+        membership: meeting.map(|(scan, text)| {
             let pieces = together::pieces(context, &queue);
-            Membership::enter(siblings, &context.dispatch.migration, text, pieces)
+            BoardMembership::enter(scan, &context.dispatch.migration, text, pieces)
         }),
         snapshot,
         queue: Mutex::new(queue),
         over: CancellationToken::new(),
     });
-    if let Some(siblings) = company {
-        siblings.until_entered().await;
+    if let Some(scan) = company {
+        scan.until_entered().await;
     }
     let streams = (0..MOST_STREAMS).map(|own| stream(shared.clone(), own, number));
     futures::future::try_join_all(streams).await?;
@@ -193,49 +196,57 @@ async fn with_one_snapshot(
 }
 
 /// The stream with the number `own` copies while so many are allowed.
-async fn stream(shared: Arc<Shared<'_>>, own: u32, snapshot: Option<i32>) -> Result<(), StepError> {
-    let pace = &shared.context.owned.pace;
+async fn stream(
+    shared: Arc<CopyRun<'_>>,
+    own: u32,
+    snapshot: Option<i32>,
+) -> Result<(), StepError> {
+    let throttle = &shared.context.session.throttle;
     loop {
         tokio::select! {
             biased;
             () = shared.over.cancelled() => return Ok(()),
-            () = pace.allows(own) => copy_while_allowed(&shared, own, snapshot).await?,
+            () = throttle.allows(own) => copy_while_allowed(&shared, own, snapshot).await?,
         }
     }
 }
 
 async fn copy_while_allowed(
-    shared: &Shared<'_>,
+    shared: &CopyRun<'_>,
     own: u32,
     snapshot: Option<i32>,
 ) -> Result<(), StepError> {
-    let pace = &shared.context.owned.pace;
+    let throttle = &shared.context.session.throttle;
     let source = shared.context.source()?;
     let target = shared.context.target()?;
     let session = source.session("copy").await?;
     let prover = &shared.provers.0;
-    let mut reader = Reader::new(session, prover.clone(), &source.name);
+    let mut reader = CopyReader::new(session, prover.clone(), &source.name);
     let mut into = target.replica_session("copy").await?;
-    while own < pace.streams() {
+    while own < throttle.streams() {
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let (next, left) = together::next(shared, pace.closed().is_none())?;
+        let (next, left) = together::next(shared, throttle.closed().is_none())?;
         let Some((chunk, way)) = next else {
             shared.over.cancel();
             return Ok(());
         };
         let sides = (&mut reader, &mut into);
         let outcome = match way {
-            Way::Alone => chunk::copy(shared, &chunk, snapshot, sides).await?,
-            Way::Reading(call) => together::read(shared, &chunk, snapshot, sides, call).await?,
-            Way::Given(given) => together::write(shared, &chunk, snapshot, sides.1, given).await?,
+            CopyMethod::Alone => chunk::copy(shared, &chunk, snapshot, sides).await?,
+            CopyMethod::Reading(call) => {
+                together::read(shared, &chunk, snapshot, sides, call).await?
+            }
+            CopyMethod::Given(given) => {
+                together::write(shared, &chunk, snapshot, sides.1, given).await?
+            }
         };
         match outcome {
-            Outcome::Done => {}
+            ChunkOutcome::Done => {}
             // The chunk's turn comes again behind the others; the stream goes on with new sessions.
-            Outcome::Left => return Ok(()),
-            Outcome::SnapshotLost => {
+            ChunkOutcome::Left => return Ok(()),
+            ChunkOutcome::SnapshotLost => {
                 let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
                 queue.lost = true;
                 shared.over.cancel();
@@ -265,7 +276,7 @@ fn rewritten(message: String) -> StepError {
 }
 
 async fn copied(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     seconds: f64,
     shard: &str,
@@ -295,18 +306,18 @@ async fn copied(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::postgres::copy_stream::{BlockRange, Extent};
+    use crate::postgres::copy_stream::{BlockRange, CopyExtent};
 
-    fn queue(until: Option<Instant>) -> Queue {
-        let chunk = |(ordinal, unit)| Chunk {
+    fn queue(until: Option<Instant>) -> ChunkQueue {
+        let chunk = |(ordinal, unit)| CopyChunk {
             ordinal,
             unit,
             table: 0,
             filenode: 1,
-            extent: Extent::Blocks(BlockRange { from: 0, to: None }),
+            extent: CopyExtent::Blocks(BlockRange { from: 0, to: None }),
             begun: 0,
         };
-        Queue {
+        ChunkQueue {
             chunks: [(3, 1), (4, 1), (5, 2), (7, 3), (8, 2)].map(chunk).into(),
             begun: BTreeSet::from([2]),
             until,
@@ -314,7 +325,7 @@ mod tests {
         }
     }
 
-    fn order(mut queue: Queue) -> Vec<i32> {
+    fn order(mut queue: ChunkQueue) -> Vec<i32> {
         std::iter::from_fn(|| queue.next(true).map(|chunk| chunk.ordinal)).collect()
     }
 
@@ -326,7 +337,7 @@ mod tests {
     #[test]
     fn with_a_young_snapshot_chunks_are_copied_in_their_order_and_without_one_none() {
         assert_eq!(order(queue(None)), [3, 4, 5, 7, 8]);
-        let lost = Queue {
+        let lost = ChunkQueue {
             lost: true,
             ..queue(None)
         };

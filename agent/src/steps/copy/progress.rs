@@ -7,11 +7,11 @@ use plans::wire::TableProgress;
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
-use super::units::{self, Chunk};
-use super::work::Estimate;
-use crate::error::{At, StepError};
+use super::units::{self, CopyChunk};
+use super::work::TableEstimate;
+use crate::error::{StepError, WithIntent};
 use crate::eta::Eta;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
 
 /// Bytes of a block.
@@ -28,11 +28,11 @@ pub(super) fn keys_after(seconds: f64) -> f64 {
 #[derive(Debug)]
 pub(super) struct CopyProgress {
     started: Instant,
-    state: Mutex<State>,
+    state: Mutex<CopyState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct CopyState {
     /// Rows and bytes of chunks that are committed, per table.
     done: Vec<(i64, i64)>,
     /// Chunks that are not committed, per table.
@@ -40,7 +40,7 @@ struct State {
     /// Rows and bytes of chunks in flight, by ordinal, with their table.
     flying: HashMap<i32, (usize, i64, i64)>,
     /// What is expected, per table.
-    expected: Vec<Estimate>,
+    expected: Vec<TableEstimate>,
     /// Bytes that this run has moved.
     moved: (i64, i64),
     eta: Option<Eta>,
@@ -49,21 +49,21 @@ struct State {
 impl CopyProgress {
     /// Begins with what earlier runs have copied, and with the planner's estimates of the rest.
     pub(super) async fn start(
-        context: &Context,
-        todo: &VecDeque<Chunk>,
+        context: &StepContext,
+        todo: &VecDeque<CopyChunk>,
         target: &Client,
         shard: &str,
     ) -> Result<Self, StepError> {
         let source = context.source()?;
         let session = source.session("estimate").await?;
-        let mut state = State::default();
+        let mut state = CopyState::default();
         for (at, table) in context.dispatch.tables.iter().enumerate() {
             let left = todo.iter().filter(|chunk| chunk.table == at).count();
             state.left.push(left);
             let predicate = context.predicate(table, "");
             let ppm = catalog::selectivity_ppm(&session, table, &predicate, &source.name).await?;
             let (_, blocks) = units::size(&session, table, &source.name).await?;
-            let expected = Estimate::of(table.rows, table.bytes, blocks * BLOCK, ppm);
+            let expected = TableEstimate::of(table.rows, table.bytes, blocks * BLOCK, ppm);
             state.expected.push(expected);
             let row = target
                 .query_one(
@@ -84,7 +84,7 @@ impl CopyProgress {
     /// Rows and bytes of a chunk so far.
     pub(super) fn moving(
         &self,
-        context: &Context,
+        context: &StepContext,
         table: usize,
         chunk: i32,
         rows: u64,
@@ -98,7 +98,7 @@ impl CopyProgress {
     }
 
     /// A chunk is committed.
-    pub(super) fn done(&self, context: &Context, table: usize, chunk: i32, again: bool) {
+    pub(super) fn done(&self, context: &StepContext, table: usize, chunk: i32, again: bool) {
         if let Ok(mut state) = self.state.lock() {
             if let Some((_, rows, bytes)) = state.flying.remove(&chunk) {
                 state.done[table].0 += rows;
@@ -114,7 +114,7 @@ impl CopyProgress {
         }
     }
 
-    fn publish(&self, context: &Context, state: &mut State) {
+    fn publish(&self, context: &StepContext, state: &mut CopyState) {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         let flying: (i64, i64) = state.flying.values().fold((0, 0), |sum, (_, rows, bytes)| {
             (sum.0 + rows, sum.1 + bytes)
@@ -130,8 +130,8 @@ impl CopyProgress {
         let eta = state.eta.get_or_insert_with(|| Eta::begin(began, part));
         let left = eta.left(Instant::now(), part, 1.0);
         let keys = |left: f64| left + keys_after(seconds + left);
-        context.owned.foresee(left.map(keys));
-        context.owned.update(|progress| {
+        context.session.foresee(left.map(keys));
+        context.session.update(|progress| {
             progress.tables = tables;
             progress.rows_per_second = rows_per_second;
             progress.bytes_per_second = bytes_per_second;
@@ -140,7 +140,7 @@ impl CopyProgress {
 }
 
 /// The part of the work that is done, 0 to 1.
-fn part_done(tables: &[TableProgress], state: &State) -> f64 {
+fn part_done(tables: &[TableProgress], state: &CopyState) -> f64 {
     let works = tables.iter().enumerate().map(|(at, table)| {
         let (done, all) = state.expected[at].work(table.rows_done, table.bytes_done);
         // What was expected of a table does not matter any more when it is copied.
@@ -150,7 +150,7 @@ fn part_done(tables: &[TableProgress], state: &State) -> f64 {
     if total > 0.0 { done / total } else { 0.0 }
 }
 
-fn table(context: &Context, state: &State, at: usize) -> TableProgress {
+fn table(context: &StepContext, state: &CopyState, at: usize) -> TableProgress {
     let flying = state.flying.values().filter(|(table, _, _)| *table == at);
     let (rows, bytes) = flying.fold(state.done[at], |sum, (_, rows, bytes)| {
         (sum.0 + rows, sum.1 + bytes)

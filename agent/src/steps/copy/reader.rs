@@ -11,25 +11,25 @@ use connect::Connected;
 use tokio::time::Instant;
 
 use super::rewritten;
-use super::units::Chunk;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
-use crate::postgres::copy_stream::Extent;
+use super::units::CopyChunk;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
+use crate::postgres::copy_stream::CopyExtent;
 use crate::shard::snapshot;
-use crate::shard::user_code::Prover;
+use crate::shard::user_code::CodeProver;
 
 /// No chunk begins in a transaction that is older.
 const LASTS: Duration = Duration::from_secs(1);
 
-pub(super) struct Reader {
+pub(super) struct CopyReader {
     pub(super) session: Connected,
     /// Sees the catalog as it is now, not as it was at the snapshot.
-    prover: Arc<Prover>,
+    prover: Arc<CodeProver>,
     shard: String,
-    open: Option<Open>,
+    open: Option<OpenSnapshot>,
 }
 
-struct Open {
+struct OpenSnapshot {
     since: Instant,
     /// Tables that nobody gives code any more, and that have none which is not trusted.
     proved: BTreeSet<usize>,
@@ -37,8 +37,8 @@ struct Open {
     seen: BTreeSet<usize>,
 }
 
-impl Reader {
-    pub(super) fn new(session: Connected, prover: Arc<Prover>, shard: &str) -> Self {
+impl CopyReader {
+    pub(super) fn new(session: Connected, prover: Arc<CodeProver>, shard: &str) -> Self {
         Self {
             session,
             prover,
@@ -54,8 +54,8 @@ impl Reader {
     /// `code.untrusted`; what the server says.
     pub(super) async fn begin(
         &mut self,
-        context: &Context,
-        chunk: &Chunk,
+        context: &StepContext,
+        chunk: &CopyChunk,
     ) -> Result<bool, StepError> {
         let begun = self.begin_any(context).await?;
         if begun {
@@ -64,7 +64,7 @@ impl Reader {
         Ok(begun)
     }
 
-    async fn prove(&mut self, context: &Context, table: usize) -> Result<(), StepError> {
+    async fn prove(&mut self, context: &StepContext, table: usize) -> Result<(), StepError> {
         let Some(open) = self.open.as_mut() else {
             return Ok(());
         };
@@ -77,7 +77,7 @@ impl Reader {
         Ok(())
     }
 
-    async fn begin_any(&mut self, context: &Context) -> Result<bool, StepError> {
+    async fn begin_any(&mut self, context: &StepContext) -> Result<bool, StepError> {
         if let Some(open) = &self.open {
             if open.since.elapsed() < LASTS {
                 return Ok(true);
@@ -96,7 +96,7 @@ impl Reader {
             let begun = self.session.batch_execute(begin).await;
             begun.at(format_args!("shard {shard}: beginning a chunk"))?;
         }
-        self.open = Some(Open {
+        self.open = Some(OpenSnapshot {
             since,
             proved: BTreeSet::new(),
             seen: BTreeSet::new(),
@@ -122,13 +122,13 @@ impl Reader {
     /// Block numbers only mean something while the table keeps its file; the chunk has been read in this transaction.
     pub(super) async fn check(
         &mut self,
-        context: &Context,
-        chunk: &Chunk,
+        context: &StepContext,
+        chunk: &CopyChunk,
     ) -> Result<(), StepError> {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
-        if matches!(chunk.extent, Extent::Keys(_)) || open.seen.contains(&chunk.table) {
+        if matches!(chunk.extent, CopyExtent::Keys(_)) || open.seen.contains(&chunk.table) {
             return Ok(());
         }
         let (shard, table) = (&self.shard, &context.dispatch.tables[chunk.table]);

@@ -14,16 +14,16 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::units;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
-use crate::postgres::copy_stream::Extent;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
+use crate::postgres::copy_stream::CopyExtent;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::database::Shard;
 use crate::shard::epoch;
-use crate::shard::marker::{Kind, Marker};
-use crate::shard::snapshot::{self, Holders};
-use crate::shared_scan::participants::{Offer, Siblings};
+use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::snapshot::{self, SnapshotHolders};
+use crate::shared_scan::participants::{SharedScan, SharedSnapshot};
 
 /// How long chunks that are on their way may take to end.
 const SETTLE_PATIENCE: Duration = Duration::from_secs(60);
@@ -33,7 +33,7 @@ const GATE_PATIENCE: Duration = Duration::from_secs(60);
 const GATE_PAUSE: Duration = Duration::from_millis(20);
 
 /// The snapshot to copy with.
-pub(super) struct Current {
+pub(super) struct CurrentSnapshot {
     pub(super) number: i32,
     /// How it prints.
     pub(super) text: String,
@@ -42,7 +42,7 @@ pub(super) struct Current {
 }
 
 /// A snapshot as it is recorded on the target.
-struct Recorded {
+struct RecordedSnapshot {
     number: i32,
     text: String,
     age: Duration,
@@ -51,14 +51,14 @@ struct Recorded {
 /// Records the slot's own snapshot, number 0, and forgets those of an earlier slot.
 ///
 /// It is imported here and held; `exported` must stay importable until this returns.
-pub(crate) async fn record_first(context: &Context, exported: &str) -> Result<(), StepError> {
+pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Result<(), StepError> {
     let source = context.source()?;
     let id = context.dispatch.migration.as_str();
     let session = source.session("snapshot").await?;
     let text = read_imported(&session, exported, &source).await?;
     let barrier = barrier(context, &source).await?;
-    let holders = Holders::start(&source, id, exported).await?;
-    *context.owned.holders.lock().await = Some(holders);
+    let holders = SnapshotHolders::start(&source, id, exported).await?;
+    *context.session.holders.lock().await = Some(holders);
     let target = context.target()?;
     let there = target.session("snapshot").await?;
     let what = format!("shard {}: recording the snapshot", target.name);
@@ -79,11 +79,11 @@ pub(crate) async fn record_first(context: &Context, exported: &str) -> Result<()
 /// emptied: they begin again. In `company` the slot's own snapshot gives way, before anything is copied with it, to one
 /// that all of them can copy with.
 pub(super) async fn current(
-    context: &Context,
+    context: &StepContext,
     target: &Client,
     shard: &str,
-    company: Option<&Arc<Siblings>>,
-) -> Result<Option<Current>, StepError> {
+    company: Option<&Arc<SharedScan>>,
+) -> Result<Option<CurrentSnapshot>, StepError> {
     if !context.online() {
         return Ok(None);
     }
@@ -93,7 +93,7 @@ pub(super) async fn current(
     let young = newest.age < limit;
     let own = company.is_some() && newest.number == 0 && !unfinished;
     if (young || unfinished) && !own && is_held(context, &newest.text).await? {
-        return Ok(Some(Current {
+        return Ok(Some(CurrentSnapshot {
             number: newest.number,
             text: newest.text,
             until: Instant::now() + limit.saturating_sub(newest.age),
@@ -105,7 +105,7 @@ pub(super) async fn current(
     empty_unfinished(context, target, shard).await?;
     let number = newest.number + 1;
     let text = take(context, (target, shard), &newest, company).await?;
-    Ok(Some(Current {
+    Ok(Some(CurrentSnapshot {
         number,
         text,
         until: Instant::now() + limit,
@@ -113,14 +113,18 @@ pub(super) async fn current(
 }
 
 /// After a take-over: the snapshot of a copy that is under way goes on being held, if it still can be.
-pub(crate) async fn keep(context: &Context) -> Result<(), StepError> {
+pub(crate) async fn keep(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("snapshot").await?;
     let newest = newest(context, &session, &target.name).await?;
     is_held(context, &newest.text).await.map(|_| ())
 }
 
-async fn newest(context: &Context, target: &Client, shard: &str) -> Result<Recorded, StepError> {
+async fn newest(
+    context: &StepContext,
+    target: &Client,
+    shard: &str,
+) -> Result<RecordedSnapshot, StepError> {
     let row = target
         .query_opt(
             "select number, snapshot, extract(epoch from pg_catalog.clock_timestamp() - taken_at)::float8
@@ -136,7 +140,7 @@ async fn newest(context: &Context, target: &Client, shard: &str) -> Result<Recor
             "`abort` it and plan it again",
         )
     })?;
-    Ok(Recorded {
+    Ok(RecordedSnapshot {
         number: row.get(0),
         text: row.get(1),
         age: Duration::from_secs_f64(row.get::<_, f64>(2).max(0.0)),
@@ -144,8 +148,8 @@ async fn newest(context: &Context, target: &Client, shard: &str) -> Result<Recor
 }
 
 /// Whether the snapshot that prints as `text` is held by us; takes it over from an owner before us.
-async fn is_held(context: &Context, text: &str) -> Result<bool, StepError> {
-    let mut holders = context.owned.holders.lock().await;
+async fn is_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
+    let mut holders = context.session.holders.lock().await;
     let source = context.source()?;
     let session = source.session("snapshot").await?;
     let id = context.dispatch.migration.as_str();
@@ -158,10 +162,10 @@ async fn is_held(context: &Context, text: &str) -> Result<bool, StepError> {
         {
             continue;
         }
-        if holders.as_ref().is_some_and(Holders::alive) {
+        if holders.as_ref().is_some_and(SnapshotHolders::alive) {
             return Ok(true);
         }
-        match Holders::start(&source, id, &name).await {
+        match SnapshotHolders::start(&source, id, &name).await {
             Ok(new) => {
                 *holders = Some(new);
                 return Ok(true);
@@ -195,18 +199,18 @@ async fn read_imported(
 /// Takes a new snapshot behind `newest` that dominates the slot's, behind a barrier, and holds it; how it prints. In
 /// company it is one that a sibling has taken, if that one dominates it.
 async fn take(
-    context: &Context,
+    context: &StepContext,
     (target, shard): (&Client, &str),
-    newest: &Recorded,
-    company: Option<&Arc<Siblings>>,
+    newest: &RecordedSnapshot,
+    company: Option<&Arc<SharedScan>>,
 ) -> Result<String, StepError> {
     let source = context.source()?;
     let (id, number) = (context.dispatch.migration.as_str(), newest.number + 1);
     let first = first(context, target, shard).await?;
     context.say("taking a new snapshot to copy with");
     let offer = match company {
-        Some(siblings) => {
-            let mut offered = siblings.offer.lock().await;
+        Some(scan) => {
+            let mut offered = scan.offer.lock().await;
             let known = offered.as_ref();
             match known.filter(|offer| offer.serves(&first, &newest.text)) {
                 Some(offer) => offer.clone(),
@@ -225,15 +229,15 @@ async fn take(
         .await
         .at(&what)?;
     epoch::commit(target, &what).await?;
-    let holders = Holders::start(&source, id, &offer.exported).await?;
-    *context.owned.holders.lock().await = Some(holders);
+    let holders = SnapshotHolders::start(&source, id, &offer.exported).await?;
+    *context.session.holders.lock().await = Some(holders);
     tracing::info!(number, "the copy goes on with a new snapshot");
     fail_point::hit("copy.snapshot_taken").await?;
     Ok(offer.text.clone())
 }
 
 /// Gate G1: a snapshot, exported by a transaction that is open, that sees all that the slot's saw.
-async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<Offer>, StepError> {
+async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<SharedSnapshot>, StepError> {
     let session = source.session("snapshot").await?;
     let what = format!("shard {}: taking a snapshot", source.name);
     let deadline = Instant::now() + GATE_PATIENCE;
@@ -262,7 +266,7 @@ async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<Offer>, St
         }
         let taken: TxSnapshot = text.parse().map_err(|error| unreadable(&what, &error))?;
         if taken.dominates(first) {
-            return Ok(Arc::new(Offer {
+            return Ok(Arc::new(SharedSnapshot {
                 exported,
                 text,
                 session,
@@ -282,7 +286,11 @@ async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<Offer>, St
 }
 
 /// The slot's own snapshot.
-async fn first(context: &Context, target: &Client, shard: &str) -> Result<TxSnapshot, StepError> {
+async fn first(
+    context: &StepContext,
+    target: &Client,
+    shard: &str,
+) -> Result<TxSnapshot, StepError> {
     let what = format!("shard {shard}: reading the slot's snapshot");
     let row = target
         .query_one(
@@ -306,10 +314,10 @@ fn unreadable(what: &str, error: &crate::postgres::visibility::InvalidSnapshot) 
 
 /// Gate G2: commits synchronously on the source, which makes everything durable that was visible before;
 /// a position that lies behind it.
-async fn barrier(context: &Context, source: &Shard) -> Result<Lsn, StepError> {
+async fn barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError> {
     let session = source.session("barrier").await?;
     let token = context.token();
-    Marker::new(&token, 0, Kind::Barrier)
+    Marker::new(&token, 0, MarkerKind::Barrier)
         .emit(&session, &token, &source.name)
         .await?;
     let row = session
@@ -336,7 +344,7 @@ async fn insert(
 
 /// Takes back what was copied of units that are not done: their snapshot is gone.
 pub(crate) async fn empty_unfinished(
-    context: &Context,
+    context: &StepContext,
     target: &Client,
     shard: &str,
 ) -> Result<(), StepError> {
@@ -346,7 +354,7 @@ pub(crate) async fn empty_unfinished(
         return Ok(());
     }
     let left = units::left(context, target, shard).await?;
-    let prover = context.owned.prover(&context.target()?).await?;
+    let prover = context.session.prover(&context.target()?).await?;
     let into = context.target()?.replica_session("copy").await?;
     for unit in begun {
         let Some(chunk) = left.iter().find(|chunk| chunk.unit == unit) else {
@@ -356,8 +364,8 @@ pub(crate) async fn empty_unfinished(
         context.say(format!("copying {} again with a new snapshot", table.table));
         let what = format!("shard {shard}: taking back a part of {}", table.table);
         let rows = match &chunk.extent {
-            Extent::Blocks(_) => context.predicate(table, ""),
-            Extent::Keys(range) => {
+            CopyExtent::Blocks(_) => context.predicate(table, ""),
+            CopyExtent::Keys(range) => {
                 format!("{} and {}", range.condition(), context.predicate(table, ""))
             }
         };
@@ -379,7 +387,7 @@ pub(crate) async fn empty_unfinished(
 
 /// Waits until nothing that was copied before is on its way: a commit whose client is gone may still wait for a
 /// standby of the target, seen by nobody and with its locks, the migration's among them.
-async fn settle(context: &Context, target: &Client, shard: &str) -> Result<(), StepError> {
+async fn settle(context: &StepContext, target: &Client, shard: &str) -> Result<(), StepError> {
     let key = epoch::lock_key(&context.dispatch.migration);
     let wait = format!(
         "begin; set local lock_timeout = '500ms'; select pg_catalog.pg_advisory_xact_lock({key}); commit"

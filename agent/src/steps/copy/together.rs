@@ -13,35 +13,35 @@ use connect::Connected;
 use plans::table::{Format, MovingTable};
 use tokio::sync::mpsc::{self, Receiver};
 
-use super::chunk::{self, Outcome};
-use super::reader::Reader;
-use super::units::Chunk;
-use super::{Queue, Shared};
+use super::chunk::{self, ChunkOutcome};
+use super::reader::CopyReader;
+use super::units::CopyChunk;
+use super::{ChunkQueue, CopyRun};
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::copy_stream::{
-    Extent, Given, Received, Receivers, into, read_for_all, write_given,
+    CopyExtent, CopyReceivers, ReceiveOutcome, ReceiverInput, into, read_for_all, write_given,
 };
 use crate::shard::epoch;
-use crate::shared_scan::calls::{Called, Guest, Piece};
+use crate::shared_scan::calls::{OpenCall, ScanParticipant, SharedPiece};
 
 /// How a chunk is to be copied.
-pub(super) enum Way {
+pub(super) enum CopyMethod {
     Alone,
     /// For others as well that come to this call.
-    Reading(Called),
+    Reading(OpenCall),
     /// Another one reads it.
-    Given(Receiver<Given>),
+    Given(Receiver<ReceiverInput>),
 }
 
 /// What others may have to copy too; `None` for what is read for one move alone: rows that are found by their key, text
 /// forms, and rows that do not say themselves to whom they belong.
-fn piece(table: &MovingTable, chunk: &Chunk) -> Option<Piece> {
-    let Extent::Blocks(blocks) = &chunk.extent else {
+fn piece(table: &MovingTable, chunk: &CopyChunk) -> Option<SharedPiece> {
+    let CopyExtent::Blocks(blocks) = &chunk.extent else {
         return None;
     };
     let fits = table.has_key() && table.format == Format::Binary;
-    fits.then(|| Piece {
+    fits.then(|| SharedPiece {
         into: into(table),
         filenode: chunk.filenode,
         blocks: blocks.clone(),
@@ -49,7 +49,7 @@ fn piece(table: &MovingTable, chunk: &Chunk) -> Option<Piece> {
 }
 
 /// What of `queue` can be read for others as well.
-pub(super) fn pieces(context: &Context, queue: &Queue) -> BTreeSet<Piece> {
+pub(super) fn pieces(context: &StepContext, queue: &ChunkQueue) -> BTreeSet<SharedPiece> {
     let tables = &context.dispatch.tables;
     let chunks = queue.chunks.iter();
     chunks
@@ -59,30 +59,33 @@ pub(super) fn pieces(context: &Context, queue: &Queue) -> BTreeSet<Piece> {
 
 /// The next chunk for a stream, and how many are left: one that another move is about to read, else the first.
 pub(super) fn next(
-    shared: &Shared<'_>,
+    shared: &CopyRun<'_>,
     open: bool,
-) -> Result<(Option<(Chunk, Way)>, usize), StepError> {
+) -> Result<(Option<(CopyChunk, CopyMethod)>, usize), StepError> {
     let context = shared.context;
     let tables = &context.dispatch.tables;
     let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
     let Some(membership) = &shared.membership else {
-        let next = queue.next(open).map(|chunk| (chunk, Way::Alone));
+        let next = queue.next(open).map(|chunk| (chunk, CopyMethod::Alone));
         return Ok((next, queue.chunks.len()));
     };
     let next = membership.with_board(|board, own| {
         let called = board.join(own, |wanted| {
-            let same = |chunk: &Chunk| piece(&tables[chunk.table], chunk).as_ref() == Some(wanted);
+            let same =
+                |chunk: &CopyChunk| piece(&tables[chunk.table], chunk).as_ref() == Some(wanted);
             let chunk = queue.first(open, same)?;
             let predicate = context.predicate(&tables[chunk.table], "t");
             Some((chunk, predicate))
         });
         if let Some((chunk, given)) = called {
-            return Some((chunk, Way::Given(given)));
+            return Some((chunk, CopyMethod::Given(given)));
         }
         let chunk = queue.next(open)?;
         let piece = piece(&tables[chunk.table], &chunk);
         let number = piece.and_then(|piece| board.call(own, &piece));
-        let way = number.map_or(Way::Alone, |number| Way::Reading(membership.called(number)));
+        let way = number.map_or(CopyMethod::Alone, |number| {
+            CopyMethod::Reading(membership.called(number))
+        });
         Some((chunk, way))
     });
     Ok((next, queue.chunks.len()))
@@ -90,12 +93,12 @@ pub(super) fn next(
 
 /// Reads a chunk for all that have come to the call, and writes the rows of this move.
 pub(super) async fn read(
-    shared: &Shared<'_>,
-    chunk: &Chunk,
+    shared: &CopyRun<'_>,
+    chunk: &CopyChunk,
     number: Option<i32>,
-    (reader, target): (&mut Reader, &mut Connected),
-    called: Called,
-) -> Result<Outcome, StepError> {
+    (reader, target): (&mut CopyReader, &mut Connected),
+    called: OpenCall,
+) -> Result<ChunkOutcome, StepError> {
     let guests = called.guests().await;
     if guests.is_empty() {
         return chunk::copy(shared, chunk, number, (reader, target)).await;
@@ -103,11 +106,11 @@ pub(super) async fn read(
     let context = shared.context;
     let same = shared.snapshot.as_deref().unwrap_or_default();
     if !reader.begin(context, chunk).await? {
-        return Ok(Outcome::SnapshotLost);
+        return Ok(ChunkOutcome::SnapshotLost);
     }
     reader.sees(same).await?;
     let (sender, given) = mpsc::channel(1);
-    let own = Guest {
+    let own = ScanParticipant {
         predicate: context.predicate(&context.dispatch.tables[chunk.table], "t"),
         sender,
     };
@@ -124,10 +127,10 @@ pub(super) async fn read(
 }
 
 async fn read_for(
-    context: &Context,
-    chunk: &Chunk,
-    reader: &mut Reader,
-    all: Vec<Guest>,
+    context: &StepContext,
+    chunk: &CopyChunk,
+    reader: &mut CopyReader,
+    all: Vec<ScanParticipant>,
 ) -> Result<(), StepError> {
     let table = &context.dispatch.tables[chunk.table];
     let source = &context.dispatch.source.name.0;
@@ -135,7 +138,7 @@ async fn read_for(
         .into_iter()
         .map(|guest| (guest.predicate, guest.sender))
         .unzip();
-    let mut receivers = Receivers::new(senders);
+    let mut receivers = CopyReceivers::new(senders);
     let from = (&mut reader.session, source.as_str());
     read_for_all(from, table, &chunk.extent, &predicates, &mut receivers).await?;
     reader.check(context, chunk).await?;
@@ -145,21 +148,21 @@ async fn read_for(
 
 /// Writes the rows that are given, and marks the chunk as done, in one transaction.
 pub(super) async fn write(
-    shared: &Shared<'_>,
-    chunk: &Chunk,
+    shared: &CopyRun<'_>,
+    chunk: &CopyChunk,
     number: Option<i32>,
     target: &mut Connected,
-    given: Receiver<Given>,
-) -> Result<Outcome, StepError> {
+    given: Receiver<ReceiverInput>,
+) -> Result<ChunkOutcome, StepError> {
     let context = shared.context;
     let table = &context.dispatch.tables[chunk.table];
     if !chunk::begin_writing(shared, chunk, target).await? {
         epoch::rollback(target).await;
-        return Ok(Outcome::Done);
+        return Ok(ChunkOutcome::Done);
     }
     // No place among the streams is kept: those that wait for each other's rows would wait for each other's places. Nor is
     // a wait for rows work to rest for: each would rest for the rests of the others.
-    let turn = context.owned.pace.turn();
+    let turn = context.session.throttle.turn();
     let spent = AtomicU64::new(0);
     let moved = |rows, bytes| {
         let progress = &shared.progress;
@@ -168,15 +171,15 @@ pub(super) async fn write(
     };
     let to = (&mut *target, context.dispatch.target.name.0.as_str());
     let copied = match write_given(to, table, given, (|| turn.resume(), moved)).await? {
-        Received::All(rows, bytes) => (rows, bytes),
-        Received::Left => return Ok(Outcome::Left),
-        Received::TooSlow => {
+        ReceiveOutcome::All(rows, bytes) => (rows, bytes),
+        ReceiveOutcome::Left => return Ok(ChunkOutcome::Left),
+        ReceiveOutcome::TooSlow => {
             // Whoever reads for it would wait for it again.
             let membership = shared.membership.as_ref();
             if let Some(membership) = membership {
                 membership.withdraw();
             }
-            return Ok(Outcome::Left);
+            return Ok(ChunkOutcome::Left);
         }
     };
     fail_point::hit("copy.chunk_copied").await?;
@@ -184,5 +187,5 @@ pub(super) async fn write(
     let again = chunk.begun > 0;
     let progress = &shared.progress;
     progress.done(context, chunk.table, chunk.ordinal, again);
-    Ok(Outcome::Done)
+    Ok(ChunkOutcome::Done)
 }

@@ -6,12 +6,12 @@ use plans::sql::quote_ident;
 use plans::table::{CopyBy, MovingTable};
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
-use crate::postgres::copy_stream::{BlockRange, Extent, KeyRange};
+use crate::postgres::copy_stream::{BlockRange, CopyExtent, KeyRange};
 use crate::shard::epoch;
-use crate::shared_scan::participants::Arrived;
+use crate::shared_scan::participants::ArrivedParticipant;
 
 /// Chunks are no larger than this, 8 KiB blocks: 256 MiB.
 const LARGEST_CHUNK: i64 = 32_768;
@@ -26,18 +26,18 @@ const SAMPLE: i64 = 30_000;
 
 /// One chunk to copy.
 #[derive(Debug, Clone)]
-pub(super) struct Chunk {
+pub(super) struct CopyChunk {
     pub(super) ordinal: i32,
     pub(super) unit: i32,
     pub(super) table: usize,
     pub(super) filenode: u32,
-    pub(super) extent: Extent,
+    pub(super) extent: CopyExtent,
     pub(super) begun: i32,
 }
 
 /// How many chunks are recorded.
 pub(super) async fn count(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     shard: &str,
 ) -> Result<usize, StepError> {
@@ -53,7 +53,7 @@ pub(super) async fn count(
 
 /// Units of which some chunk is done and some is not.
 pub(super) async fn begun(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     shard: &str,
 ) -> Result<BTreeSet<i32>, StepError> {
@@ -69,25 +69,25 @@ pub(super) async fn begun(
 }
 
 /// Divides every table, the largest first, into units and chunks and records them, unless that was done before;
-/// as siblings did that are about to copy too.
+/// as participants of the shared scan did that are about to copy too.
 pub(super) async fn plan(
-    context: &Context,
+    context: &StepContext,
     target: &Client,
     shard: &str,
-    arrived: Option<&Arrived>,
+    arrived: Option<&ArrivedParticipant>,
 ) -> Result<(), StepError> {
     if count(context, target, shard).await? > 0 {
         return Ok(());
     }
     let source = context.source()?;
     let session = source.session("copy").await?;
-    let prover = context.owned.prover(&source).await?;
+    let prover = context.session.prover(&source).await?;
     prover.begin(&session, &context.dispatch.tables).await?;
     let mut sized = Vec::new();
     for (at, table) in context.dispatch.tables.iter().enumerate() {
         let measured = size(&session, table, &source.name).await?;
         let name = table.table.to_string();
-        let agreed = arrived.map(|arrived| arrived.siblings().agree(&name, measured));
+        let agreed = arrived.map(|arrived| arrived.scan().agree(&name, measured));
         sized.push((at, table, agreed.unwrap_or(measured)));
     }
     sized.sort_by_key(|(_, _, (_, blocks))| std::cmp::Reverse(*blocks));
@@ -99,10 +99,10 @@ pub(super) async fn plan(
             key_ranges(context, &session, table, blocks, &source.name).await?
         } else {
             let ranges = block_ranges(blocks, context.dispatch.options.copy_streams);
-            ranges.into_iter().map(Extent::Blocks).collect()
+            ranges.into_iter().map(CopyExtent::Blocks).collect()
         };
         for extent in extents {
-            chunks.push(Chunk {
+            chunks.push(CopyChunk {
                 ordinal: i32::try_from(chunks.len()).unwrap_or(i32::MAX),
                 unit,
                 table: at,
@@ -118,17 +118,17 @@ pub(super) async fn plan(
 }
 
 async fn record(
-    context: &Context,
+    context: &StepContext,
     target: &Client,
-    chunks: &[Chunk],
+    chunks: &[CopyChunk],
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: recording chunks");
     epoch::begin(target, &context.token(), shard).await?;
     for chunk in chunks {
         let (from, to, low, high) = match &chunk.extent {
-            Extent::Blocks(range) => (range.from, range.to, None, None),
-            Extent::Keys(range) => (0, None, range.low.as_ref(), range.high.as_ref()),
+            CopyExtent::Blocks(range) => (range.from, range.to, None, None),
+            CopyExtent::Keys(range) => (0, None, range.low.as_ref(), range.high.as_ref()),
         };
         target
             .execute(
@@ -145,7 +145,7 @@ async fn record(
                     &to,
                     &low,
                     &high,
-                    &matches!(chunk.extent, Extent::Keys(_)),
+                    &matches!(chunk.extent, CopyExtent::Keys(_)),
                 ],
             )
             .await
@@ -189,12 +189,12 @@ fn chunk_blocks(blocks: i64, streams: u32) -> i64 {
 
 /// Ranges of the first primary key column that hold about as many moving rows each; open at both ends.
 async fn key_ranges(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     table: &MovingTable,
     blocks: i64,
     shard: &str,
-) -> Result<Vec<Extent>, StepError> {
+) -> Result<Vec<CopyExtent>, StepError> {
     let predicate = context.predicate(table, "");
     let ppm = catalog::selectivity_ppm(session, table, &predicate, shard).await?;
     let moving = (blocks * ppm / 1_000_000).max(1);
@@ -215,7 +215,7 @@ async fn key_ranges(
         .await
         .at(format_args!("shard {shard}: dividing {}", table.table))?;
     let ends = in_order(rows.iter().map(|row| row.get(0)).collect());
-    Ok(between(&column, &ends).map(Extent::Keys).collect())
+    Ok(between(&column, &ends).map(CopyExtent::Keys).collect())
 }
 
 /// Integers by value, uuids by their text, which is the order of the column.
@@ -236,10 +236,10 @@ fn between(column: &str, ends: &[String]) -> impl Iterator<Item = KeyRange> {
 
 /// Chunks that are not done, in their order.
 pub(super) async fn left(
-    context: &Context,
+    context: &StepContext,
     session: &Client,
     shard: &str,
-) -> Result<VecDeque<Chunk>, StepError> {
+) -> Result<VecDeque<CopyChunk>, StepError> {
     let rows = session
         .query(
             "select ordinal, relation, filenode, from_block, to_block, begun, unit, by_key, low, high
@@ -257,18 +257,18 @@ pub(super) async fn left(
                 .iter()
                 .position(|t| t.table.to_string() == relation)?;
             let extent = if row.get(7) {
-                Extent::Keys(KeyRange {
+                CopyExtent::Keys(KeyRange {
                     column: tables[table].identity.first()?.clone(),
                     low: row.get(8),
                     high: row.get(9),
                 })
             } else {
-                Extent::Blocks(BlockRange {
+                CopyExtent::Blocks(BlockRange {
                     from: row.get(3),
                     to: row.get(4),
                 })
             };
-            Some(Chunk {
+            Some(CopyChunk {
                 ordinal: row.get(0),
                 unit: row.get(6),
                 table,

@@ -8,7 +8,7 @@ const WIDE: f64 = 3.0;
 
 /// The moving rows of a table, as the source's catalog has them before the copy.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Estimate {
+pub(super) struct TableEstimate {
     pub(super) rows: i64,
     /// Bytes of the rows themselves.
     pub(super) narrow: i64,
@@ -16,7 +16,7 @@ pub(super) struct Estimate {
     pub(super) wide: i64,
 }
 
-impl Estimate {
+impl TableEstimate {
     /// Of `bytes` in all, `heap` in the table's own file; `ppm` of a million rows move.
     pub(super) fn of(rows: i64, bytes: i64, heap: i64, ppm: i64) -> Self {
         let part = |amount: i64| (amount as f64 * ppm as f64 / 1e6) as i64;
@@ -59,14 +59,14 @@ impl Estimate {
 mod tests {
     use super::*;
 
-    fn part(estimate: Estimate, rows: i64, bytes: i64) -> f64 {
+    fn part(estimate: TableEstimate, rows: i64, bytes: i64) -> f64 {
         let (done, all) = estimate.work(rows, bytes);
         done / all
     }
 
     #[test]
     fn what_moves_is_a_part_of_the_table() {
-        let estimate = Estimate::of(1_000, 500_000, 100_000, 500_000);
+        let estimate = TableEstimate::of(1_000, 500_000, 100_000, 500_000);
         assert_eq!(
             (estimate.rows, estimate.narrow, estimate.wide),
             (500, 50_000, 200_000)
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn rows_alone_count_where_none_is_wide() {
-        let estimate = Estimate::of(1_000, 100_000, 100_000, 1_000_000);
+        let estimate = TableEstimate::of(1_000, 100_000, 100_000, 1_000_000);
         assert!((part(estimate, 250, 900_000) - 0.25).abs() < 1e-9);
         assert!(
             (part(estimate, 2_000, 200_000) - 1.0).abs() < 1e-9,
@@ -86,7 +86,7 @@ mod tests {
 
     #[test]
     fn a_wide_row_is_no_measure_of_those_that_follow() {
-        let estimate = Estimate::of(1_000, 1_100_000, 100_000, 1_000_000);
+        let estimate = TableEstimate::of(1_000, 1_100_000, 100_000, 1_000_000);
         let (_, before) = estimate.work(0, 0);
         let (_, after) = estimate.work(10, 901_000);
         assert!((before - after).abs() < 1e-9, "{before} {after}");
@@ -94,7 +94,7 @@ mod tests {
 
     #[test]
     fn values_that_the_source_has_compressed_are_counted_as_they_come() {
-        let estimate = Estimate::of(1_000, 1_100_000, 100_000, 1_000_000);
+        let estimate = TableEstimate::of(1_000, 1_100_000, 100_000, 1_000_000);
         // Four times as wide as the source keeps them.
         assert!((part(estimate, 500, 2_050_000) - 0.5).abs() < 1e-9);
     }

@@ -10,11 +10,11 @@ use plans::request::LongWriters;
 use plans::wire::{CutoverAnswer, CutoverAsk, LongWriter};
 use tokio::time::Instant;
 
-use super::{Parties, ask_until_answered, refused};
+use super::{CutoverParties, ask_until_answered, refused};
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::standbys;
-use crate::shard::long_writers::{self, Obstacle};
+use crate::shard::long_writers::{self, WriteObstacle};
 use crate::steps::catch_up;
 
 /// How long a standby may take to flush what is on the shard's disk now.
@@ -24,10 +24,10 @@ const STANDBY_POLL: Duration = Duration::from_millis(20);
 /// A cancelled statement has this long to end, before its session is ended.
 const CANCEL_PATIENCE: Duration = Duration::from_secs(1);
 
-/// The way to the fence, as it was seen so far.
-pub(super) struct Way<'a> {
-    context: &'a Context,
-    parties: &'a Parties,
+/// What was observed so far in the way of the fence.
+pub(super) struct FenceObstacles<'a> {
+    context: &'a StepContext,
+    parties: &'a CutoverParties,
     losing: &'a Connected,
     /// Writers in the way, with the time when each was seen first.
     standing: Vec<(LongWriter, Instant)>,
@@ -37,8 +37,12 @@ pub(super) struct Way<'a> {
     asked: bool,
 }
 
-impl<'a> Way<'a> {
-    pub(super) fn new(context: &'a Context, parties: &'a Parties, losing: &'a Connected) -> Self {
+impl<'a> FenceObstacles<'a> {
+    pub(super) fn new(
+        context: &'a StepContext,
+        parties: &'a CutoverParties,
+        losing: &'a Connected,
+    ) -> Self {
         Self {
             context,
             parties,
@@ -75,14 +79,14 @@ impl<'a> Way<'a> {
     }
 
     /// Remembers who is in the way, and ends whom the operator allowed to end.
-    async fn writers(&mut self, all: &[Obstacle]) -> Result<(), StepError> {
+    async fn writers(&mut self, all: &[WriteObstacle]) -> Result<(), StepError> {
         let LongWriters::CancelAfter(seconds) = self.context.dispatch.options.long_writers else {
             return Ok(());
         };
         let now = Instant::now();
         let writers = all.iter().filter_map(|obstacle| match obstacle {
-            Obstacle::Writer { writer, .. } => Some(writer.clone()),
-            Obstacle::Prepared { .. } => None,
+            WriteObstacle::Writer { writer, .. } => Some(writer.clone()),
+            WriteObstacle::Prepared { .. } => None,
         });
         let since = |writer: &LongWriter| {
             let known = self.standing.iter().find(|(known, _)| known.is(writer));

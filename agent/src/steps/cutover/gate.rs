@@ -13,14 +13,14 @@ use plans::step::preflight::Preflighted;
 use plans::step::verify::TableVerified;
 use tokio::time::Instant;
 
-use super::clear_way::Way;
-use super::{Parties, spare, way_back};
-use crate::compare::{Records, Storage};
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use super::clear_way::FenceObstacles;
+use super::{CutoverParties, spare, way_back};
+use crate::compare::{ComparisonRecords, TableStorage};
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::replication::IDENTIFY;
-use crate::shard::epoch::Token;
+use crate::shard::epoch::EpochToken;
 use crate::shard::guard::cascade;
 use crate::shard::{guard, publication, register, sequences};
 use crate::steps::shape;
@@ -33,27 +33,27 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 const SPARE_EVERY: Duration = Duration::from_secs(10);
 
 /// What was seen at the gate and must still be so right before the flip (R10).
-pub(super) struct Facts {
+pub(super) struct GateFacts {
     pub(super) fingerprint: String,
     pub(super) guards: Vec<String>,
     pub(super) sequences: Vec<String>,
     /// Where the losing shard's rows lie, which were compared.
-    pub(super) storage: Storage,
+    pub(super) storage: TableStorage,
     /// The same of the gaining shard: what it will own.
-    pub(super) gaining_storage: Storage,
+    pub(super) gaining_storage: TableStorage,
     /// What the target has recorded of the comparison; none of a way back.
     pub(super) compared: Option<Vec<TableVerified>>,
 }
 
 /// Waits until the cutover can be expected to fit its budget.
 pub(super) async fn pass(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     (losing, gaining): (&Connected, &Connected),
-) -> Result<Facts, StepError> {
+) -> Result<GateFacts, StepError> {
     context.ensure_stream(parties.direction).await?;
     share_out(context, parties, losing, gaining).await?;
-    let mut way = Way::new(context, parties, losing);
+    let mut way = FenceObstacles::new(context, parties, losing);
     let mut pause = PAUSE;
     let mut spared = Instant::now();
     loop {
@@ -80,8 +80,8 @@ pub(super) async fn pass(
 
 /// Sequence values are shared out before anything is refused: afterwards neither shard issues the other's.
 pub(super) async fn share_out(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     losing: &Connected,
     gaining: &Connected,
 ) -> Result<(), StepError> {
@@ -96,11 +96,11 @@ pub(super) async fn share_out(
 }
 
 pub(super) async fn facts(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     losing: &Connected,
     gaining: &Connected,
-) -> Result<Facts, StepError> {
+) -> Result<GateFacts, StepError> {
     let tables = &context.dispatch.tables;
     let id = &context.dispatch.migration;
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
@@ -134,7 +134,7 @@ pub(super) async fn facts(
     let mut names = sequences::names(gaining, &destination.name).await?;
     let there = sequences::names(losing, &origin.name).await?;
     names.retain(|name| there.contains(name));
-    Ok(Facts {
+    Ok(GateFacts {
         fingerprint: context.dispatch.schema_fingerprint.clone(),
         guards: guard::check(losing, id, tables, &origin.name).await?,
         sequences: names,
@@ -145,8 +145,12 @@ pub(super) async fn facts(
 }
 
 /// What the gaining shard has recorded of the comparison.
-fn records<'a>(parties: &'a Parties, gaining: &'a Connected, token: &'a Token) -> Records<'a> {
-    Records {
+fn records<'a>(
+    parties: &'a CutoverParties,
+    gaining: &'a Connected,
+    token: &'a EpochToken,
+) -> ComparisonRecords<'a> {
+    ComparisonRecords {
         client: gaining,
         token,
         direction: parties.direction,
@@ -157,8 +161,8 @@ fn records<'a>(parties: &'a Parties, gaining: &'a Connected, token: &'a Token) -
 /// Begins the attempt on the shard that is to gain the keys, before anything is refused on the other one: it testifies
 /// (I4), from here on no cascade skips a row there, and what was skipped so far has followed. Its count.
 pub(super) async fn witness(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     gaining: &Connected,
     attempt: AttemptNo,
 ) -> Result<i64, StepError> {
@@ -176,8 +180,8 @@ pub(super) async fn witness(
 
 /// What the gaining shard would lack now, so that no attempt begins in vain.
 async fn unsettled(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     gaining: &Connected,
 ) -> Result<Option<String>, StepError> {
     let shard = parties.sides.destination.name.as_str();
@@ -187,10 +191,10 @@ async fn unsettled(
 /// The losing shard's rows are those that were compared, or for a way back those that it had when it gained the keys:
 /// no stream tells what an ALTER TABLE writes.
 async fn check_rewritten(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     (losing, gaining): (&Connected, &Connected),
-) -> Result<Storage, StepError> {
+) -> Result<TableStorage, StepError> {
     let origin = &parties.sides.origin;
     let now = catalog::storage(losing, context.captured(parties.direction), &origin.name).await?;
     let token = context.token_for_cleanup();
@@ -218,7 +222,7 @@ async fn check_rewritten(
 }
 
 /// The tables that were written anew.
-fn rewritten_since<'a>(now: &'a Storage, before: &Storage) -> Vec<&'a str> {
+fn rewritten_since<'a>(now: &'a TableStorage, before: &TableStorage) -> Vec<&'a str> {
     now.iter()
         .filter(|(name, lies)| before.get(*name) != Some(*lies))
         .map(|(name, _)| name.as_str())
@@ -247,9 +251,9 @@ fn rewritten(message: String) -> StepError {
 
 /// What the losing shard's stream sends is everything that it should; an offline move has none.
 pub(super) async fn check_stream(
-    context: &Context,
+    context: &StepContext,
     losing: &Connected,
-    parties: &Parties,
+    parties: &CutoverParties,
     shard: &str,
 ) -> Result<(), StepError> {
     if !context.online() {
@@ -261,7 +265,7 @@ pub(super) async fn check_stream(
 
 /// I10: the shard that a stream of this direction reads is the same server, on the same timeline, as at first.
 pub(in crate::steps) async fn check_identity(
-    context: &Context,
+    context: &StepContext,
     session: &Connected,
     shard: &str,
     direction: Direction,

@@ -5,10 +5,10 @@ use std::time::Duration;
 use connect::Connected;
 use tokio::time::Instant;
 
-use super::Parties;
-use super::gate::{self, Facts};
+use super::CutoverParties;
+use super::gate::{self, GateFacts};
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::{catalog, standbys, versions};
 use crate::shard::guard;
 
@@ -17,10 +17,10 @@ use crate::shard::guard;
 /// # Errors
 /// `schema.changed`, `server.changed` or `publication.changed`.
 pub(super) async fn look(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     losing: &Connected,
-    facts: &Facts,
+    facts: &GateFacts,
 ) -> Result<String, StepError> {
     let shard = parties.sides.origin.name.as_str();
     let tables = &context.dispatch.tables;
@@ -50,10 +50,10 @@ pub(super) async fn look(
 /// # Errors
 /// As [`look`].
 pub(super) async fn last_look(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     losing: &Connected,
-    facts: &Facts,
+    facts: &GateFacts,
     seen: &str,
 ) -> Result<(), StepError> {
     let shard = parties.sides.origin.name.as_str();
@@ -74,8 +74,8 @@ pub(super) async fn last_look(
 /// # Errors
 /// `standby.behind` when one of them lacks it at `deadline`.
 pub(super) async fn standbys_flushed(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     client: &Connected,
     deadline: Instant,
 ) -> Result<(), StepError> {

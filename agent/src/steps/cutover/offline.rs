@@ -13,39 +13,43 @@ use plans::step::cutover::{CutOver, Window};
 use plans::wire::{CutoverAnswer, CutoverAsk};
 use tokio::time::Instant;
 
-use super::gate::{self, Facts};
+use super::gate::{self, GateFacts};
 use super::last_look::{look, standbys_flushed};
 use super::{
-    Begun, Parties, ask_controller, ask_until_answered, begin, finish_flipped, millis, open,
-    refused, refused_by_both, tell_former, window,
+    BegunAttempt, CutoverParties, ask_controller, ask_until_answered, begin, finish_flipped,
+    millis, open, refused, refused_by_both, tell_former, window,
 };
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::postgres::wait_out;
-use crate::shard::register::{self, Setting};
+use crate::shard::register::{self, RegisterSetting};
 
-pub(super) async fn run(context: &Context, mut parties: Parties) -> Result<CutOver, StepError> {
+pub(super) async fn run(
+    context: &StepContext,
+    mut parties: CutoverParties,
+) -> Result<CutOver, StepError> {
     let losing = parties.sides.origin.session("gate").await?;
     let gaining = parties.sides.destination.session("gate").await?;
     gate::share_out(context, &parties, &losing, &gaining).await?;
     let facts = gate::facts(context, &parties, &losing, &gaining).await?;
     match begin(context, &mut parties).await? {
-        Begun::Flipped(attempt, version) => {
+        BegunAttempt::Flipped(attempt, version) => {
             finish_flipped(context, parties, attempt, version).await
         }
-        Begun::Attempt(attempt, _) => match self::attempt(context, &parties, attempt, &facts).await
-        {
-            Ok(done) => Ok(done),
-            Err(error) => Err(give_up(context, &parties, attempt, error).await),
-        },
+        BegunAttempt::Attempt(attempt, _) => {
+            match self::attempt(context, &parties, attempt, &facts).await {
+                Ok(done) => Ok(done),
+                Err(error) => Err(give_up(context, &parties, attempt, error).await),
+            }
+        }
     }
 }
 
 async fn attempt(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     number: AttemptNo,
-    facts: &Facts,
+    facts: &GateFacts,
 ) -> Result<CutOver, StepError> {
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
     let losing = origin.session("cutover").await?;
@@ -55,7 +59,14 @@ async fn attempt(
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
     let version = parties.version.0;
     register::witness(&gaining, token, number.0, version, &destination.name).await?;
-    register::begin_and_set(&losing, token, number.0, Setting::Closed, &origin.name).await?;
+    register::begin_and_set(
+        &losing,
+        token,
+        number.0,
+        RegisterSetting::Closed,
+        &origin.name,
+    )
+    .await?;
     fail_point::hit("cutover.fenced").await?;
     wait_out::wait_out(&losing, &context.keyed(), deadline, &origin.name).await?;
     let sealing = Instant::now();
@@ -111,8 +122,8 @@ async fn attempt(
 }
 
 async fn give_up(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     attempt: AttemptNo,
     error: StepError,
 ) -> StepError {

@@ -7,19 +7,19 @@ use plans::id::AttemptNo;
 use plans::table::MovingTable;
 use tokio::time::Instant;
 
-use super::Parties;
-use super::gate::Facts;
+use super::CutoverParties;
+use super::gate::GateFacts;
 use super::last_look::{last_look, look, standbys_flushed};
 use super::window::{applied, budget, carry_sequences};
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::wait_out;
-use crate::shard::marker::{Kind, Marker};
-use crate::shard::marker_after_wait::{self, Behind, Who};
-use crate::shard::register::{self, Setting};
+use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::marker_after_wait::{self, AwaitedWriters, MarkerAfterWait};
+use crate::shard::register::{self, RegisterSetting};
 use crate::shard::sequences;
-use crate::steps::dirty::{self, Both};
-use crate::steps::verify::Sides;
+use crate::steps::dirty::{self, ComparisonSessions};
+use crate::steps::verify::StreamShards;
 
 /// What a comparison inside the window should take at most: keys are compared again before the fence until the last
 /// comparison took no longer.
@@ -30,7 +30,7 @@ const CHECK_MOST: u32 = 4;
 const RECHECKS: usize = 8;
 
 /// Sessions that are open before the fence, so that none is opened inside the window.
-pub(super) struct Sessions {
+pub(super) struct CutoverSessions {
     pub(super) losing: Connected,
     pub(super) gaining: Connected,
     /// Both again: what is compared does not wait for the seal, nor the seal for it.
@@ -39,9 +39,12 @@ pub(super) struct Sessions {
     reading: String,
 }
 
-impl Sessions {
+impl CutoverSessions {
     /// A statement is planned once: inside the window it is only run.
-    pub(super) async fn open(context: &Context, sides: &Sides) -> Result<Self, StepError> {
+    pub(super) async fn open(
+        context: &StepContext,
+        sides: &StreamShards,
+    ) -> Result<Self, StepError> {
         let (losing, gaining, here, there) = tokio::try_join!(
             sides.origin.session("cutover"),
             sides.destination.lookup_session("cutover"),
@@ -71,8 +74,12 @@ impl Sessions {
         })
     }
 
-    pub(super) fn behind<'a>(&'a self, sides: &'a Sides, marker: &'a Marker) -> Behind<'a> {
-        Behind {
+    pub(super) fn behind<'a>(
+        &'a self,
+        sides: &'a StreamShards,
+        marker: &'a Marker,
+    ) -> MarkerAfterWait<'a> {
+        MarkerAfterWait {
             client: &self.losing,
             token: &sides.token,
             marker,
@@ -81,13 +88,13 @@ impl Sessions {
     }
 
     /// Who is waited for behind the fence.
-    pub(super) fn writers<'a>(&'a self, tables: &'a [MovingTable]) -> Who<'a> {
+    pub(super) fn writers<'a>(&'a self, tables: &'a [MovingTable]) -> AwaitedWriters<'a> {
         let except = &self.reading;
-        Who::Writers { tables, except }
+        AwaitedWriters::Writers { tables, except }
     }
 
-    pub(super) fn both(&self) -> Both<'_> {
-        Both {
+    pub(super) fn both(&self) -> ComparisonSessions<'_> {
+        ComparisonSessions {
             origin: &self.comparing.0,
             copy: &self.comparing.1,
             log: &self.gaining,
@@ -99,18 +106,18 @@ impl Sessions {
 /// before anything is refused to anybody. Markers are written that nobody waits for.
 /// The versions of the catalog's rows that the last look is to find again.
 pub(super) async fn rehearse(
-    context: &Context,
-    parties: &Parties,
-    facts: &Facts,
-    sessions: &Sessions,
+    context: &StepContext,
+    parties: &CutoverParties,
+    facts: &GateFacts,
+    sessions: &CutoverSessions,
     attempt: AttemptNo,
 ) -> Result<String, StepError> {
     let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
-    let probe = Marker::new(&parties.sides.token, attempt.0, Kind::Probe);
+    let probe = Marker::new(&parties.sides.token, attempt.0, MarkerKind::Probe);
     let behind = sessions.behind(&parties.sides, &probe);
     let keyed = context.keyed();
     let writers = behind.writers(sessions.writers(&keyed)).await?;
-    behind.writers(Who::Passed).await?;
+    behind.writers(AwaitedWriters::Passed).await?;
     wait_out::remaining(&writers, losing, shard).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
     sequences::values(losing, &facts.sequences, shard).await?;
@@ -124,22 +131,23 @@ pub(super) async fn rehearse(
 /// first time reads the catalog for several milliseconds. The losing shard's keys are open, as the witness allows, and
 /// the gaining shard's closed.
 pub(super) async fn rehearse_writes(
-    context: &Context,
-    parties: &Parties,
-    facts: &Facts,
-    sessions: &Sessions,
+    context: &StepContext,
+    parties: &CutoverParties,
+    facts: &GateFacts,
+    sessions: &CutoverSessions,
     (attempt, witnessed): (AttemptNo, i64),
 ) -> Result<(), StepError> {
-    let Sides {
+    let StreamShards {
         origin,
         destination,
         token,
     } = &parties.sides;
     let (losing, gaining) = (&sessions.losing, &sessions.gaining);
     let (here, there) = (&origin.name, &destination.name);
-    let count = register::begin_and_set(losing, token, attempt.0, Setting::Open, here).await?;
-    register::set(losing, token, count, Setting::Open, here).await?;
-    register::set(gaining, token, witnessed, Setting::Closed, there).await?;
+    let count =
+        register::begin_and_set(losing, token, attempt.0, RegisterSetting::Open, here).await?;
+    register::set(losing, token, count, RegisterSetting::Open, here).await?;
+    register::set(gaining, token, witnessed, RegisterSetting::Closed, there).await?;
     carry_sequences(context, parties, facts, (losing, gaining)).await
 }
 
@@ -149,15 +157,15 @@ pub(super) async fn rehearse_writes(
 /// # Errors
 /// As [`applied`]: the fence would be in vain.
 pub(super) async fn rehearse_drain(
-    context: &Context,
-    parties: &Parties,
-    sessions: &Sessions,
+    context: &StepContext,
+    parties: &CutoverParties,
+    sessions: &CutoverSessions,
     attempt: AttemptNo,
 ) -> Result<(), StepError> {
     let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
     for _ in 0..RECHECKS {
         let begun = Instant::now();
-        let marker = Marker::new(token, attempt.0, Kind::Probe);
+        let marker = Marker::new(token, attempt.0, MarkerKind::Probe);
         marker.emit(&sessions.losing, token, shard).await?;
         applied(context, marker.id, begun + budget(context)).await?;
         if begun.elapsed() <= budget(context) / 10 {
@@ -178,9 +186,9 @@ pub(super) fn check_within(budget: Duration) -> Duration {
 /// # Errors
 /// `cutover.changed_keys` where those that are left would take longer than [`check_within`].
 pub(super) async fn recheck(
-    context: &Context,
-    parties: &Parties,
-    sessions: &Sessions,
+    context: &StepContext,
+    parties: &CutoverParties,
+    sessions: &CutoverSessions,
 ) -> Result<(), StepError> {
     let budget = budget(context);
     let (mut seen, mut took) = (0, Duration::ZERO);

@@ -7,21 +7,24 @@
 use plans::names::Direction;
 use tokio_postgres::error::SqlState;
 
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::lsn::Lsn;
-use crate::shard::apply_progress::{self, Progress};
+use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::{epoch, register};
-use crate::steps::verify::Sides;
+use crate::steps::verify::StreamShards;
 
 /// A slot that standbys keep a copy of moves only as far as they are.
 const PATIENCE: &str = "set statement_timeout = '2s'";
 
 /// Moves the slot of a stream that has not begun to where its shard's log ends now.
-pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Result<(), StepError> {
-    let sides = Sides::of(context, direction)?;
+pub(crate) async fn let_log_go(
+    context: &StepContext,
+    direction: Direction,
+) -> Result<(), StepError> {
+    let sides = StreamShards::of(context, direction)?;
     // The shard that the stream comes from owns nothing: the flip that the token excludes has not been.
-    let token = Sides::of(context, opposite(direction))?.token;
+    let token = StreamShards::of(context, opposite(direction))?.token;
     let (origin, destination) = (&sides.origin, &sides.destination);
     let session = origin.session("spare").await?;
     let slot = context.dispatch.migration.slot(direction);
@@ -46,7 +49,7 @@ pub(crate) async fn let_log_go(context: &Context, direction: Direction) -> Resul
         epoch::rollback(&there).await;
         return Ok(());
     }
-    let moved = Progress {
+    let moved = ApplyProgress {
         lsn: end,
         opened: false,
         transactions: 0,

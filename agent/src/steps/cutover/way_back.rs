@@ -10,8 +10,8 @@ use plans::step::StepKind;
 use plans::step::preflight::Preflighted;
 
 use super::gate;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::shard::apply_progress;
 use crate::shard::database::Shard;
 use crate::steps::open_capture;
@@ -21,7 +21,7 @@ use crate::steps::open_capture;
 /// # Errors
 /// `rollback.impossible` with the reason.
 pub(super) async fn check(
-    context: &Context,
+    context: &StepContext,
     (there, here): (&Connected, &Connected),
 ) -> Result<(), StepError> {
     let known: Preflighted = context.output(StepKind::Preflight)?;
@@ -85,7 +85,7 @@ pub(super) fn impossible(reason: String) -> StepError {
 ///
 /// A slot that is there is used again only where its stream has not begun. Sessions on target and source.
 pub(super) async fn open(
-    context: &Context,
+    context: &StepContext,
     (there, here): (&Connected, &Connected),
 ) -> Result<(), StepError> {
     let forward = Direction::Forward;

@@ -11,39 +11,39 @@ use plans::wire::{CutoverAnswer, CutoverAsk, Markers};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::gate::{Facts, witness};
+use super::gate::{GateFacts, witness};
 use super::last_look::{last_look, standbys_flushed};
 use super::rehearsal::{
-    Sessions, check_within, recheck, rehearse, rehearse_drain, rehearse_writes,
+    CutoverSessions, check_within, recheck, rehearse, rehearse_drain, rehearse_writes,
 };
 use super::{
-    Parties, ask_controller, ask_until_answered, follow, millis, open, refused, refused_by_both,
-    tell_former,
+    CutoverParties, ask_controller, ask_until_answered, follow, millis, open, refused,
+    refused_by_both, tell_former,
 };
 use crate::error::StepError;
-use crate::migration::session::Context;
-use crate::shard::epoch::Proof;
-use crate::shard::marker::{Kind, Marker};
-use crate::shard::marker_after_wait::Who;
-use crate::shard::register::Setting;
+use crate::migration::session::StepContext;
+use crate::shard::epoch::EpochProof;
+use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::marker_after_wait::AwaitedWriters;
+use crate::shard::register::RegisterSetting;
 use crate::shard::sequences;
 use crate::steps::dirty;
 use crate::steps::verify;
-use crate::stream::Stream;
+use crate::stream::ApplyStream;
 
 /// A permission to seal that is older is asked for again: who granted it may be gone, and sealed keys stay closed then.
 const FRESH: Duration = Duration::from_millis(50);
 
 /// When the parts of an attempt must have ended: all within the budget, at whose end the fence ends by itself.
 #[derive(Debug, Clone, Copy)]
-struct Deadlines {
+struct AttemptDeadlines {
     /// Everything before the seal. What comes later is a fixed number of statements, whatever the tables and keys are.
     seal: Instant,
     /// Everything before the flip; what is left is for flip and opening, which are not given up any more.
     flip: Instant,
 }
 
-impl Deadlines {
+impl AttemptDeadlines {
     fn of(budget: Duration, started: Instant) -> Self {
         Self {
             seal: started + budget * 8 / 10,
@@ -54,27 +54,27 @@ impl Deadlines {
 
 /// Runs one attempt from C3 to C11. An error before the flip means: to be released.
 pub(super) async fn attempt(
-    context: &Context,
-    parties: &Parties,
+    context: &StepContext,
+    parties: &CutoverParties,
     (attempt, markers): (AttemptNo, Option<Markers>),
-    facts: &Facts,
+    facts: &GateFacts,
 ) -> Result<CutOver, StepError> {
     let destination = &parties.sides.destination;
-    let sessions = Sessions::open(context, &parties.sides).await?;
+    let sessions = CutoverSessions::open(context, &parties.sides).await?;
     let witnessed = witness(context, parties, &sessions.gaining, attempt).await?;
     let seen = rehearse(context, parties, facts, &sessions, attempt).await?;
     let before = refused_by_both(parties, &sessions.losing, &sessions.gaining).await;
     rehearse_writes(context, parties, facts, &sessions, (attempt, witnessed)).await?;
-    let stream = context.owned.stream.lock().await;
-    let hurried = stream.as_ref().map(Stream::hurry);
+    let stream = context.session.stream.lock().await;
+    let hurried = stream.as_ref().map(ApplyStream::hurry);
     drop(stream);
     tokio::try_join!(
         recheck(context, parties, &sessions),
         rehearse_drain(context, parties, &sessions, attempt)
     )?;
     let started = Instant::now();
-    let deadlines = Deadlines::of(budget(context), started);
-    let mut run = Attempt {
+    let deadlines = AttemptDeadlines::of(budget(context), started);
+    let mut run = CutoverAttempt {
         context,
         parties,
         number: attempt,
@@ -120,7 +120,7 @@ pub(super) async fn attempt(
     })
 }
 
-pub(super) fn budget(context: &Context) -> Duration {
+pub(super) fn budget(context: &StepContext) -> Duration {
     Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms))
 }
 
@@ -145,36 +145,36 @@ async fn within<T>(
     })
 }
 
-struct Attempt<'a> {
-    context: &'a Context,
-    parties: &'a Parties,
+struct CutoverAttempt<'a> {
+    context: &'a StepContext,
+    parties: &'a CutoverParties,
     number: AttemptNo,
     /// The ids that the controller drew for the markers, which the flip shows once they are applied.
     markers: Option<Markers>,
-    facts: &'a Facts,
+    facts: &'a GateFacts,
     /// Versions of the catalog's rows when everything was as at the gate.
     seen: String,
-    sessions: Sessions,
+    sessions: CutoverSessions,
     /// The losing shard's count while this attempt holds it.
     fenced: i64,
-    deadlines: Deadlines,
+    deadlines: AttemptDeadlines,
     /// Row changes that were applied before the first marker.
     applied_at_fence: u64,
     /// When the controller granted the seal.
     permitted: Instant,
     /// The stream that has stopped at the second marker.
-    former: Option<Stream>,
+    former: Option<ApplyStream>,
     window: Window,
 }
 
-impl Attempt<'_> {
+impl CutoverAttempt<'_> {
     /// C3 to C5, and the seal allowed.
     async fn fence_to_drain(&mut self) -> Result<(), StepError> {
-        let marker = Marker::new(&self.parties.sides.token, self.number.0, Kind::Fenced)
+        let marker = Marker::new(&self.parties.sides.token, self.number.0, MarkerKind::Fenced)
             .called(self.markers.map(|markers| markers.fenced));
         let behind = self.sessions.behind(&self.parties.sides, &marker);
-        let fence = Setting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
-        let fence = (Proof::Next(self.number.0), fence);
+        let fence = RegisterSetting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
+        let fence = (EpochProof::Next(self.number.0), fence);
         let fencing = Instant::now();
         let writers;
         let keyed = self.context.keyed();
@@ -257,7 +257,7 @@ impl Attempt<'_> {
     /// A difference is one only while nothing moves, and a fence ends by itself: another marker says whether it had.
     async fn still_fenced(&self) -> Result<(), StepError> {
         let (sides, session) = (&self.parties.sides, &self.sessions.losing);
-        let marker = Marker::new(&sides.token, self.number.0, Kind::Fenced);
+        let marker = Marker::new(&sides.token, self.number.0, MarkerKind::Fenced);
         marker
             .emit(session, &sides.token, &sides.origin.name)
             .await?;
@@ -300,14 +300,14 @@ impl Attempt<'_> {
     /// C7 and C8: how long the wait-out took. While the marker is on its way everything is looked at once more.
     async fn close(&self) -> Result<f64, StepError> {
         let (context, parties) = (self.context, self.parties);
-        let marker = Marker::new(&parties.sides.token, self.number.0, Kind::Sealed)
+        let marker = Marker::new(&parties.sides.token, self.number.0, MarkerKind::Sealed)
             .called(self.markers.map(|markers| markers.sealed));
-        if let Some(stream) = context.owned.stream.lock().await.as_ref() {
+        if let Some(stream) = context.session.stream.lock().await.as_ref() {
             stream.stop_at(marker.id);
         }
         let behind = self.sessions.behind(&parties.sides, &marker);
-        let closed = (Proof::Count(self.fenced), Setting::Closed);
-        let (_, passed) = behind.set(closed, Who::Passed).await?;
+        let closed = (EpochProof::Count(self.fenced), RegisterSetting::Closed);
+        let (_, passed) = behind.set(closed, AwaitedWriters::Passed).await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
         behind.written(passed, self.deadlines.flip).await?;
@@ -325,7 +325,7 @@ impl Attempt<'_> {
     /// The applier has stopped exactly at the second marker (R7); its sessions do nothing any more, and end once the new
     /// owner is open.
     async fn end_stream(&mut self) {
-        self.former = self.context.owned.stream.lock().await.take();
+        self.former = self.context.session.stream.lock().await.take();
         if let Some(stream) = &mut self.former {
             stream.ended().await;
         }
@@ -355,7 +355,7 @@ impl Attempt<'_> {
 /// # Errors
 /// `drain.budget` when it is not at `deadline`.
 pub(super) async fn applied(
-    context: &Context,
+    context: &StepContext,
     marker: Uuid,
     deadline: Instant,
 ) -> Result<u64, StepError> {
@@ -379,9 +379,9 @@ fn fenced_point(direction: Direction) -> &'static str {
 
 /// Sequences on the gaining shard are set past the losing shard's.
 pub(super) async fn carry_sequences(
-    context: &Context,
-    parties: &Parties,
-    facts: &Facts,
+    context: &StepContext,
+    parties: &CutoverParties,
+    facts: &GateFacts,
     (losing, gaining): (&Connected, &Connected),
 ) -> Result<(), StepError> {
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
@@ -400,7 +400,7 @@ mod tests {
     fn of_each_budget_something_is_left_behind_the_seal_and_for_the_opening() {
         let now = Instant::now();
         let millis = |budget| {
-            let of = Deadlines::of(Duration::from_millis(budget), now);
+            let of = AttemptDeadlines::of(Duration::from_millis(budget), now);
             [of.seal, of.flip].map(|at| at.duration_since(now).as_millis())
         };
         assert_eq!(millis(100), [80, 90]);

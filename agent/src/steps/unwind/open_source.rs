@@ -3,11 +3,11 @@
 use plans::failure::{Failure, RetryClass};
 
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 use crate::shard::database::Shard;
-use crate::shard::dual_write::Proof;
+use crate::shard::dual_write::OwnershipProof;
 use crate::shard::epoch;
-use crate::shard::register::{self, Setting};
+use crate::shard::register::{self, RegisterSetting};
 use crate::steps::{cutover, dual_write};
 
 /// Opens the register and proves it; the abort does not end before that.
@@ -15,7 +15,7 @@ use crate::steps::{cutover, dual_write};
 /// # Errors
 /// The source cannot be reached or read. Or `unwind.sealed`: a cutover has sealed it, and the target cannot be reached,
 /// which alone can prove that the map has not flipped (I4).
-pub(super) async fn run(context: &Context) -> Result<(), StepError> {
+pub(super) async fn run(context: &StepContext) -> Result<(), StepError> {
     let source = context.source()?;
     match open(context, &source).await {
         Err(StepError::Failed(failure)) if !must_stop(&failure) => Err(waits(&source, failure)),
@@ -23,10 +23,10 @@ pub(super) async fn run(context: &Context) -> Result<(), StepError> {
     }
 }
 
-async fn open(context: &Context, source: &Shard) -> Result<(), StepError> {
+async fn open(context: &StepContext, source: &Shard) -> Result<(), StepError> {
     let (token, shard) = (context.token_for_cleanup(), source.name.as_str());
     // Its commits would wait for a walsender that is gone.
-    dual_write::take_out_of(context, source, Proof::Taking).await?;
+    dual_write::take_out_of(context, source, OwnershipProof::Taking).await?;
     let session = source.session("unwind").await?;
     if !register::exists(&session, &token.migration, shard).await? {
         // Nothing of ours refuses a write there: the catalog says so, also where the schema is not ours to read.
@@ -39,7 +39,7 @@ async fn open(context: &Context, source: &Shard) -> Result<(), StepError> {
     match may_open(context, seen.register, counted).await {
         // A value that was only read proves nothing after a crash, so 0 is written again too (R9).
         Ok(number) => {
-            register::begin_and_set(&session, &token, number, Setting::Open, shard).await?;
+            register::begin_and_set(&session, &token, number, RegisterSetting::Open, shard).await?;
         }
         Err(error) if error.failure().is_none_or(must_stop) => return Err(error),
         Err(error) if seen.register == i64::MAX => return Err(sealed(source, &error)),
@@ -52,7 +52,7 @@ async fn open(context: &Context, source: &Shard) -> Result<(), StepError> {
 }
 
 /// The number under which the source may be opened, once no flip can have been (I4).
-async fn may_open(context: &Context, register: i64, counted: i64) -> Result<i64, StepError> {
+async fn may_open(context: &StepContext, register: i64, counted: i64) -> Result<i64, StepError> {
     if register == 0 {
         return Ok(counted);
     }

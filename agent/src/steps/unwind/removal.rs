@@ -4,7 +4,7 @@ use plans::failure::{Failure, RetryClass};
 use plans::step::unwind::{LeftObject, Unwound};
 
 use crate::error::StepError;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 
 /// Attempts while a part fails that may pass, each of which waits some seconds for locks: less than a minute.
 const ATTEMPTS: u32 = 3;
@@ -13,7 +13,7 @@ const ATTEMPTS_TO_REACH: u32 = 6;
 
 /// The parts of an unwinding that failed so far.
 #[derive(Debug, Default)]
-pub(super) struct Removal {
+pub(super) struct FailedRemovals {
     left: Vec<LeftObject>,
     /// Tables that the migration created, and that belong to others by now.
     kept: Vec<LeftObject>,
@@ -21,7 +21,7 @@ pub(super) struct Removal {
     passing: Option<(Failure, u32)>,
 }
 
-impl Removal {
+impl FailedRemovals {
     /// What `outcome` is worth; a part that failed is noted, and the others go on.
     ///
     /// # Errors
@@ -35,7 +35,7 @@ impl Removal {
         self.note_worth(ATTEMPTS, (shard, object), outcome)
     }
 
-    /// As [`Removal::note`], of all that is on a shard.
+    /// As [`FailedRemovals::note`], of all that is on a shard.
     pub(super) fn reached<T>(
         &mut self,
         shard: &str,
@@ -89,7 +89,7 @@ impl Removal {
     }
 
     /// The step's end: done with what is left, or another attempt for what may pass.
-    pub(super) fn end(self, context: &Context) -> Result<Unwound, StepError> {
+    pub(super) fn end(self, context: &StepContext) -> Result<Unwound, StepError> {
         let tried = context.dispatch.attempt;
         match self.passing {
             Some((failure, attempts)) if tried < attempts => Err(StepError::Failed(Failure {

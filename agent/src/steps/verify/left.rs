@@ -6,24 +6,24 @@ use plans::wire::TableProgress;
 use tokio::time::Instant;
 use tokio_postgres::Client;
 
-use crate::compare::Chunk;
-use crate::error::{At, StepError};
+use crate::compare::ChunkRecord;
+use crate::error::{StepError, WithIntent};
 use crate::eta::Eta;
-use crate::migration::session::Context;
+use crate::migration::session::StepContext;
 
 /// What a row costs beside its bytes, in bytes.
 const ROW_COST: i64 = 64;
 
 /// Tables of a run, with the time that they take still.
-pub(super) struct Left<'a> {
-    context: &'a Context,
+pub(super) struct RemainingTables<'a> {
+    context: &'a StepContext,
     started: Instant,
     eta: Eta,
-    tables: Vec<Table>,
+    tables: Vec<RemainingTable>,
 }
 
 #[derive(Debug, Default)]
-struct Table {
+struct RemainingTable {
     name: String,
     /// Rows that were copied; 0 where the copy was another's.
     rows: i64,
@@ -33,11 +33,11 @@ struct Table {
     rows_compared: i64,
 }
 
-impl<'a> Left<'a> {
+impl<'a> RemainingTables<'a> {
     /// Begins to measure a run over `chunks`, with what the copy on `target` has written down.
     pub(super) async fn begin(
-        context: &'a Context,
-        chunks: &[Chunk],
+        context: &'a StepContext,
+        chunks: &[ChunkRecord],
         target: &Client,
         shard: &str,
     ) -> Result<Self, StepError> {
@@ -53,18 +53,18 @@ impl<'a> Left<'a> {
             .iter()
             .map(|row| (row.get(0), (row.get(1), row.get(2))))
             .collect();
-        let mut tables: Vec<Table> = Vec::new();
+        let mut tables: Vec<RemainingTable> = Vec::new();
         for chunk in chunks {
             if tables
                 .last()
                 .is_none_or(|table| table.name != chunk.relation)
             {
                 let (rows, bytes) = copied.get(&chunk.relation).copied().unwrap_or_default();
-                tables.push(Table {
+                tables.push(RemainingTable {
                     name: chunk.relation.clone(),
                     rows,
                     bytes,
-                    ..Table::default()
+                    ..RemainingTable::default()
                 });
             }
             if let Some(table) = tables.last_mut() {
@@ -90,23 +90,23 @@ impl<'a> Left<'a> {
             table.compared += 1;
             table.rows_compared += rows;
         }
-        let total = self.tables.iter().map(Table::cost).sum();
+        let total = self.tables.iter().map(RemainingTable::cost).sum();
         let left = self.eta.left(Instant::now(), done(&self.tables), total);
-        self.context.owned.foresee(left);
+        self.context.session.foresee(left);
         let rows: i64 = self.tables.iter().map(|table| table.rows_compared).sum();
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
-        self.context.owned.update(|progress| {
-            progress.tables = self.tables.iter().map(Table::progress).collect();
+        self.context.session.update(|progress| {
+            progress.tables = self.tables.iter().map(RemainingTable::progress).collect();
             progress.rows_per_second = rows as f64 / seconds;
         });
     }
 }
 
-fn done(tables: &[Table]) -> f64 {
+fn done(tables: &[RemainingTable]) -> f64 {
     tables.iter().map(|table| table.cost() * table.part()).sum()
 }
 
-impl Table {
+impl RemainingTable {
     fn cost(&self) -> f64 {
         (self.rows * ROW_COST + self.bytes).max(1) as f64
     }

@@ -7,17 +7,17 @@ use connect::Connected;
 use plans::names::REPLICATION_PREFIX;
 use plans::table::MovingTable;
 
-use super::Sides;
-use crate::compare::Side;
-use crate::error::{At, StepError};
-use crate::migration::session::Context;
+use super::StreamShards;
+use crate::compare::ComparedShard;
+use crate::error::{StepError, WithIntent};
+use crate::migration::session::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::shard::database::Shard;
-use crate::shard::marker::{Kind, Marker};
+use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot;
-use crate::shard::user_code::Prover;
-use crate::stream::{Held, ParkAt};
+use crate::shard::user_code::CodeProver;
+use crate::stream::{HeldStream, ParkAt};
 
 /// Creating a slot waits for every transaction that runs; one that never ends must not stop us for ever.
 const SLOT_PATIENCE: Duration = Duration::from_secs(120);
@@ -26,23 +26,23 @@ const SLOT_PATIENCE: Duration = Duration::from_secs(120);
 const SAVEPOINT: &str = "savepoint tables";
 
 /// Both copies at one point.
-pub(super) struct Point {
+pub(super) struct ComparisonPoint {
     /// What committed before it is seen on both sides, and nothing else.
     pub(super) at: Lsn,
-    pub(super) origin: Snapshot,
-    pub(super) destination: Snapshot,
+    pub(super) origin: SnapshotSession,
+    pub(super) destination: SnapshotSession,
 }
 
 /// A session in a transaction on a snapshot.
-pub(super) struct Snapshot {
+pub(super) struct SnapshotSession {
     session: Connected,
-    prover: Arc<Prover>,
+    prover: Arc<CodeProver>,
     shard: String,
 }
 
-impl Snapshot {
-    pub(super) fn side(&self) -> Side<'_> {
-        Side {
+impl SnapshotSession {
+    pub(super) fn side(&self) -> ComparedShard<'_> {
+        ComparedShard {
             client: &self.session,
             shard: &self.shard,
         }
@@ -70,11 +70,14 @@ impl Snapshot {
 }
 
 /// Opens a snapshot on each side that sees exactly what committed before one point.
-pub(super) async fn find(context: &Context, sides: &Sides) -> Result<Point, StepError> {
+pub(super) async fn find(
+    context: &StepContext,
+    sides: &StreamShards,
+) -> Result<ComparisonPoint, StepError> {
     if !context.online() {
         return at_rest(context, sides).await;
     }
-    let stream = context.owned.stream.lock().await;
+    let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
@@ -84,12 +87,15 @@ pub(super) async fn find(context: &Context, sides: &Sides) -> Result<Point, Step
 }
 
 /// Offline neither side changes: any two snapshots are at the same point.
-pub(super) async fn at_rest(context: &Context, sides: &Sides) -> Result<Point, StepError> {
+pub(super) async fn at_rest(
+    context: &StepContext,
+    sides: &StreamShards,
+) -> Result<ComparisonPoint, StepError> {
     let origin = session(context, &sides.origin).await?;
     origin.open().await?;
     let destination = session(context, &sides.destination).await?;
     destination.open().await?;
-    Ok(Point {
+    Ok(ComparisonPoint {
         at: Lsn::default(),
         origin,
         destination,
@@ -98,10 +104,10 @@ pub(super) async fn at_rest(context: &Context, sides: &Sides) -> Result<Point, S
 
 /// As [`find`]; the applier stays at the point until `held` is dropped.
 pub(super) async fn park(
-    context: &Context,
-    sides: &Sides,
-    held: &Held<'_>,
-) -> Result<Point, StepError> {
+    context: &StepContext,
+    sides: &StreamShards,
+    held: &HeldStream<'_>,
+) -> Result<ComparisonPoint, StepError> {
     let what = format!("shard {}: making a snapshot to compare", sides.origin.name);
     let name = sides.origin.application_name("compare");
     let mut slot = ReplicationSession::open(&sides.origin.dsn, &name)
@@ -120,7 +126,7 @@ pub(super) async fn park(
         snapshot: exported,
     };
     let destination = parked_snapshot(context, held, sides, at).await?;
-    Ok(Point {
+    Ok(ComparisonPoint {
         at: before,
         origin,
         destination,
@@ -128,7 +134,7 @@ pub(super) async fn park(
 }
 
 async fn create_slot(
-    context: &Context,
+    context: &StepContext,
     session: &mut ReplicationSession,
     what: &str,
 ) -> Result<CreatedSlot, StepError> {
@@ -157,14 +163,14 @@ async fn create_slot(
 
 /// The destination as it is when exactly what committed before the point is applied.
 async fn parked_snapshot(
-    context: &Context,
-    held: &Held<'_>,
-    sides: &Sides,
+    context: &StepContext,
+    held: &HeldStream<'_>,
+    sides: &StreamShards,
     at: ParkAt,
-) -> Result<Snapshot, StepError> {
+) -> Result<SnapshotSession, StepError> {
     let destination = session(context, &sides.destination).await?;
     let parked = held.park(at);
-    let marker = Marker::new(&sides.token, 0, Kind::Park);
+    let marker = Marker::new(&sides.token, 0, MarkerKind::Park);
     let origin = sides.origin.session("marker").await?;
     // The marker commits after the point, so the stream is sure to reach it.
     let marked = marker.emit(&origin, &sides.token, &sides.origin.name);
@@ -173,10 +179,10 @@ async fn parked_snapshot(
     Ok(destination)
 }
 
-async fn session(context: &Context, shard: &Shard) -> Result<Snapshot, StepError> {
-    let prover = context.owned.prover(shard).await?;
+async fn session(context: &StepContext, shard: &Shard) -> Result<SnapshotSession, StepError> {
+    let prover = context.session.prover(shard).await?;
     let session = shard.lookup_session("compare").await?;
-    Ok(Snapshot {
+    Ok(SnapshotSession {
         session,
         prover,
         shard: shard.name.clone(),

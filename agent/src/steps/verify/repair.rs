@@ -6,9 +6,9 @@
 
 use plans::step::verify::ROWS_REPAIRED;
 
-use super::Comparison;
-use super::point::{self, Point};
-use crate::compare::{self, Moving, Side};
+use super::ComparisonRun;
+use super::point::{self, ComparisonPoint};
+use crate::compare::{self, ComparedShard, MovingRows};
 use crate::error::StepError;
 use crate::shard::user_code;
 use crate::shard::{apply_progress, epoch};
@@ -17,7 +17,7 @@ use crate::shard::{apply_progress, epoch};
 const KEYS_AT_ONCE: usize = 1_000;
 
 /// Repairs what the run has found so far; how many rows were deleted or written.
-pub(super) async fn run(comparison: &Comparison<'_>, different: i64) -> Result<i64, StepError> {
+pub(super) async fn run(comparison: &ComparisonRun<'_>, different: i64) -> Result<i64, StepError> {
     if usize::try_from(different).is_ok_and(|rows| rows > ROWS_REPAIRED) {
         return Err(StepError::refused(
             "verify.beyond_repair",
@@ -32,7 +32,7 @@ pub(super) async fn run(comparison: &Comparison<'_>, different: i64) -> Result<i
         let point = point::at_rest(context, sides).await?;
         return write(comparison, &point).await;
     }
-    let stream = context.owned.stream.lock().await;
+    let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
@@ -44,12 +44,12 @@ pub(super) async fn run(comparison: &Comparison<'_>, different: i64) -> Result<i
     Ok(written)
 }
 
-async fn write(comparison: &Comparison<'_>, point: &Point) -> Result<i64, StepError> {
+async fn write(comparison: &ComparisonRun<'_>, point: &ComparisonPoint) -> Result<i64, StepError> {
     let sides = comparison.sides;
     let shard = sides.destination.name.as_str();
     let session = sides.destination.replica_session("repair").await?;
     sides.destination.look_up(&session).await?;
-    let copy = Side {
+    let copy = ComparedShard {
         client: &session,
         shard,
     };
@@ -82,9 +82,9 @@ async fn write(comparison: &Comparison<'_>, point: &Point) -> Result<i64, StepEr
 
 /// The copy's rows with these keys become the owner's.
 async fn rewrite(
-    origin: Side<'_>,
-    copy: Side<'_>,
-    moving: &Moving<'_>,
+    origin: ComparedShard<'_>,
+    copy: ComparedShard<'_>,
+    moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<(), StepError> {
     for some in keys.chunks(KEYS_AT_ONCE) {

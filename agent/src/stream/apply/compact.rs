@@ -7,9 +7,9 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::change::{Kind, RowChange};
-use super::key::Key;
-use crate::postgres::pgoutput::Value;
+use super::change::{RowChange, RowChangeKind};
+use super::key::RowKey;
+use crate::postgres::pgoutput::TupleValue;
 
 /// Leaves out what need not be kept; the others stay in their order. Their keys are those of all. Where that is much,
 /// its memory is freed, and the answer is true.
@@ -30,11 +30,11 @@ fn kept(changes: &[RowChange]) -> Vec<bool> {
     if changes.iter().any(RowChange::moves) {
         return kept;
     }
-    let mut last: HashMap<Key<'_>, usize> = HashMap::with_capacity(changes.len());
+    let mut last: HashMap<RowKey<'_>, usize> = HashMap::with_capacity(changes.len());
     for (at, change) in changes.iter().enumerate() {
         let (target, row) = (&change.target, change.found_by());
         if target.is_free()
-            && let Some(before) = last.insert(Key { target, row }, at)
+            && let Some(before) = last.insert(RowKey { target, row }, at)
         {
             kept[before] = !says_all_of(change, &changes[before]);
         }
@@ -44,7 +44,8 @@ fn kept(changes: &[RowChange]) -> Vec<bool> {
 
 /// Whether the row is the same without `before`, the change of it right before this one.
 fn says_all_of(change: &RowChange, before: &RowChange) -> bool {
-    let (Kind::Update { new, .. }, Kind::Update { new: old, .. }) = (&change.kind, &before.kind)
+    let (RowChangeKind::Update { new, .. }, RowChangeKind::Update { new: old, .. }) =
+        (&change.kind, &before.kind)
     else {
         return false;
     };
@@ -54,9 +55,9 @@ fn says_all_of(change: &RowChange, before: &RowChange) -> bool {
         && target.fixed.iter().all(|at| new.0[*at] == old.0[*at])
 }
 
-fn is_said(value: &Value) -> bool {
+fn is_said(value: &TupleValue) -> bool {
     match value {
-        Value::Null | Value::Text(_) | Value::Binary(_) => true,
-        Value::UnchangedToast | Value::LeftOut => false,
+        TupleValue::Null | TupleValue::Text(_) | TupleValue::Binary(_) => true,
+        TupleValue::UnchangedToast | TupleValue::LeftOut => false,
     }
 }

@@ -12,14 +12,14 @@ use tokio_postgres::types::{ToSql, Type};
 use tokio_postgres::{Client, Statement};
 
 use super::change::RowChange;
-use super::lane::Lane;
-use super::planned::{Planned, Sets};
+use super::lane::ApplyLane;
+use super::planned::{PlannedChanges, PlannedSets};
 use super::rows;
 use super::sets::SetStatement;
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::shard::database::LOOKUPS;
-use crate::shard::epoch::{self, Token};
-use crate::shard::user_code::{self, Proved};
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::user_code::{self, ProvedTables};
 
 /// A change that touches another number of rows than one.
 const MISCOUNTED: &str = "apply.count";
@@ -31,7 +31,8 @@ pub(crate) const IMPATIENT: &str = "lock_timeout = '500ms'";
 const TAKE_BACK: &str = "rollback to savepoint sets; release savepoint sets";
 
 /// A statement on its way; its output is the number of rows it touched.
-type Execution<'a> = Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'a>>;
+type StatementExecution<'a> =
+    Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'a>>;
 
 /// The session in which changes are applied.
 #[derive(Debug)]
@@ -39,7 +40,7 @@ pub(crate) struct Executor {
     session: Arc<Connected>,
     shard: String,
     statements: HashMap<String, Statement>,
-    proved: Proved,
+    proved: ProvedTables,
 }
 
 impl Executor {
@@ -60,7 +61,7 @@ impl Executor {
             session: Arc::new(session),
             shard: shard.to_owned(),
             statements: HashMap::new(),
-            proved: Proved::default(),
+            proved: ProvedTables::default(),
         })
     }
 
@@ -80,7 +81,7 @@ impl Executor {
     /// `code.untrusted`; those of [`epoch::begin`].
     pub(crate) async fn begin(
         &mut self,
-        token: &Token,
+        token: &EpochToken,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
         let session = self.session.clone();
@@ -95,7 +96,7 @@ impl Executor {
     ///
     /// # Errors
     /// `apply.count` when a change touches another number of rows than one; what the server says.
-    pub(crate) async fn execute(&mut self, planned: &Planned<'_>) -> Result<(), StepError> {
+    pub(crate) async fn execute(&mut self, planned: &PlannedChanges<'_>) -> Result<(), StepError> {
         match &planned.sets {
             Some(sets) => self.by_sets(planned.changes, sets).await,
             None => self.one_by_one(planned.changes.iter()).await,
@@ -103,7 +104,11 @@ impl Executor {
     }
 
     /// Whatever gives reason to doubt the sets is decided by the changes one by one: it may lie in the order alone.
-    async fn by_sets(&mut self, changes: &[RowChange], sets: &Sets<'_>) -> Result<(), StepError> {
+    async fn by_sets(
+        &mut self,
+        changes: &[RowChange],
+        sets: &PlannedSets<'_>,
+    ) -> Result<(), StepError> {
         let done = match self.sets(SAVEPOINT, &sets.all()).await {
             Ok(()) => self.one_by_one(sets.rows.iter().copied()).await,
             Err(error) => Err(error),
@@ -127,8 +132,8 @@ impl Executor {
     /// What the server says of anything else.
     pub(crate) async fn try_lane(
         &mut self,
-        planned: &Planned<'_>,
-        lane: Lane,
+        planned: &PlannedChanges<'_>,
+        lane: ApplyLane,
     ) -> Result<bool, StepError> {
         match self.lane(planned, lane).await {
             Ok(()) => Ok(true),
@@ -141,15 +146,19 @@ impl Executor {
         }
     }
 
-    async fn lane(&mut self, planned: &Planned<'_>, lane: Lane) -> Result<(), StepError> {
+    async fn lane(
+        &mut self,
+        planned: &PlannedChanges<'_>,
+        lane: ApplyLane,
+    ) -> Result<(), StepError> {
         let Some(sets) = &planned.sets else {
             return Ok(());
         };
         let savepoint = format!("set local {IMPATIENT}; {SAVEPOINT}");
         self.sets(&savepoint, &sets.of(lane)).await?;
         match lane {
-            Lane::First => self.one_by_one(sets.rows.iter().copied()).await,
-            Lane::Second => Ok(()),
+            ApplyLane::First => self.one_by_one(sets.rows.iter().copied()).await,
+            ApplyLane::Second => Ok(()),
         }
     }
 
@@ -179,7 +188,7 @@ impl Executor {
             .iter()
             .map(|statement| statement.params())
             .collect();
-        let mut running: Vec<Execution<'_>> = Vec::with_capacity(statements.len());
+        let mut running: Vec<StatementExecution<'_>> = Vec::with_capacity(statements.len());
         for (statement, params) in statements.iter().zip(&params) {
             running.push(sent(Box::pin(client.execute_typed(&statement.sql, params))).await);
         }
@@ -222,7 +231,7 @@ impl Executor {
             }
             ready.push((change, self.statements[&sql].clone(), params));
         }
-        let mut running: Vec<Execution<'_>> = Vec::with_capacity(ready.len());
+        let mut running: Vec<StatementExecution<'_>> = Vec::with_capacity(ready.len());
         for (_, statement, params) in &ready {
             let execution = self.session.execute_raw(statement, params.iter());
             running.push(sent(Box::pin(execution)).await);
@@ -259,7 +268,7 @@ impl Executor {
 }
 
 /// Hands the statement to the connection, so the order of calls is the order there.
-async fn sent(mut execution: Execution<'_>) -> Execution<'_> {
+async fn sent(mut execution: StatementExecution<'_>) -> StatementExecution<'_> {
     match futures::poll!(execution.as_mut()) {
         Poll::Ready(done) => Box::pin(std::future::ready(done)),
         Poll::Pending => execution,

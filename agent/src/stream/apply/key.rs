@@ -3,35 +3,35 @@
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-use super::target::Target;
-use crate::postgres::pgoutput::{Tuple, Value};
+use super::target::ApplyTarget;
+use crate::postgres::pgoutput::{Tuple, TupleValue};
 
 /// What a row of a table is found by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Key<'a> {
-    pub(super) target: &'a Arc<Target>,
+pub(super) struct RowKey<'a> {
+    pub(super) target: &'a Arc<ApplyTarget>,
     pub(super) row: &'a Tuple,
 }
 
-impl<'a> Key<'a> {
-    fn values(self) -> impl Iterator<Item = Option<&'a Value>> {
+impl<'a> RowKey<'a> {
+    fn values(self) -> impl Iterator<Item = Option<&'a TupleValue>> {
         self.target.key.iter().map(move |at| self.row.0.get(*at))
     }
 }
 
-impl PartialEq for Key<'_> {
+impl PartialEq for RowKey<'_> {
     fn eq(&self, other: &Self) -> bool {
         self.target.table == other.target.table && self.values().eq(other.values())
     }
 }
 
-impl Eq for Key<'_> {}
+impl Eq for RowKey<'_> {}
 
-impl Hash for Key<'_> {
+impl Hash for RowKey<'_> {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.target.table.hash(state);
         for value in self.values() {
-            if let Some(Value::Text(bytes)) = value {
+            if let Some(TupleValue::Text(bytes)) = value {
                 bytes.hash(state);
             }
         }

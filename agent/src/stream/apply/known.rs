@@ -4,8 +4,8 @@ use plans::table::{Format, MovingTable};
 use tokio_postgres::Client;
 use tokio_postgres::types::{Kind, Type};
 
-use crate::error::{At, StepError};
-use crate::postgres::pgoutput::Column;
+use crate::error::{StepError, WithIntent};
+use crate::postgres::pgoutput::RelationColumn;
 
 /// Types from here on are the user's: their numbers differ from server to server.
 const FIRST_USER_OID: u32 = 16_384;
@@ -13,7 +13,7 @@ const FIRST_USER_OID: u32 = 16_384;
 /// A table of the destination.
 #[derive(Debug)]
 pub(super) struct KnownTable {
-    pub(super) columns: Vec<Known>,
+    pub(super) columns: Vec<KnownColumn>,
     /// Rows may be in each other's way although they are found by different keys: there is another unique index than of
     /// those, or a constraint that excludes.
     pub(super) rivals: bool,
@@ -35,7 +35,7 @@ impl KnownTable {
 
 /// A column of the destination.
 #[derive(Debug, Clone)]
-pub(super) struct Known {
+pub(super) struct KnownColumn {
     pub(super) name: String,
     /// An identity column GENERATED ALWAYS, which no UPDATE may set.
     pub(super) always: bool,
@@ -49,7 +49,7 @@ pub(super) struct Known {
     is_cast_otherwise: bool,
 }
 
-impl Known {
+impl KnownColumn {
     /// Whether many values in this form can be one parameter.
     pub(super) fn fits(&self, format: Format) -> bool {
         match format {
@@ -64,7 +64,7 @@ impl Known {
     }
 
     /// Whether values of the column are values of the other one; the user's own types are known by their names only.
-    pub(super) fn is_of_type(&self, found: &Column) -> bool {
+    pub(super) fn is_of_type(&self, found: &RelationColumn) -> bool {
         let users = self.type_oid >= FIRST_USER_OID && found.type_oid >= FIRST_USER_OID;
         users || (self.type_oid, self.typmod) == (found.type_oid, found.typmod)
     }
@@ -77,7 +77,7 @@ fn array_of(member: u32, array: u32) -> Option<Type> {
 }
 
 #[cfg(test)]
-impl Known {
+impl KnownColumn {
     pub(super) fn text(name: &str, always: bool) -> Self {
         Self {
             name: name.to_owned(),
@@ -95,7 +95,7 @@ async fn columns(
     client: &Client,
     table: &MovingTable,
     shard: &str,
-) -> Result<Vec<Known>, StepError> {
+) -> Result<Vec<KnownColumn>, StepError> {
     let rows = client
         .query(
             "select attname::text, attidentity = 'a', atttypid, atttypmod,
@@ -112,7 +112,7 @@ async fn columns(
             "shard {shard}: reading columns of {}",
             table.table
         ))?;
-    let known = rows.iter().map(|row| Known {
+    let known = rows.iter().map(|row| KnownColumn {
         name: row.get(0),
         always: row.get(1),
         type_oid: row.get(2),

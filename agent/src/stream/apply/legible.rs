@@ -6,11 +6,11 @@ use bytes::Bytes;
 use tokio_postgres::types::Type;
 use uuid::Uuid;
 
-use super::target::Target;
-use crate::postgres::pgoutput::{Change, OldRow, Tuple, Value};
+use super::target::ApplyTarget;
+use crate::postgres::pgoutput::{Change, OldRow, Tuple, TupleValue};
 
 /// The change with what its rows are found by as text; a value that cannot be read stays as it is.
-pub(super) fn legible(target: &Target, change: Change) -> Change {
+pub(super) fn legible(target: &ApplyTarget, change: Change) -> Change {
     match change {
         Change::Insert { relation, new } => Change::Insert {
             relation,
@@ -35,7 +35,7 @@ pub(super) fn legible(target: &Target, change: Change) -> Change {
     }
 }
 
-fn old_row(target: &Target, old: OldRow) -> OldRow {
+fn old_row(target: &ApplyTarget, old: OldRow) -> OldRow {
     match old {
         OldRow::Absent => OldRow::Absent,
         OldRow::Key(tuple) => OldRow::Key(row(target, tuple)),
@@ -43,14 +43,14 @@ fn old_row(target: &Target, old: OldRow) -> OldRow {
     }
 }
 
-fn row(target: &Target, mut tuple: Tuple) -> Tuple {
+fn row(target: &ApplyTarget, mut tuple: Tuple) -> Tuple {
     for index in &target.key {
         let column = target.relation.columns.get(*index);
         if let (Some(column), Some(value)) = (column, tuple.0.get_mut(*index))
-            && let Value::Binary(bytes) = value
+            && let TupleValue::Binary(bytes) = value
             && let Some(text) = text(column.type_oid, bytes)
         {
-            *value = Value::Text(Bytes::from(text));
+            *value = TupleValue::Text(Bytes::from(text));
         }
     }
     tuple

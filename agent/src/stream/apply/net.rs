@@ -14,15 +14,15 @@ use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::change::{Kind, RowChange};
-use super::key::Key;
-use super::lane::Lane;
-use super::target::Target;
-use crate::postgres::pgoutput::{Tuple, Value};
+use super::change::{RowChange, RowChangeKind};
+use super::key::RowKey;
+use super::lane::ApplyLane;
+use super::target::ApplyTarget;
+use crate::postgres::pgoutput::{Tuple, TupleValue};
 
 /// What is done to the rows of a set, in the order of sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) enum Verb {
+pub(super) enum SetOperation {
     Delete,
     /// Nothing, but none of the rows must be there: they came and went.
     Miss,
@@ -32,18 +32,18 @@ pub(super) enum Verb {
 
 /// Rows of one table, with the same columns, to which the same is done.
 #[derive(Debug)]
-pub(super) struct Set<'a> {
-    pub(super) target: &'a Target,
-    pub(super) verb: Verb,
+pub(super) struct RowSet<'a> {
+    pub(super) target: &'a ApplyTarget,
+    pub(super) verb: SetOperation,
     /// In the order of their keys.
     pub(super) rows: Vec<Cow<'a, Tuple>>,
 }
 
-impl Set<'_> {
+impl RowSet<'_> {
     /// Its rows by their lanes, in their order.
     pub(super) fn divided(self) -> [Self; 2] {
         let (target, verb) = (self.target, self.verb);
-        let is_first = |row: &Cow<'_, Tuple>| Lane::of(target, row) == Lane::First;
+        let is_first = |row: &Cow<'_, Tuple>| ApplyLane::of(target, row) == ApplyLane::First;
         let (first, second) = self.rows.into_iter().partition(is_first);
         [first, second].map(|rows| Self { target, verb, rows })
     }
@@ -51,20 +51,20 @@ impl Set<'_> {
 
 /// What changes come to.
 #[derive(Debug)]
-pub(super) struct Net<'a> {
-    pub(super) sets: Vec<Set<'a>>,
+pub(super) struct NetChanges<'a> {
+    pub(super) sets: Vec<RowSet<'a>>,
     /// Changes that are executed as they are, behind the sets.
     pub(super) rows: Vec<&'a RowChange>,
 }
 
-impl<'a> Net<'a> {
+impl<'a> NetChanges<'a> {
     /// `None`: the changes do not fit together, or cannot be told apart; one by one they show what is wrong.
     pub(super) fn of(changes: &'a [RowChange]) -> Option<Self> {
         let moved = moved(changes)?;
         let mut rows = Vec::new();
-        let mut states: HashMap<Key<'a>, State<'a>> = HashMap::with_capacity(changes.len());
+        let mut states: HashMap<RowKey<'a>, RowState<'a>> = HashMap::with_capacity(changes.len());
         for change in changes {
-            let key = Key {
+            let key = RowKey {
                 target: &change.target,
                 row: change.found_by(),
             };
@@ -74,10 +74,10 @@ impl<'a> Net<'a> {
             }
             match states.entry(key) {
                 Entry::Vacant(new) => {
-                    new.insert(State::first(change));
+                    new.insert(RowState::first(change));
                 }
                 Entry::Occupied(mut known) => {
-                    let before = std::mem::replace(known.get_mut(), State::Missing);
+                    let before = std::mem::replace(known.get_mut(), RowState::Missing);
                     known.insert(before.then(change)?);
                 }
             }
@@ -88,20 +88,20 @@ impl<'a> Net<'a> {
 }
 
 /// The keys that rows are given, or lose, without being inserted or deleted.
-fn moved(changes: &[RowChange]) -> Option<HashSet<Key<'_>>> {
+fn moved(changes: &[RowChange]) -> Option<HashSet<RowKey<'_>>> {
     let mut keys = HashSet::new();
     for change in changes.iter().filter(|change| change.target.by_sets) {
         let target = &change.target;
-        if let Kind::Update {
+        if let RowChangeKind::Update {
             new, moved: true, ..
         } = &change.kind
         {
             let row = change.found_by();
-            keys.insert(Key { target, row });
+            keys.insert(RowKey { target, row });
             if !target.is_identified(new) {
                 return None;
             }
-            keys.insert(Key { target, row: new });
+            keys.insert(RowKey { target, row: new });
         }
     }
     Some(keys)
@@ -109,25 +109,25 @@ fn moved(changes: &[RowChange]) -> Option<HashSet<Key<'_>>> {
 
 /// What the changes of a row have come to so far. An image belongs to the target beside it.
 #[derive(Debug)]
-enum State<'a> {
+enum RowState<'a> {
     /// It was not there, and is not.
     Missing,
-    Inserted(&'a Arc<Target>, Cow<'a, Tuple>),
-    Updated(&'a Arc<Target>, Cow<'a, Tuple>),
+    Inserted(&'a Arc<ApplyTarget>, Cow<'a, Tuple>),
+    Updated(&'a Arc<ApplyTarget>, Cow<'a, Tuple>),
     Deleted,
     /// It was there, was deleted and has come again.
-    Replaced(&'a Arc<Target>, Cow<'a, Tuple>),
+    Replaced(&'a Arc<ApplyTarget>, Cow<'a, Tuple>),
 }
 
-impl<'a> State<'a> {
+impl<'a> RowState<'a> {
     fn first(change: &'a RowChange) -> Self {
         let target = &change.target;
         match &change.kind {
-            Kind::Insert(new) => Self::Inserted(target, Cow::Borrowed(new)),
-            Kind::Update { new, .. } => {
+            RowChangeKind::Insert(new) => Self::Inserted(target, Cow::Borrowed(new)),
+            RowChangeKind::Update { new, .. } => {
                 Self::Updated(target, with_key(target, change.found_by(), new))
             }
-            Kind::Delete(_) => Self::Deleted,
+            RowChangeKind::Delete(_) => Self::Deleted,
         }
     }
 
@@ -135,33 +135,41 @@ impl<'a> State<'a> {
     fn then(self, change: &'a RowChange) -> Option<Self> {
         let target = &change.target;
         match (self, &change.kind) {
-            (Self::Missing, Kind::Insert(new)) => Some(Self::Inserted(target, Cow::Borrowed(new))),
-            (Self::Deleted, Kind::Insert(new)) => Some(Self::Replaced(target, Cow::Borrowed(new))),
-            (Self::Inserted(shape, row), Kind::Update { new, .. }) => {
+            (Self::Missing, RowChangeKind::Insert(new)) => {
+                Some(Self::Inserted(target, Cow::Borrowed(new)))
+            }
+            (Self::Deleted, RowChangeKind::Insert(new)) => {
+                Some(Self::Replaced(target, Cow::Borrowed(new)))
+            }
+            (Self::Inserted(shape, row), RowChangeKind::Update { new, .. }) => {
                 Some(Self::Inserted(shape, over(shape, row, target, new)?))
             }
-            (Self::Updated(shape, row), Kind::Update { new, .. }) => {
+            (Self::Updated(shape, row), RowChangeKind::Update { new, .. }) => {
                 Some(Self::Updated(shape, over(shape, row, target, new)?))
             }
-            (Self::Replaced(shape, row), Kind::Update { new, .. }) => {
+            (Self::Replaced(shape, row), RowChangeKind::Update { new, .. }) => {
                 Some(Self::Replaced(shape, over(shape, row, target, new)?))
             }
-            (Self::Inserted(..), Kind::Delete(_)) => Some(Self::Missing),
-            (Self::Replaced(..), Kind::Delete(_)) => Some(Self::Deleted),
+            (Self::Inserted(..), RowChangeKind::Delete(_)) => Some(Self::Missing),
+            (Self::Replaced(..), RowChangeKind::Delete(_)) => Some(Self::Deleted),
             // What is to be compared would be lost.
-            (Self::Updated(shape, _), Kind::Delete(_)) => {
+            (Self::Updated(shape, _), RowChangeKind::Delete(_)) => {
                 shape.fixed.is_empty().then_some(Self::Deleted)
             }
-            (Self::Missing | Self::Deleted, Kind::Update { .. } | Kind::Delete(_))
-            | (Self::Inserted(..) | Self::Updated(..) | Self::Replaced(..), Kind::Insert(_)) => {
-                None
-            }
+            (
+                Self::Missing | Self::Deleted,
+                RowChangeKind::Update { .. } | RowChangeKind::Delete(_),
+            )
+            | (
+                Self::Inserted(..) | Self::Updated(..) | Self::Replaced(..),
+                RowChangeKind::Insert(_),
+            ) => None,
         }
     }
 }
 
 /// The new image of an UPDATE with what it is found by, which it leaves out where that is large.
-fn with_key<'a>(target: &Target, before: &Tuple, new: &'a Tuple) -> Cow<'a, Tuple> {
+fn with_key<'a>(target: &ApplyTarget, before: &Tuple, new: &'a Tuple) -> Cow<'a, Tuple> {
     if target.is_identified(new) {
         return Cow::Borrowed(new);
     }
@@ -175,56 +183,60 @@ fn with_key<'a>(target: &Target, before: &Tuple, new: &'a Tuple) -> Cow<'a, Tupl
 /// The image that an UPDATE to `new` leaves of `row`; `None` when they are of different shapes, or when a column
 /// changes that no UPDATE may set.
 fn over<'a>(
-    shape: &Arc<Target>,
+    shape: &Arc<ApplyTarget>,
     row: Cow<'a, Tuple>,
-    target: &Arc<Target>,
+    target: &Arc<ApplyTarget>,
     new: &'a Tuple,
 ) -> Option<Cow<'a, Tuple>> {
-    let same = |at: &usize| new.0[*at] == Value::UnchangedToast || new.0[*at] == row.0[*at];
+    let same = |at: &usize| new.0[*at] == TupleValue::UnchangedToast || new.0[*at] == row.0[*at];
     if !Arc::ptr_eq(shape, target) || !shape.fixed.iter().all(same) {
         return None;
     }
-    if !new.0.contains(&Value::UnchangedToast) {
+    if !new.0.contains(&TupleValue::UnchangedToast) {
         return Some(Cow::Borrowed(new));
     }
     let merged = new.0.iter().zip(&row.0).map(|(new, before)| match new {
-        Value::UnchangedToast => before.clone(),
-        Value::Null | Value::LeftOut | Value::Text(_) | Value::Binary(_) => new.clone(),
+        TupleValue::UnchangedToast => before.clone(),
+        TupleValue::Null | TupleValue::LeftOut | TupleValue::Text(_) | TupleValue::Binary(_) => {
+            new.clone()
+        }
     });
     Some(Cow::Owned(Tuple(merged.collect())))
 }
 
 /// Which columns an image lacks; empty for most.
 fn lacking(row: &Tuple) -> Vec<usize> {
-    let lacks =
-        |(index, value): (usize, &Value)| (*value == Value::UnchangedToast).then_some(index);
+    let lacks = |(index, value): (usize, &TupleValue)| {
+        (*value == TupleValue::UnchangedToast).then_some(index)
+    };
     row.0.iter().enumerate().filter_map(lacks).collect()
 }
 
-fn sets<'a>(states: HashMap<Key<'a>, State<'a>>) -> Vec<Set<'a>> {
+fn sets<'a>(states: HashMap<RowKey<'a>, RowState<'a>>) -> Vec<RowSet<'a>> {
     /// A set by its target, its verb and the columns that it lacks.
-    type Kinds<'a> = HashMap<(usize, *const Target, Verb, Vec<usize>), Set<'a>>;
-    let mut kinds = Kinds::new();
-    let mut add = |target: &'a Arc<Target>, verb: Verb, row: Cow<'a, Tuple>| {
+    type SetsByKind<'a> =
+        HashMap<(usize, *const ApplyTarget, SetOperation, Vec<usize>), RowSet<'a>>;
+    let mut kinds = SetsByKind::new();
+    let mut add = |target: &'a Arc<ApplyTarget>, verb: SetOperation, row: Cow<'a, Tuple>| {
         let lacks = match verb {
-            Verb::Update => lacking(&row),
-            Verb::Delete | Verb::Miss | Verb::Insert => Vec::new(),
+            SetOperation::Update => lacking(&row),
+            SetOperation::Delete | SetOperation::Miss | SetOperation::Insert => Vec::new(),
         };
         let kind = (target.table, Arc::as_ptr(target), verb, lacks);
         let rows = Vec::new();
-        let set = kinds.entry(kind).or_insert(Set { target, verb, rows });
+        let set = kinds.entry(kind).or_insert(RowSet { target, verb, rows });
         set.rows.push(row);
     };
     for (key, state) in states {
         let bare = || Cow::Borrowed(key.row);
         match state {
-            State::Missing => add(key.target, Verb::Miss, bare()),
-            State::Inserted(target, row) => add(target, Verb::Insert, row),
-            State::Updated(target, row) => add(target, Verb::Update, row),
-            State::Deleted => add(key.target, Verb::Delete, bare()),
-            State::Replaced(target, row) => {
-                add(key.target, Verb::Delete, bare());
-                add(target, Verb::Insert, row);
+            RowState::Missing => add(key.target, SetOperation::Miss, bare()),
+            RowState::Inserted(target, row) => add(target, SetOperation::Insert, row),
+            RowState::Updated(target, row) => add(target, SetOperation::Update, row),
+            RowState::Deleted => add(key.target, SetOperation::Delete, bare()),
+            RowState::Replaced(target, row) => {
+                add(key.target, SetOperation::Delete, bare());
+                add(target, SetOperation::Insert, row);
             }
         }
     }
@@ -237,7 +249,7 @@ fn sets<'a>(states: HashMap<Key<'a>, State<'a>>) -> Vec<Set<'a>> {
 }
 
 /// Puts the rows of a set into the order of their keys.
-fn in_order(set: &mut Set<'_>) {
+fn in_order(set: &mut RowSet<'_>) {
     let target = set.target;
     let rank = |row: &Tuple| [0, 1].map(|nth| target.key.get(nth).map(|at| rank(row, *at)));
     let rows = std::mem::take(&mut set.rows).into_iter();
@@ -268,9 +280,13 @@ fn rank(row: &Tuple, at: usize) -> u64 {
 /// Neighbours in an index are neighbours in the order of this, for whole numbers above zero and most others.
 fn place(row: &Tuple, at: usize) -> (usize, &[u8]) {
     match row.0.get(at) {
-        Some(Value::Text(bytes)) => (bytes.len(), bytes),
-        Some(Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_)) | None => {
-            (0, &[])
-        }
+        Some(TupleValue::Text(bytes)) => (bytes.len(), bytes),
+        Some(
+            TupleValue::Null
+            | TupleValue::UnchangedToast
+            | TupleValue::LeftOut
+            | TupleValue::Binary(_),
+        )
+        | None => (0, &[]),
     }
 }

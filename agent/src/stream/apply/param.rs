@@ -5,17 +5,17 @@ use std::error::Error;
 use bytes::{Bytes, BytesMut};
 use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
-use crate::postgres::pgoutput::Value;
+use crate::postgres::pgoutput::TupleValue;
 
 /// A value in the form in which it arrived, for a parameter of any type.
 #[derive(Debug, Clone)]
-pub(super) struct Param {
+pub(super) struct StatementParam {
     /// Missing: null.
     bytes: Option<Bytes>,
     format: Format,
 }
 
-impl Param {
+impl StatementParam {
     pub(super) fn text(bytes: Option<Bytes>) -> Self {
         Self {
             bytes,
@@ -24,7 +24,7 @@ impl Param {
     }
 }
 
-impl ToSql for Param {
+impl ToSql for StatementParam {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         match &self.bytes {
             None => Ok(IsNull::Yes),
@@ -47,14 +47,14 @@ impl ToSql for Param {
 }
 
 /// The value as a parameter; `None` when the stream did not carry it.
-pub(super) fn sent(value: &Value) -> Option<Param> {
+pub(super) fn sent(value: &TupleValue) -> Option<StatementParam> {
     match value {
-        Value::Null => Some(Param::text(None)),
-        Value::Text(text) => Some(Param::text(Some(text.clone()))),
-        Value::Binary(bytes) => Some(Param {
+        TupleValue::Null => Some(StatementParam::text(None)),
+        TupleValue::Text(text) => Some(StatementParam::text(Some(text.clone()))),
+        TupleValue::Binary(bytes) => Some(StatementParam {
             bytes: Some(bytes.clone()),
             format: Format::Binary,
         }),
-        Value::UnchangedToast | Value::LeftOut => None,
+        TupleValue::UnchangedToast | TupleValue::LeftOut => None,
     }
 }

@@ -2,9 +2,9 @@
 
 use plans::sql::quote_ident;
 
-use super::change::{Kind, RowChange};
-use super::param::{Param, sent};
-use super::target::Target;
+use super::change::{RowChange, RowChangeKind};
+use super::param::{StatementParam, sent};
+use super::target::ApplyTarget;
 use crate::error::StepError;
 use crate::postgres::pgoutput::{OldRow, Tuple};
 
@@ -12,17 +12,17 @@ use crate::postgres::pgoutput::{OldRow, Tuple};
 ///
 /// # Errors
 /// `capture.incomplete_row`.
-pub(super) fn statement(change: &RowChange) -> Result<(String, Vec<Param>), StepError> {
+pub(super) fn statement(change: &RowChange) -> Result<(String, Vec<StatementParam>), StepError> {
     let target = &*change.target;
     let made = match &change.kind {
-        Kind::Insert(new) => insert(target, new),
-        Kind::Update { old, new, moved } => update(target, old, new, *moved),
-        Kind::Delete(old) => delete(target, old),
+        RowChangeKind::Insert(new) => insert(target, new),
+        RowChangeKind::Update { old, new, moved } => update(target, old, new, *moved),
+        RowChangeKind::Delete(old) => delete(target, old),
     };
     made.ok_or_else(|| target.incomplete())
 }
 
-fn insert(target: &Target, new: &Tuple) -> Option<(String, Vec<Param>)> {
+fn insert(target: &ApplyTarget, new: &Tuple) -> Option<(String, Vec<StatementParam>)> {
     let mut params = Vec::with_capacity(new.0.len());
     let mut columns = Vec::with_capacity(new.0.len());
     for (index, value) in new.0.iter().enumerate() {
@@ -42,7 +42,12 @@ fn insert(target: &Target, new: &Tuple) -> Option<(String, Vec<Param>)> {
 }
 
 /// Values that were not sent stay as they are.
-fn update(target: &Target, old: &OldRow, new: &Tuple, moved: bool) -> Option<(String, Vec<Param>)> {
+fn update(
+    target: &ApplyTarget,
+    old: &OldRow,
+    new: &Tuple,
+    moved: bool,
+) -> Option<(String, Vec<StatementParam>)> {
     let mut params = Vec::new();
     let mut set = Vec::new();
     for (index, column) in target.relation.columns.iter().enumerate() {
@@ -75,7 +80,7 @@ fn update(target: &Target, old: &OldRow, new: &Tuple, moved: bool) -> Option<(St
     Some((sql, params))
 }
 
-fn delete(target: &Target, old: &Tuple) -> Option<(String, Vec<Param>)> {
+fn delete(target: &ApplyTarget, old: &Tuple) -> Option<(String, Vec<StatementParam>)> {
     let mut params = Vec::new();
     let matched = target.condition(old, &mut params)?;
     let sql = format!("delete from {} where {matched}", target.name.sql());

@@ -10,9 +10,9 @@ use bytes::{BufMut, Bytes, BytesMut};
 use plans::sql::quote_ident;
 use tokio_postgres::types::{IsNull, Kind, ToSql, Type, to_sql_checked};
 
-use super::net::{Set, Verb};
-use super::target::Target;
-use crate::postgres::pgoutput::{Tuple, Value};
+use super::net::{RowSet, SetOperation};
+use super::target::ApplyTarget;
+use crate::postgres::pgoutput::{Tuple, TupleValue};
 
 /// The condition that a row of the table is the one that was found.
 const AT_FOUND: &str = "t.ctid = found.ctid";
@@ -21,7 +21,7 @@ const AT_FOUND: &str = "t.ctid = found.ctid";
 #[derive(Debug)]
 pub(super) struct SetStatement {
     pub(super) sql: String,
-    columns: Vec<Array>,
+    columns: Vec<ColumnArray>,
     /// How many rows it must touch.
     pub(super) expected: u64,
     /// For messages.
@@ -38,25 +38,25 @@ impl SetStatement {
 }
 
 /// The statement of a set; `None` when its values do not fit into arrays.
-pub(super) fn statement(set: &Set<'_>) -> Option<SetStatement> {
+pub(super) fn statement(set: &RowSet<'_>) -> Option<SetStatement> {
     let target = set.target;
-    let mut made = Columns {
+    let mut made = SetColumns {
         target,
         rows: &set.rows,
         arrays: Vec::new(),
     };
     let table = target.name.sql();
     let sql = match set.verb {
-        Verb::Insert => made.insert(&table)?,
-        Verb::Update => made.update(&table)?,
-        Verb::Delete => {
+        SetOperation::Insert => made.insert(&table)?,
+        SetOperation::Update => made.update(&table)?,
+        SetOperation::Delete => {
             let found = made.found()?;
             format!(
                 "delete from {table} as t using {}, {found} where {AT_FOUND}",
                 made.from()
             )
         }
-        Verb::Miss => {
+        SetOperation::Miss => {
             let found = made.found()?;
             format!("select 1 from {}, {found}", made.from())
         }
@@ -66,36 +66,38 @@ pub(super) fn statement(set: &Set<'_>) -> Option<SetStatement> {
         sql,
         columns: made.arrays,
         expected: match set.verb {
-            Verb::Miss => 0,
-            Verb::Insert | Verb::Update | Verb::Delete => u64::try_from(rows).ok()?,
+            SetOperation::Miss => 0,
+            SetOperation::Insert | SetOperation::Update | SetOperation::Delete => {
+                u64::try_from(rows).ok()?
+            }
         },
         what: format!("{:?} to {rows} rows of {}", set.verb, target.name),
     })
 }
 
 /// The columns that a statement takes, in the order of its parameters.
-struct Columns<'a> {
-    target: &'a Target,
+struct SetColumns<'a> {
+    target: &'a ApplyTarget,
     rows: &'a [Cow<'a, Tuple>],
-    arrays: Vec<Array>,
+    arrays: Vec<ColumnArray>,
 }
 
-impl Columns<'_> {
+impl SetColumns<'_> {
     /// Takes a column; the expression of its value.
     fn take(&mut self, index: usize) -> Option<String> {
         let known = self.target.known.get(index)?.as_ref()?;
         let column = |row: &Cow<'_, Tuple>| row.0.get(index).map(form);
         let mut forms = self.rows.iter().map(column);
-        let form = forms.try_fold(Form::Null, |one, other| one.and(other?))?;
+        let form = forms.try_fold(ValueForm::Null, |one, other| one.and(other?))?;
         let number = self.arrays.len() + 1;
         let (kind, value) = match form {
-            Form::Null | Form::Text => {
+            ValueForm::Null | ValueForm::Text => {
                 let value = format!("(u.c{number})::{}", known.type_name);
                 (Type::TEXT_ARRAY, value)
             }
-            Form::Binary => (known.array.clone()?, format!("u.c{number}")),
+            ValueForm::Binary => (known.array.clone()?, format!("u.c{number}")),
         };
-        self.arrays.push(Array::of(self.rows, index, kind)?);
+        self.arrays.push(ColumnArray::of(self.rows, index, kind)?);
         Some(value)
     }
 
@@ -142,7 +144,7 @@ impl Columns<'_> {
         let found = self.found()?;
         let (mut set, mut matched) = (Vec::new(), vec![AT_FOUND.to_owned()]);
         for index in 0..target.relation.columns.len() {
-            let lacks = |row: &Cow<'_, Tuple>| row.0[index] == Value::UnchangedToast;
+            let lacks = |row: &Cow<'_, Tuple>| row.0[index] == TupleValue::UnchangedToast;
             let is_key = target.key.contains(&index);
             // All rows of a set lack the same.
             if is_key || !target.carried[index] || self.rows.first().is_some_and(lacks) {
@@ -170,13 +172,13 @@ impl Columns<'_> {
 
 /// In which form the values of a column arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
+enum ValueForm {
     Null,
     Text,
     Binary,
 }
 
-impl Form {
+impl ValueForm {
     /// `None`: values of both forms do not fit into one array.
     fn and(self, other: Self) -> Option<Self> {
         match (self, other) {
@@ -186,22 +188,22 @@ impl Form {
     }
 }
 
-fn form(value: &Value) -> Form {
+fn form(value: &TupleValue) -> ValueForm {
     match value {
-        Value::Null | Value::UnchangedToast | Value::LeftOut => Form::Null,
-        Value::Text(_) => Form::Text,
-        Value::Binary(_) => Form::Binary,
+        TupleValue::Null | TupleValue::UnchangedToast | TupleValue::LeftOut => ValueForm::Null,
+        TupleValue::Text(_) => ValueForm::Text,
+        TupleValue::Binary(_) => ValueForm::Binary,
     }
 }
 
 /// One column of a set's rows as an array in binary form.
 #[derive(Debug)]
-struct Array {
+struct ColumnArray {
     kind: Type,
     bytes: BytesMut,
 }
 
-impl Array {
+impl ColumnArray {
     /// `None` when it is larger than an array can be.
     fn of(rows: &[Cow<'_, Tuple>], index: usize, kind: Type) -> Option<Self> {
         let Kind::Array(member) = kind.kind() else {
@@ -209,7 +211,7 @@ impl Array {
         };
         let values = || {
             rows.iter()
-                .map(|row| row.0.get(index).and_then(Value::bytes))
+                .map(|row| row.0.get(index).and_then(TupleValue::bytes))
         };
         let size: usize = values()
             .map(|value| LENGTH + value.map_or(0, Bytes::len))
@@ -236,7 +238,7 @@ impl Array {
 /// Bytes of a length.
 const LENGTH: usize = 4;
 
-impl ToSql for Array {
+impl ToSql for ColumnArray {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {
         out.put_slice(&self.bytes);
         Ok(IsNull::No)

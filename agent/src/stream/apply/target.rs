@@ -8,17 +8,17 @@ use std::borrow::Cow;
 use plans::sql::quote_ident;
 use plans::table::{Format, MovingTable, TableName, lookup};
 
-use super::known::{Known, KnownTable};
-use super::param::{Param, sent};
+use super::known::{KnownColumn, KnownTable};
+use super::param::{StatementParam, sent};
 use crate::error::StepError;
-use crate::postgres::pgoutput::{OldRow, Relation, Tuple, Value};
+use crate::postgres::pgoutput::{OldRow, Relation, Tuple, TupleValue};
 
 /// What a row that is looked up is called in our statements.
 pub(super) const FOUND: &str = "shardwright_row";
 
 /// A relation as the stream describes it, with its table.
 #[derive(Debug)]
-pub(super) struct Target {
+pub(super) struct ApplyTarget {
     /// Index of the table among the move's tables.
     pub(super) table: usize,
     pub(super) name: TableName,
@@ -35,7 +35,7 @@ pub(super) struct Target {
     /// Columns of the tuple that no UPDATE may set, and that rows are not found by.
     pub(super) fixed: Vec<usize>,
     /// What the destination knows of each column of the tuple.
-    pub(super) known: Vec<Option<Known>>,
+    pub(super) known: Vec<Option<KnownColumn>>,
     /// Its changes may be executed by sets.
     pub(super) by_sets: bool,
     /// They never are, by its definition alone: where two sessions share changes the first one has all of them.
@@ -45,7 +45,7 @@ pub(super) struct Target {
     pub(super) relation: Relation,
 }
 
-impl Target {
+impl ApplyTarget {
     /// Maps `relation` to the table `plan`, which is the one at index `table`; values arrive in this format.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl Target {
             let mut columns = there.columns.iter();
             columns.find(|known| known.name == *name).cloned()
         };
-        let known: Vec<Option<Known>> = found.iter().map(column).collect();
+        let known: Vec<Option<KnownColumn>> = found.iter().map(column).collect();
         let settable = known.iter().zip(&carried).map(|(known, carried)| {
             let always = known.as_ref().is_some_and(|known| known.always);
             *carried && !always
@@ -131,8 +131,11 @@ impl Target {
             return Some(String::new());
         }
         match row.0.get(*self.key.first()?)? {
-            Value::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
-            Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_) => None,
+            TupleValue::Text(text) => Some(String::from_utf8_lossy(text).into_owned()),
+            TupleValue::Null
+            | TupleValue::UnchangedToast
+            | TupleValue::LeftOut
+            | TupleValue::Binary(_) => None,
         }
     }
 
@@ -141,11 +144,13 @@ impl Target {
         let mut key = Vec::with_capacity(self.key.len());
         for index in &self.key {
             key.push(match (row.0.get(*index)?, &self.whole) {
-                (Value::Text(text), None) => String::from_utf8_lossy(text).into_owned(),
-                (Value::Text(text), Some(_)) => format!("'{}'", String::from_utf8_lossy(text)),
-                (Value::Null, Some(_)) => "NULL".to_owned(),
-                (Value::Null, None)
-                | (Value::UnchangedToast | Value::LeftOut | Value::Binary(_), _) => return None,
+                (TupleValue::Text(text), None) => String::from_utf8_lossy(text).into_owned(),
+                (TupleValue::Text(text), Some(_)) => format!("'{}'", String::from_utf8_lossy(text)),
+                (TupleValue::Null, Some(_)) => "NULL".to_owned(),
+                (TupleValue::Null, None)
+                | (TupleValue::UnchangedToast | TupleValue::LeftOut | TupleValue::Binary(_), _) => {
+                    return None;
+                }
             });
         }
         Some(serde_json::json!(key).to_string())
@@ -154,9 +159,10 @@ impl Target {
     /// Whether the row says what it is found by.
     pub(super) fn is_identified(&self, row: &Tuple) -> bool {
         self.key.iter().all(|index| match row.0.get(*index) {
-            Some(Value::Text(_)) => true,
-            Some(Value::Null) => self.whole.is_some(),
-            Some(Value::UnchangedToast | Value::LeftOut | Value::Binary(_)) | None => false,
+            Some(TupleValue::Text(_)) => true,
+            Some(TupleValue::Null) => self.whole.is_some(),
+            Some(TupleValue::UnchangedToast | TupleValue::LeftOut | TupleValue::Binary(_))
+            | None => false,
         })
     }
 
@@ -192,9 +198,13 @@ impl Target {
     }
 
     /// The condition that finds `row`; `None` when the row does not say.
-    pub(super) fn condition(&self, row: &Tuple, params: &mut Vec<Param>) -> Option<String> {
+    pub(super) fn condition(
+        &self,
+        row: &Tuple,
+        params: &mut Vec<StatementParam>,
+    ) -> Option<String> {
         let mut terms = Vec::with_capacity(self.key.len());
-        let equal = |index: &usize, params: &mut Vec<Param>| {
+        let equal = |index: &usize, params: &mut Vec<StatementParam>| {
             params.push(row.0.get(*index).and_then(sent)?);
             Some(format!("{} = ${}", self.column(*index), params.len()))
         };
@@ -230,7 +240,7 @@ impl Target {
     /// The new row of an UPDATE with the large values that it left out because they did not change, as far as
     /// the old row has them.
     pub(super) fn complete<'a>(&self, old: &OldRow, new: &'a Tuple) -> Cow<'a, Tuple> {
-        if !new.0.contains(&Value::UnchangedToast) {
+        if !new.0.contains(&TupleValue::UnchangedToast) {
             return Cow::Borrowed(new);
         }
         let (before, has): (_, fn(bool) -> bool) = match old {
@@ -243,14 +253,14 @@ impl Target {
         let values = columns
             .zip(&new.0)
             .map(|((index, column), value)| match value {
-                Value::UnchangedToast if has(column.key) => {
+                TupleValue::UnchangedToast if has(column.key) => {
                     before.0.get(index).unwrap_or(value).clone()
                 }
-                Value::Null
-                | Value::UnchangedToast
-                | Value::LeftOut
-                | Value::Text(_)
-                | Value::Binary(_) => value.clone(),
+                TupleValue::Null
+                | TupleValue::UnchangedToast
+                | TupleValue::LeftOut
+                | TupleValue::Text(_)
+                | TupleValue::Binary(_) => value.clone(),
             });
         Cow::Owned(Tuple(values.collect()))
     }

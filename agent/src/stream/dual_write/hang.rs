@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 /// Commits that wait, and since when they are known to.
 #[derive(Debug, Default)]
-pub(super) struct Hangs(HashMap<String, Instant>);
+pub(super) struct HangingCommits(HashMap<String, Instant>);
 
-impl Hangs {
+impl HangingCommits {
     /// Takes a look; says for how long the oldest of those that still wait is known.
     pub(super) fn look(&mut self, waiting: &[String], now: Instant) -> Duration {
         let before = std::mem::take(&mut self.0);
@@ -32,9 +32,9 @@ impl Hangs {
 
 /// Since when something is missing.
 #[derive(Debug, Default)]
-pub(super) struct Absence(Option<Instant>);
+pub(super) struct AbsentSince(Option<Instant>);
 
-impl Absence {
+impl AbsentSince {
     /// Takes a look; says for how long it has been missing.
     pub(super) fn look(&mut self, there: bool, now: Instant) -> Duration {
         if there {
@@ -52,13 +52,13 @@ impl Absence {
 
 #[cfg(test)]
 mod tests {
-    use super::{Absence, Hangs};
+    use super::{AbsentSince, HangingCommits};
     use std::time::Duration;
     use tokio::time::Instant;
 
     #[test]
     fn only_one_and_the_same_commit_that_waits_is_a_hang() {
-        let (mut hangs, start) = (Hangs::default(), Instant::now());
+        let (mut hangs, start) = (HangingCommits::default(), Instant::now());
         let second = |n| start + Duration::from_secs(n);
         let (a, b) = (["a".to_owned()], ["b".to_owned()]);
         assert_eq!(hangs.look(&a, second(0)), Duration::ZERO);
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn an_absence_is_counted_from_the_first_look_that_found_it() {
-        let (mut absence, start) = (Absence::default(), Instant::now());
+        let (mut absence, start) = (AbsentSince::default(), Instant::now());
         let second = |n| start + Duration::from_secs(n);
         assert_eq!(absence.look(false, second(0)), Duration::ZERO);
         assert_eq!(absence.look(false, second(2)), Duration::from_secs(2));

@@ -14,13 +14,13 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::hang::{Absence, Hangs};
-use super::{DualWrite, LOOK_EVERY, ROLE, Watchdog};
-use crate::error::{At, StepError};
+use super::hang::{AbsentSince, HangingCommits};
+use super::{DualWrite, LOOK_EVERY, ROLE, RunningWatchdog};
+use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
-use crate::shard::dual_write::{self, Look, Proof};
-use crate::shard::epoch::Token;
-use crate::stream::{Orders, Seen};
+use crate::shard::dual_write::{self, OwnershipProof, StandbyStatus};
+use crate::shard::epoch::EpochToken;
+use crate::stream::{StreamCommands, StreamObservation};
 
 /// A stream that lags no further is level: what is left is confirmed before a writer notices.
 const LEVEL_BYTES: u64 = 64 << 10;
@@ -47,36 +47,36 @@ const CONTENDED: &str = "the other shard waits for a dual-write of its own";
 pub(crate) struct KeeperSpec {
     pub(crate) origin: Shard,
     pub(crate) destination: Shard,
-    pub(crate) token: Token,
+    pub(crate) token: EpochToken,
     pub(crate) how: DualWrite,
-    pub(crate) seen: watch::Receiver<Seen>,
-    pub(crate) orders: Arc<Orders>,
+    pub(crate) seen: watch::Receiver<StreamObservation>,
+    pub(crate) commands: Arc<StreamCommands>,
     /// The stream has ended.
     pub(crate) ended: CancellationToken,
 }
 
 /// A running keeper.
 #[derive(Debug)]
-pub(crate) struct Keeper {
+pub(crate) struct DualWriteKeeper {
     ended: CancellationToken,
     task: JoinHandle<()>,
     state: watch::Receiver<DualWriteState>,
 }
 
-impl Keeper {
+impl DualWriteKeeper {
     /// Starts it; it ends when `spec.ended` is cancelled.
     pub(crate) fn start(spec: KeeperSpec) -> Self {
         let (publish, state) = watch::channel(DualWriteState::Asynchronous);
         let ended = spec.ended.clone();
         let name = spec.origin.application_name(ROLE);
-        let work = Work {
+        let work = KeeperTask {
             spec,
             name,
             publish,
             session: None,
             watchdog: None,
-            hangs: Hangs::default(),
-            absence: Absence::default(),
+            hangs: HangingCommits::default(),
+            absence: AbsentSince::default(),
             level: 0,
             counted: 0,
             not_before: Instant::now(),
@@ -101,15 +101,15 @@ impl Keeper {
     }
 }
 
-struct Work {
+struct KeeperTask {
     spec: KeeperSpec,
     /// Our walsender's.
     name: String,
     publish: watch::Sender<DualWriteState>,
     session: Option<Connected>,
-    watchdog: Option<Watchdog>,
-    hangs: Hangs,
-    absence: Absence,
+    watchdog: Option<RunningWatchdog>,
+    hangs: HangingCommits,
+    absence: AbsentSince,
     /// Looks in a row that found the stream level.
     level: u32,
     /// Looks in a row that found it counted as a synchronous standby.
@@ -120,14 +120,14 @@ struct Work {
     inside: bool,
 }
 
-impl Work {
+impl KeeperTask {
     async fn run(mut self) {
-        let (ended, orders) = (self.spec.ended.clone(), self.spec.orders.clone());
+        let (ended, commands) = (self.spec.ended.clone(), self.spec.commands.clone());
         loop {
             tokio::select! {
                 biased;
                 () = ended.cancelled() => break,
-                () = orders.nudge.notified() => {}
+                () = commands.nudge.notified() => {}
                 () = tokio::time::sleep(LOOK_EVERY) => {}
             }
             if let Err(error) = self.pass().await {
@@ -175,15 +175,15 @@ impl Work {
 
     /// Why commits must not wait for us now.
     fn unfit(&self) -> Option<&'static str> {
-        let orders = &self.spec.orders;
-        if orders.held.load(Ordering::SeqCst) > 0 {
+        let commands = &self.spec.commands;
+        if commands.held.load(Ordering::SeqCst) > 0 {
             return Some(HELD);
         }
         let live = self.spec.seen.borrow().status.mode == StreamMode::Live;
-        (!live || !orders.apply.load(Ordering::SeqCst)).then_some(SPOOLED)
+        (!live || !commands.apply.load(Ordering::SeqCst)).then_some(SPOOLED)
     }
 
-    async fn watch(&mut self, look: &Look) -> Result<(), StepError> {
+    async fn watch(&mut self, look: &StandbyStatus) -> Result<(), StepError> {
         let (now, limit) = (Instant::now(), self.spec.how.limit);
         let hung = self
             .hangs
@@ -216,12 +216,12 @@ impl Work {
             .as_mut()
             .is_none_or(|watchdog| !watchdog.runs())
         {
-            self.watchdog = Some(Watchdog::start(&self.spec, limit).await?);
+            self.watchdog = Some(RunningWatchdog::start(&self.spec, limit).await?);
         }
         Ok(())
     }
 
-    async fn wait_for_level(&mut self, look: &Look) -> Result<(), StepError> {
+    async fn wait_for_level(&mut self, look: &StandbyStatus) -> Result<(), StepError> {
         let fit = self.unfit().is_none() && look.attached && look.behind <= LEVEL_BYTES;
         self.level = if fit { self.level + 1 } else { 0 };
         if self.level < LEVEL_LOOKS || Instant::now() < self.not_before {
@@ -237,7 +237,7 @@ impl Work {
             .as_mut()
             .is_none_or(|watchdog| !watchdog.runs())
         {
-            self.watchdog = Some(Watchdog::start(&self.spec, self.spec.how.limit).await?);
+            self.watchdog = Some(RunningWatchdog::start(&self.spec, self.spec.how.limit).await?);
         }
         // If this fails half-way the name may be in: it is taken for that.
         self.inside = true;
@@ -265,7 +265,13 @@ impl Work {
 
     async fn leave(&mut self, why: &str) -> Result<(), StepError> {
         let origin = &self.spec.origin.name;
-        dual_write::take_out(self.client()?, &self.spec.token, Proof::Owner, origin).await?;
+        dual_write::take_out(
+            self.client()?,
+            &self.spec.token,
+            OwnershipProof::Owner,
+            origin,
+        )
+        .await?;
         self.outside(why);
         Ok(())
     }
@@ -307,7 +313,13 @@ impl Work {
             let out = async {
                 self.connect().await?;
                 let origin = &self.spec.origin.name;
-                dual_write::take_out(self.client()?, &self.spec.token, Proof::Owner, origin).await
+                dual_write::take_out(
+                    self.client()?,
+                    &self.spec.token,
+                    OwnershipProof::Owner,
+                    origin,
+                )
+                .await
             };
             match out.await {
                 Ok(_) => return true,

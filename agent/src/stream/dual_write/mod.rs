@@ -17,10 +17,10 @@ use tokio::process::{Child, ChildStdin};
 
 use crate::error::StepError;
 use crate::shard::database::Shard;
-use crate::shard::dual_write::{Proof, take_out};
-use crate::shard::epoch::Token;
+use crate::shard::dual_write::{OwnershipProof, take_out};
+use crate::shard::epoch::EpochToken;
 
-pub(crate) use keeper::{Keeper, KeeperSpec};
+pub(crate) use keeper::{DualWriteKeeper, KeeperSpec};
 #[cfg(test)]
 pub(crate) use watchdog::ENVIRONMENT;
 pub use watchdog::watch_for_ever;
@@ -35,17 +35,17 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 pub(crate) struct DualWrite {
     /// A commit waits for the other shard no longer than about this.
     pub(crate) limit: Duration,
-    pub(crate) watchdog: Program,
+    pub(crate) watchdog: WatchdogProgram,
 }
 
 /// A program that becomes the watchdog; what it is to watch comes by its environment.
 #[derive(Debug, Clone)]
-pub(crate) struct Program {
+pub(crate) struct WatchdogProgram {
     pub(crate) path: PathBuf,
     pub(crate) arguments: Vec<String>,
 }
 
-impl Program {
+impl WatchdogProgram {
     /// This very program, as the agent's command line has it.
     pub(crate) fn agent() -> Self {
         Self {
@@ -57,14 +57,18 @@ impl Program {
 
 /// A running watchdog. Dropping this leaves it to take us out once our walsender is gone.
 #[derive(Debug)]
-struct Watchdog {
+struct RunningWatchdog {
     process: Child,
     /// A line in it says that there is nothing to watch any more; its end does not.
     tell: ChildStdin,
 }
 
 /// Takes names of this migration out of a shard's setting that an owner before us left there.
-pub(crate) async fn repair(shard: &Shard, token: &Token, proof: Proof) -> Result<(), StepError> {
+pub(crate) async fn repair(
+    shard: &Shard,
+    token: &EpochToken,
+    proof: OwnershipProof,
+) -> Result<(), StepError> {
     let session = shard.session("dual-write-repair").await?;
     crate::shard::dual_write::prepare(&session)
         .await

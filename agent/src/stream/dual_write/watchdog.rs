@@ -15,13 +15,13 @@ use tokio::process::Command;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::hang::{Absence, Hangs};
+use super::hang::{AbsentSince, HangingCommits};
 use super::keeper::KeeperSpec;
-use super::{LOOK_EVERY, ROLE, Watchdog};
-use crate::error::{At, StepError};
+use super::{LOOK_EVERY, ROLE, RunningWatchdog};
+use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
-use crate::shard::dual_write::{self, Proof};
-use crate::shard::epoch::{self, Token};
+use crate::shard::dual_write::{self, OwnershipProof};
+use crate::shard::epoch::{self, EpochToken};
 
 /// What it is to watch, as JSON.
 pub(crate) const ENVIRONMENT: &str = "SHARDWRIGHT_WATCH_DUAL_WRITE";
@@ -38,21 +38,21 @@ const RECONNECT: Duration = Duration::from_millis(500);
 
 /// What a watchdog watches.
 #[derive(Debug, Serialize, Deserialize)]
-struct Task {
+struct WatchdogTask {
     shard: ShardRef,
     migration: MigrationId,
     epoch: Epoch,
     limit_ms: u64,
 }
 
-impl Watchdog {
+impl RunningWatchdog {
     /// Starts one for the stream of `spec`; it watches when this returns.
     pub(super) async fn start(spec: &KeeperSpec, limit: Duration) -> Result<Self, StepError> {
         let what = format!(
             "shard {}: starting the watchdog of dual-write",
             spec.origin.name
         );
-        let task = Task {
+        let task = WatchdogTask {
             shard: ShardRef {
                 name: spec.origin.name.as_str().into(),
                 number: 0,
@@ -116,7 +116,7 @@ impl Watchdog {
 
 /// What the other end of its standard input is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Agent {
+enum AgentPresence {
     There,
     Gone,
 }
@@ -127,34 +127,34 @@ enum Agent {
 /// When the environment does not say what to watch. The shard's errors are waited out.
 pub async fn watch_for_ever() -> anyhow::Result<()> {
     let text = std::env::var(ENVIRONMENT)?;
-    let task: Task = serde_json::from_str(&text)?;
+    let task: WatchdogTask = serde_json::from_str(&text)?;
     let shard = Shard::new(&task.shard, &task.migration, task.epoch)?;
-    let token = Token {
+    let token = EpochToken {
         migration: task.migration,
         epoch: task.epoch,
         until: MapVersion(i64::MAX),
     };
-    let mut sight = Sight {
+    let mut sight = WatchdogState {
         name: shard.application_name(ROLE),
         shard,
         token,
         limit: Duration::from_millis(task.limit_ms),
         session: None,
-        hangs: Hangs::default(),
-        absence: Absence::default(),
-        unreachable: Absence::default(),
+        hangs: HangingCommits::default(),
+        absence: AbsentSince::default(),
+        unreachable: AbsentSince::default(),
     };
     let mut ready = tokio::io::stdout();
     ready.write_all(format!("{READY}\n").as_bytes()).await?;
     ready.flush().await?;
     let mut heard = listen();
-    let mut agent = Agent::There;
+    let mut agent = AgentPresence::There;
     loop {
         tokio::select! {
             biased;
-            said = &mut heard, if agent == Agent::There => match said {
-                Ok(Said::Over) => return Ok(()),
-                Err(_) => agent = Agent::Gone,
+            said = &mut heard, if agent == AgentPresence::There => match said {
+                Ok(AgentMessage::Over) => return Ok(()),
+                Err(_) => agent = AgentPresence::Gone,
             },
             () = tokio::time::sleep(LOOK_EVERY) => {}
         }
@@ -165,39 +165,39 @@ pub async fn watch_for_ever() -> anyhow::Result<()> {
 }
 
 /// What the agent says, once.
-enum Said {
+enum AgentMessage {
     /// There is nothing to watch any more.
     Over,
 }
 
 /// Hears the agent; a thread of its own, since a read of standard input cannot be given up.
-fn listen() -> oneshot::Receiver<Said> {
+fn listen() -> oneshot::Receiver<AgentMessage> {
     let (tell, heard) = oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = std::io::stdin().read_line(&mut line);
         if read.is_ok() && line.as_bytes() == OVER {
-            let _ = tell.send(Said::Over);
+            let _ = tell.send(AgentMessage::Over);
         }
     });
     heard
 }
 
-struct Sight {
+struct WatchdogState {
     shard: Shard,
-    token: Token,
+    token: EpochToken,
     /// The agent's walsender.
     name: String,
     limit: Duration,
     session: Option<Connected>,
-    hangs: Hangs,
-    absence: Absence,
-    unreachable: Absence,
+    hangs: HangingCommits,
+    absence: AbsentSince,
+    unreachable: AbsentSince,
 }
 
-impl Sight {
+impl WatchdogState {
     /// True when there is nothing to watch any more.
-    async fn pass(&mut self, agent: Agent) -> bool {
+    async fn pass(&mut self, agent: AgentPresence) -> bool {
         let seen = self.look(agent).await;
         let reached = !matches!(&seen, Err(error) if !error.is_superseded());
         let away = self.unreachable.look(reached, Instant::now());
@@ -207,12 +207,12 @@ impl Sight {
             Err(_) => {
                 self.session = None;
                 tokio::time::sleep(RECONNECT).await;
-                agent == Agent::Gone && away >= FORLORN
+                agent == AgentPresence::Gone && away >= FORLORN
             }
         }
     }
 
-    async fn look(&mut self, agent: Agent) -> Result<bool, StepError> {
+    async fn look(&mut self, agent: AgentPresence) -> Result<bool, StepError> {
         let shard = self.shard.name.clone();
         let what = format!("shard {shard}: watching dual-write");
         if self.session.is_none() {
@@ -230,18 +230,18 @@ impl Sight {
         if !look.named {
             self.hangs.forget();
             self.absence.forget();
-            if agent == Agent::There {
+            if agent == AgentPresence::There {
                 return Ok(false);
             }
             // The agent may have been killed before the server took over what it had written.
-            dual_write::take_out(session, &self.token, Proof::Owner, &shard).await?;
+            dual_write::take_out(session, &self.token, OwnershipProof::Owner, &shard).await?;
             return Ok(true);
         }
         let now = Instant::now();
         let waited = self.hangs.look(&look.waiting, now);
         let hung = waited.max(self.absence.look(look.attached, now));
         if hung >= self.limit {
-            dual_write::take_out(session, &self.token, Proof::Owner, &shard).await?;
+            dual_write::take_out(session, &self.token, OwnershipProof::Owner, &shard).await?;
         }
         Ok(false)
     }

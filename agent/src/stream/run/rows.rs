@@ -1,16 +1,16 @@
 //! Rows of a stream, each judged by what the copy holds already.
 
-use super::{Halt, Run};
+use super::{HaltPoint, StreamRun};
 use crate::error::StepError;
-use crate::postgres::pgoutput::{OldRow, Tuple, Value};
-use crate::stream::Shared;
-use crate::stream::recopy::Found;
+use crate::postgres::pgoutput::{OldRow, Tuple, TupleValue};
+use crate::stream::StreamState;
+use crate::stream::recopy::FoundRow;
 
-impl Run {
+impl StreamRun {
     /// A row that lacks values is read on the origin.
     pub(super) async fn insert(
         &mut self,
-        shared: &Shared,
+        shared: &StreamState,
         relation: u32,
         new: Tuple,
     ) -> Result<(), StepError> {
@@ -23,22 +23,22 @@ impl Run {
         self.batch.keep_together();
         let xid = self.arriving.as_ref().map_or(0, |tx| tx.begin.xid);
         let at = match &shared.halt {
-            Some(Halt::Before(at, _)) => Some(at),
-            Some(Halt::Here) | None => None,
+            Some(HaltPoint::Before(at, _)) => Some(at),
+            Some(HaltPoint::Here) | None => None,
         };
         let read = self.recopied.read(&shared.spec, at, (table, &key), xid);
         match read.await? {
-            Found::Row(values) => {
+            FoundRow::Row(values) => {
                 let change = self.batch.applier().insert_read(table, values)?;
                 self.push(shared, change).await
             }
-            Found::Large => self.copy(shared, (table, &key)).await,
-            Found::Nothing => Ok(()),
+            FoundRow::Large => self.copy(shared, (table, &key)).await,
+            FoundRow::Nothing => Ok(()),
         }
     }
 
     /// Writes a row that was found on the origin and is too large to be held.
-    async fn copy(&mut self, shared: &Shared, row: (usize, &str)) -> Result<(), StepError> {
+    async fn copy(&mut self, shared: &StreamState, row: (usize, &str)) -> Result<(), StepError> {
         let Some(taken) = self.taken(shared) else {
             return Ok(());
         };
@@ -49,7 +49,7 @@ impl Run {
     /// An UPDATE may take a row from a unit whose copy holds it to one whose copy does not, and back.
     pub(super) async fn update(
         &mut self,
-        shared: &Shared,
+        shared: &StreamState,
         relation: u32,
         old: OldRow,
         new: Tuple,
@@ -62,7 +62,7 @@ impl Run {
             OldRow::Key(row) | OldRow::Full(row) => self.held(relation, row)?,
         };
         let change = match (from, to) {
-            (false, false) if new.0.contains(&Value::LeftOut) => {
+            (false, false) if new.0.contains(&TupleValue::LeftOut) => {
                 let whole = whole.into_owned();
                 let old = match old {
                     OldRow::Absent => OldRow::Key(new),

@@ -2,9 +2,9 @@
 
 use plans::table::MovingTable;
 
-use crate::compare::{self, Moving, Side, Values};
+use crate::compare::{self, ComparedShard, MovingRows, RepairValues};
 use crate::error::StepError;
-use crate::stream::apply::{Applier, Executor, Planned, RowChange};
+use crate::stream::apply::{Applier, Executor, PlannedChanges, RowChange};
 
 /// Rows of a table that are changed: enough to be changed by sets.
 const CHANGED: i64 = 10;
@@ -29,7 +29,7 @@ pub(super) async fn run(
             updates.push(applier.update_read(at, row.clone())?);
         }
         for changes in [&deletes, &inserts, &updates] {
-            executor.execute(&Planned::of(changes)).await?;
+            executor.execute(&PlannedChanges::of(changes)).await?;
         }
     }
     Ok(())
@@ -39,12 +39,12 @@ async fn rows(
     executor: &Executor,
     table: &MovingTable,
     shard: &str,
-) -> Result<Vec<Values>, StepError> {
-    let side = Side {
+) -> Result<Vec<RepairValues>, StepError> {
+    let side = ComparedShard {
         client: executor.session(),
         shard,
     };
-    let moving = Moving::of_rows(table, "true".to_owned());
+    let moving = MovingRows::of_rows(table, "true".to_owned());
     let keys = compare::keys_of(side, &moving, CHANGED).await?;
     let rows = compare::values(side, &moving, &keys).await?;
     Ok(rows.into_iter().map(|(_, values)| values).collect())

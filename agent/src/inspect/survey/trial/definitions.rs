@@ -2,9 +2,9 @@
 
 use tokio_postgres::Client;
 
-use super::failure::{self, Failed};
-use super::{Attempt, epoch};
-use crate::error::{At, StepError};
+use super::failure::{self, TrialEnd};
+use super::{RunningTrial, epoch};
+use crate::error::{StepError, WithIntent};
 
 /// Those that fire; an extension may have brought them.
 const NAMES: &str = "select pg_catalog.string_agg(evtname, ', ' order by evtname) from pg_catalog.pg_event_trigger where evtenabled <> 'D'";
@@ -26,9 +26,9 @@ const PROBE: &str = "
     drop table shardwright_trial.made;
     drop schema shardwright_trial";
 
-impl Attempt<'_> {
+impl RunningTrial<'_> {
     /// On the source, in a transaction of its own, which is rolled back.
-    pub(super) async fn define_on_source(&mut self) -> Result<(), Failed> {
+    pub(super) async fn define_on_source(&mut self) -> Result<(), TrialEnd> {
         let shard = self.source.name.clone();
         let Some(triggers) = event_triggers(&self.here, &shard).await? else {
             return Ok(());
@@ -46,7 +46,7 @@ impl Attempt<'_> {
     }
 
     /// On the target, with the event triggers that it has by then.
-    pub(super) async fn define_on_target(&mut self) -> Result<(), Failed> {
+    pub(super) async fn define_on_target(&mut self) -> Result<(), TrialEnd> {
         let shard = self.target();
         let Some(triggers) = event_triggers(self.there(), shard).await? else {
             return Ok(());

@@ -7,9 +7,9 @@ use plans::table::MovingTable;
 use tokio_postgres::Error;
 use tokio_postgres::error::SqlState;
 
-use super::super::functions::{self, Named};
+use super::super::functions::{self, FunctionName};
 use crate::error::{StepError, describe};
-use crate::postgres::pg_dump::Entry;
+use crate::postgres::pg_dump::SchemaEntry;
 use crate::postgres::redacted::masked;
 
 /// A step of the move would fail.
@@ -19,22 +19,22 @@ const UNFINISHED: &str = "trial.unfinished";
 
 /// A step of the move that would fail.
 #[derive(Debug)]
-pub(super) struct Failure {
+pub(super) struct TrialFailure {
     finding: Finding,
     /// The function that needs a search path.
-    unfound_in: Option<Named>,
+    unfound_in: Option<FunctionName>,
 }
 
-impl From<Finding> for Failed {
+impl From<Finding> for TrialEnd {
     fn from(finding: Finding) -> Self {
-        Self::Step(Box::new(Failure {
+        Self::Step(Box::new(TrialFailure {
             finding,
             unfound_in: None,
         }))
     }
 }
 
-impl Failure {
+impl TrialFailure {
     /// As a finding; where a function needs a search path, with the statement that gives it one.
     pub(super) async fn into_finding(mut self, source: &ShardRef) -> Result<Finding, StepError> {
         if let Some(function) = &self.unfound_in {
@@ -62,21 +62,21 @@ const UNFOUND: [SqlState; 4] = [
 ];
 
 /// Why a trial ends.
-pub(super) enum Failed {
+pub(super) enum TrialEnd {
     /// A step of the move would fail, and what follows it could not be tried.
-    Step(Box<Failure>),
+    Step(Box<TrialFailure>),
     /// The trial itself did.
     Trial(StepError),
 }
 
-impl From<StepError> for Failed {
+impl From<StepError> for TrialEnd {
     fn from(error: StepError) -> Self {
         Self::Trial(error)
     }
 }
 
 /// An object of the schema that the target does not take.
-pub(super) fn of_entry(shard: &str, entry: &Entry, error: &Error) -> Failed {
+pub(super) fn of_entry(shard: &str, entry: &SchemaEntry, error: &Error) -> TrialEnd {
     let object = format!("shard {shard}, {}", entry.label);
     // Its literals may be secrets: what a trigger sends with a request, options of a server.
     let statement = masked(&entry.sql());
@@ -85,14 +85,14 @@ pub(super) fn of_entry(shard: &str, entry: &Entry, error: &Error) -> Failed {
 }
 
 /// Event triggers that refuse what a move creates and drops.
-pub(super) fn of_event_triggers(shard: &str, names: &str, error: &Error) -> Failed {
+pub(super) fn of_event_triggers(shard: &str, names: &str, error: &Error) -> TrialEnd {
     let object = format!("shard {shard}, event triggers {names}");
     let problem = format!("what a move creates and drops is refused: {}", said(error));
     failed(object, problem, error, |_| EVENTS)
 }
 
 /// Rows of a table that cannot be read, or that the target does not take.
-pub(super) fn of_rows(shard: &str, table: &MovingTable, error: &Error) -> Failed {
+pub(super) fn of_rows(shard: &str, table: &MovingTable, error: &Error) -> TrialEnd {
     let object = format!("shard {shard}, table {}", table.table);
     failed(object, format!("step copy: {}", said(error)), error, remedy)
 }
@@ -102,27 +102,29 @@ fn failed(
     problem: String,
     error: &Error,
     remedy: impl Fn(&SqlState) -> &'static str,
-) -> Failed {
+) -> TrialEnd {
     let Some(state) = error.code().filter(|state| !is_of_the_server(state.code())) else {
         let message = format!("{object}: {problem}");
-        return Failed::Trial(StepError::passing("trial", message));
+        return TrialEnd::Trial(StepError::passing("trial", message));
     };
-    let unfound = UNFOUND.contains(state).then(|| Named::outermost(error));
-    Failed::Step(Box::new(Failure {
+    let unfound = UNFOUND
+        .contains(state)
+        .then(|| FunctionName::outermost(error));
+    TrialEnd::Step(Box::new(TrialFailure {
         finding: Finding::new(FAILED, object, problem, remedy(state)),
         unfound_in: unfound.flatten(),
     }))
 }
 
 /// A step that reports its errors itself.
-pub(super) fn of_step(shard: &str, table: &MovingTable, step: &str, error: StepError) -> Failed {
+pub(super) fn of_step(shard: &str, table: &MovingTable, step: &str, error: StepError) -> TrialEnd {
     let object = format!("shard {shard}, table {}", table.table);
     let Some(failure) = error.failure() else {
-        return Failed::Trial(error);
+        return TrialEnd::Trial(error);
     };
     let state = failure.code.strip_prefix("sql.");
     if failure.code == "connection" || state.is_some_and(is_of_the_server) {
-        return Failed::Trial(error);
+        return TrialEnd::Trial(error);
     }
     let remedy = match state {
         Some(state) if SqlState::from_code(state) == SqlState::UNDEFINED_FUNCTION => {
@@ -136,7 +138,7 @@ pub(super) fn of_step(shard: &str, table: &MovingTable, step: &str, error: StepE
 }
 
 /// Both schemas differ once all is made.
-pub(super) fn of_schemas(shard: &str, error: StepError) -> Failed {
+pub(super) fn of_schemas(shard: &str, error: StepError) -> TrialEnd {
     match error.failure() {
         Some(failure) if failure.code == crate::schema::compare::DIFFERENT => {
             Finding::new(
@@ -148,12 +150,12 @@ pub(super) fn of_schemas(shard: &str, error: StepError) -> Failed {
             )
             .into()
         }
-        _ => Failed::Trial(error),
+        _ => TrialEnd::Trial(error),
     }
 }
 
 /// Rows of the sample are others on the target.
-pub(super) fn differs(shard: &str, table: &MovingTable) -> Failed {
+pub(super) fn differs(shard: &str, table: &MovingTable) -> TrialEnd {
     Finding::new(
         FAILED,
         format!("shard {shard}, table {}", table.table),
@@ -164,7 +166,7 @@ pub(super) fn differs(shard: &str, table: &MovingTable) -> Failed {
 }
 
 /// Columns are generated by what the target lacks while the table is copied.
-pub(super) fn generates(shard: &str, table: &MovingTable) -> Failed {
+pub(super) fn generates(shard: &str, table: &MovingTable) -> TrialEnd {
     Finding::new(
         FAILED,
         format!("shard {shard}, table {}", table.table),

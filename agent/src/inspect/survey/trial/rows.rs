@@ -4,20 +4,20 @@ use bytes::Bytes;
 use plans::table::MovingTable;
 use tokio_postgres::Error;
 
-use super::failure::{self, Failed};
-use super::sample::{self, Sample};
+use super::failure::{self, TrialEnd};
+use super::sample::{self, RowSample};
 use super::savepoint::BACK;
-use super::{Attempt, changes, count};
-use crate::compare::{self, Moving, Part, Side};
+use super::{RunningTrial, changes, count};
+use crate::compare::{self, ChunkScope, ComparedShard, MovingRows};
 use crate::error::StepError;
 use crate::stream::apply::Applier;
 
-impl Attempt<'_> {
+impl RunningTrial<'_> {
     /// Copies a sample of each table: first alone, for the copy keeps no order among tables, and then beside the others.
-    pub(super) async fn copy(&mut self) -> Result<(), Failed> {
+    pub(super) async fn copy(&mut self) -> Result<(), TrialEnd> {
         let sizes = sample::sizes(&self.here, self.tables, &self.source.name).await?;
         for (at, (table, size)) in self.tables.iter().zip(&sizes).enumerate() {
-            let mut sample = Sample::default();
+            let mut sample = RowSample::default();
             if size.pages > 0 {
                 let predicate = table.predicate(&self.task.keys, "t");
                 let source = self.source.name.as_str();
@@ -39,7 +39,7 @@ impl Attempt<'_> {
     }
 
     /// Copies the sample of a table while no other one has rows, and takes it back; what fails is noted.
-    async fn copy_alone(&mut self, at: usize, sample: &mut Sample) -> Result<(), Failed> {
+    async fn copy_alone(&mut self, at: usize, sample: &mut RowSample) -> Result<(), TrialEnd> {
         let pieces = self.read(at, sample).await?;
         let bytes = pieces.iter().map(|piece| count(piece.len())).sum();
         self.savepoint().await?;
@@ -49,7 +49,7 @@ impl Attempt<'_> {
                 let differs = self.generates_others(at, sample).await;
                 self.both(BACK).await?;
                 if differs {
-                    *sample = Sample::default();
+                    *sample = RowSample::default();
                     self.note(failure::generates(self.target(), &self.tables[at]))?;
                 }
                 Ok(())
@@ -63,45 +63,45 @@ impl Attempt<'_> {
 
     /// Whether the target generates other values than the source has, as the digests tell; who cannot be digested is
     /// reported by the comparison.
-    async fn generates_others(&self, at: usize, sample: &Sample) -> bool {
+    async fn generates_others(&self, at: usize, sample: &RowSample) -> bool {
         let table = &self.tables[at];
         if !table.columns.iter().any(|column| column.generated) {
             return false;
         }
         let (here, there) = self.sides();
-        let own = Moving::of_rows(table, sample.condition());
-        let copy = Moving::of_rows(&self.copies[at], "true".to_owned());
+        let own = MovingRows::of_rows(table, sample.condition());
+        let copy = MovingRows::of_rows(&self.copies[at], "true".to_owned());
         let digests = tokio::try_join!(
-            compare::digest(here, &own, &Part::Whole),
-            compare::digest(there, &copy, &Part::Whole)
+            compare::digest(here, &own, &ChunkScope::Whole),
+            compare::digest(there, &copy, &ChunkScope::Whole)
         );
         digests.is_ok_and(|(here, there)| here != there)
     }
 
-    fn sides(&self) -> (Side<'_>, Side<'_>) {
-        let here = Side {
+    fn sides(&self) -> (ComparedShard<'_>, ComparedShard<'_>) {
+        let here = ComparedShard {
             client: &self.here,
             shard: &self.source.name,
         };
-        let there = Side {
+        let there = ComparedShard {
             client: self.there(),
             shard: self.target(),
         };
         (here, there)
     }
 
-    async fn read(&self, at: usize, sample: &Sample) -> Result<Vec<Bytes>, Failed> {
+    async fn read(&self, at: usize, sample: &RowSample) -> Result<Vec<Bytes>, TrialEnd> {
         let table = &self.tables[at];
         let pieces = sample::read(&self.here, table, &sample.places).await;
         pieces.map_err(|error| failure::of_rows(&self.source.name, table, &error))
     }
 
-    fn rows_failed(&self, at: usize, error: &Error) -> Failed {
+    fn rows_failed(&self, at: usize, error: &Error) -> TrialEnd {
         failure::of_rows(self.target(), &self.tables[at], error)
     }
 
     /// Each side finds the sample by its keys, and has the same rows.
-    pub(super) async fn compare_rows(&mut self) -> Result<(), Failed> {
+    pub(super) async fn compare_rows(&mut self) -> Result<(), TrialEnd> {
         for (at, table) in self.tables.iter().enumerate() {
             if self.samples[at].rows == 0 {
                 continue;
@@ -126,14 +126,14 @@ impl Attempt<'_> {
     async fn compared(
         &self,
         (table, copy): (&MovingTable, &MovingTable),
-        sample: &Sample,
+        sample: &RowSample,
     ) -> Result<bool, StepError> {
         let (here, there) = self.sides();
-        let own = Moving::of_rows(table, sample.condition());
-        let copy = Moving::of_rows(copy, "true".to_owned());
+        let own = MovingRows::of_rows(table, sample.condition());
+        let copy = MovingRows::of_rows(copy, "true".to_owned());
         let (first, second) = tokio::try_join!(
-            compare::digest(here, &own, &Part::Whole),
-            compare::digest(there, &copy, &Part::Whole)
+            compare::digest(here, &own, &ChunkScope::Whole),
+            compare::digest(there, &copy, &ChunkScope::Whole)
         )?;
         let keys = compare::keys_of(there, &copy, sample::FIRST).await?;
         let (found, beside) = tokio::try_join!(
@@ -144,7 +144,7 @@ impl Attempt<'_> {
     }
 
     /// Applies changes to rows of the sample, which come to nothing.
-    pub(super) async fn change_rows(&mut self) -> Result<(), Failed> {
+    pub(super) async fn change_rows(&mut self) -> Result<(), TrialEnd> {
         let (tables, target) = (self.tables, self.target());
         let with_rows = tables
             .iter()

@@ -10,7 +10,7 @@ use plans::sql::quote_ident;
 use plans::table::MovingTable;
 use tokio_postgres::{Client, Error, Row};
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 use crate::postgres::copy_stream;
 
 /// Rows of a table that are taken whatever they hold.
@@ -57,7 +57,7 @@ const SIZED: &str = "select pg_catalog.pg_relation_size(c.oid) / pg_catalog.curr
     cross join lateral (select pg_catalog.to_regclass(given.name)::pg_catalog.oid as oid) c order by given.place";
 
 /// How large a table is, as far as its sample depends on it.
-pub(super) struct Size {
+pub(super) struct TableSize {
     pub(super) pages: i64,
     enums: Vec<String>,
 }
@@ -67,11 +67,11 @@ pub(super) async fn sizes(
     client: &Client,
     tables: &[MovingTable],
     shard: &str,
-) -> Result<Vec<Size>, StepError> {
+) -> Result<Vec<TableSize>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let rows = client.query(SIZED, &[&names]).await;
     let rows = rows.at(format_args!("shard {shard}: reading the sizes of tables"))?;
-    let size = |row: &Row| Size {
+    let size = |row: &Row| TableSize {
         pages: row.get::<_, Option<i64>>(0).unwrap_or_default(),
         enums: row.get(1),
     };
@@ -80,14 +80,14 @@ pub(super) async fn sizes(
 
 /// Rows of one table.
 #[derive(Default)]
-pub(super) struct Sample {
+pub(super) struct RowSample {
     /// Where they are on the source.
     pub(super) places: Vec<String>,
     pub(super) rows: u64,
     pub(super) bytes: u64,
 }
 
-impl Sample {
+impl RowSample {
     /// The condition on a row called `t` of the source.
     pub(super) fn condition(&self) -> String {
         among(&self.places)
@@ -104,7 +104,7 @@ fn among(places: &[String]) -> String {
 /// Where the rows of the sample are on the source; none where none was seen that moves.
 pub(super) async fn places(
     client: &Client,
-    (table, size): (&MovingTable, &Size),
+    (table, size): (&MovingTable, &TableSize),
     predicate: &str,
     shard: &str,
 ) -> Result<Vec<String>, StepError> {
@@ -144,7 +144,7 @@ fn pages_sql(name: &str, columns: &[String], predicate: &str, pages: i64) -> Str
 }
 
 /// The query for the places.
-fn places_sql(table: &MovingTable, predicate: &str, size: &Size) -> String {
+fn places_sql(table: &MovingTable, predicate: &str, size: &TableSize) -> String {
     let mut columns: Vec<String> = Vec::new();
     let (mut ends, mut picked) = (Vec::new(), Vec::new());
     let mut each = Vec::new();

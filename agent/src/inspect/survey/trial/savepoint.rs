@@ -1,12 +1,12 @@
 //! Parts of a trial that are rolled back by themselves, on both sides, so that one plan names all that fails.
 
-use super::Attempt;
-use super::failure::Failed;
-use crate::error::{At, StepError};
+use super::RunningTrial;
+use super::failure::TrialEnd;
+use crate::error::{StepError, WithIntent};
 
 pub(super) const BACK: &str = "rollback to savepoint trial; release savepoint trial";
 
-impl Attempt<'_> {
+impl RunningTrial<'_> {
     pub(super) async fn savepoint(&self) -> Result<(), StepError> {
         self.both("savepoint trial").await
     }
@@ -16,18 +16,18 @@ impl Attempt<'_> {
     }
 
     /// Notes what failed since the savepoint; the trial goes on, unless it is the trial that did.
-    pub(super) async fn roll_back(&mut self, failed: Failed) -> Result<(), Failed> {
+    pub(super) async fn roll_back(&mut self, failed: TrialEnd) -> Result<(), TrialEnd> {
         self.note(failed)?;
         Ok(self.both(BACK).await?)
     }
 
-    pub(super) fn note(&mut self, failed: Failed) -> Result<(), Failed> {
+    pub(super) fn note(&mut self, failed: TrialEnd) -> Result<(), TrialEnd> {
         match failed {
-            Failed::Step(failure) => {
+            TrialEnd::Step(failure) => {
                 self.failures.push(*failure);
                 Ok(())
             }
-            ended @ Failed::Trial(_) => Err(ended),
+            ended @ TrialEnd::Trial(_) => Err(ended),
         }
     }
 

@@ -4,15 +4,15 @@ use plans::sql::quote_ident;
 use plans::table::TableName;
 use uuid::Uuid;
 
-use super::Attempt;
-use super::failure::{self, Failed};
-use crate::error::At;
+use super::RunningTrial;
+use super::failure::{self, TrialEnd};
+use crate::error::WithIntent;
 use crate::shard::user_code;
 
-impl Attempt<'_> {
+impl RunningTrial<'_> {
     /// Makes a table like each of the target's: its columns, defaults, checks, generated columns and indexes. Foreign keys
     /// and triggers do not fire where rows are copied and changed.
-    pub(super) async fn make_like(&mut self) -> Result<(), Failed> {
+    pub(super) async fn make_like(&mut self) -> Result<(), TrialEnd> {
         let schema = format!("shardwright_trial_{}", Uuid::new_v4().simple());
         let what = format!("shard {}: setting up a trial", self.target());
         let made = format!("create schema {}", quote_ident(&schema));

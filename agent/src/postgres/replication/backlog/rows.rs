@@ -7,7 +7,7 @@ use std::io;
 use bytes::{Buf, Bytes, BytesMut};
 
 use crate::postgres::lsn::Lsn;
-use crate::postgres::pgoutput::{Trim, WHOLE};
+use crate::postgres::pgoutput::{MessageTrimmer, WHOLE};
 
 /// A signature, flags, and the length of what stands behind them.
 const HEADER: usize = 19;
@@ -19,25 +19,25 @@ const HEAD: usize = FIELDS + 4 + 8 + 4;
 
 /// Follows the rows, however their bytes are cut.
 #[derive(Debug)]
-pub(super) struct Rows {
+pub(super) struct BacklogRows {
     /// Very large values are left out.
     trims: bool,
     begun: bool,
     /// A row of which more is to come.
     pending: BytesMut,
-    large: Option<Large>,
+    large: Option<TrimmedRow>,
 }
 
 /// A message that is trimmed while it comes.
 #[derive(Debug)]
-struct Large {
+struct TrimmedRow {
     at: Lsn,
     left: usize,
-    trim: Trim,
+    trim: MessageTrimmer,
     kept: BytesMut,
 }
 
-impl Rows {
+impl BacklogRows {
     pub(super) fn new(trims: bool) -> Self {
         Self {
             trims,
@@ -85,10 +85,10 @@ impl Rows {
         };
         if self.trims && size > WHOLE {
             self.pending.advance(HEAD);
-            self.large = Some(Large {
+            self.large = Some(TrimmedRow {
                 at,
                 left: size,
-                trim: Trim::default(),
+                trim: MessageTrimmer::default(),
                 kept: BytesMut::new(),
             });
             return self.next();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     fn taken(trims: bool, said: &[u8], piece: usize) -> VecDeque<(Lsn, Bytes)> {
-        let (mut rows, mut messages) = (Rows::new(trims), VecDeque::new());
+        let (mut rows, mut messages) = (BacklogRows::new(trims), VecDeque::new());
         for bytes in said.chunks(piece) {
             rows.take(bytes, &mut messages).expect("rows");
         }
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_refused() {
-        let mut rows = Rows::new(true);
+        let mut rows = BacklogRows::new(true);
         let null = [&[0; HEADER][..], &[0, 2, 0, 0, 0, 8], &[0; 8], &[255; 4]].concat();
         assert!(rows.take(&null, &mut VecDeque::new()).is_err());
     }

@@ -3,7 +3,7 @@
 use plans::table::{MovingTable, TableName};
 use tokio_postgres::Client;
 
-use crate::error::{At, StepError};
+use crate::error::{StepError, WithIntent};
 
 /// Of a foreign key between partitioned tables the server keeps one row more for each partition of the table that is
 /// referred to: a row that is in none of it may be in another. Operators of others are not called under our role.
@@ -35,7 +35,7 @@ const FIND: &str = "\
 
 /// A foreign key that writes moving rows when a row of a table that does not move goes or changes.
 #[derive(Debug)]
-pub(super) struct Cascading {
+pub(super) struct CascadingKey {
     /// The place of the table with the moving rows.
     pub(super) table: usize,
     pub(super) name: String,
@@ -51,7 +51,7 @@ pub(super) async fn of(
     client: &Client,
     tables: &[MovingTable],
     what: &str,
-) -> Result<Vec<Cascading>, StepError> {
+) -> Result<Vec<CascadingKey>, StepError> {
     let name = |table: &MovingTable| table.has_key().then(|| table.table.sql());
     let names: Vec<Option<String>> = tables.iter().map(name).collect();
     let rows = client.query(FIND, &[&names]).await.at(what)?;
@@ -72,7 +72,7 @@ pub(super) async fn of(
         if parent_moves && key.all(|column| columns.contains(&column)) {
             continue;
         }
-        found.push(Cascading {
+        found.push(CascadingKey {
             table,
             name: row.get(1),
             parent,

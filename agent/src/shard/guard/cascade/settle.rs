@@ -7,8 +7,8 @@ use plans::sql::quote_ident;
 use plans::table::{MovingTable, TableKey};
 
 use super::{keys, skipped};
-use crate::error::{At, StepError};
-use crate::shard::epoch::{self, Proof, Token};
+use crate::error::{StepError, WithIntent};
+use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::user_code;
 
 /// A cutover waits for what cascades have skipped.
@@ -17,7 +17,7 @@ pub(crate) const CASCADE: &str = "cutover.cascade";
 /// What the shard that is to gain the keys lacks, as far as its committed rows tell now; `None`: nothing.
 pub(crate) async fn unsettled(
     client: &Connected,
-    token: &Token,
+    token: &EpochToken,
     about: (&KeySet, &[MovingTable]),
     shard: &str,
 ) -> Result<Option<String>, StepError> {
@@ -35,7 +35,7 @@ pub(crate) async fn unsettled(
 /// [`CASCADE`], to be tried again, with a table and its foreign key.
 pub(crate) async fn settle(
     client: &Connected,
-    (token, count): (&Token, i64),
+    (token, count): (&EpochToken, i64),
     about: (&KeySet, &[MovingTable]),
     shard: &str,
 ) -> Result<(), StepError> {
@@ -45,9 +45,15 @@ pub(crate) async fn settle(
     }
     let counter = quote_ident(&token.migration.skipped());
     let sql = format!("select pg_catalog.setval('{SCHEMA}.{counter}', 1, false)");
-    epoch::transact(client, token, Proof::Count(count), &sql, (&what, shard))
-        .await
-        .map(|_| ())
+    epoch::transact(
+        client,
+        token,
+        EpochProof::Count(count),
+        &sql,
+        (&what, shard),
+    )
+    .await
+    .map(|_| ())
 }
 
 /// The first foreign key by which a moving row refers to nothing.

@@ -12,21 +12,21 @@ use proptest::prelude::*;
 
 use super::super::change::key_differs;
 use super::*;
-use crate::postgres::pgoutput::{Column, OldRow, Relation};
+use crate::postgres::pgoutput::{OldRow, Relation, RelationColumn};
 use crate::stream::apply::compact::compact;
-use crate::stream::apply::known::{Known, KnownTable};
+use crate::stream::apply::known::{KnownColumn, KnownTable};
 
 /// `k` finds a row, `a` is one that no UPDATE may set, `big` may be left out where it did not change.
 const COLUMNS: [&str; 4] = ["k", "a", "v", "big"];
 
-pub(in crate::stream::apply) fn target(has_fixed: bool) -> Arc<Target> {
+pub(in crate::stream::apply) fn target(has_fixed: bool) -> Arc<ApplyTarget> {
     let planned = COLUMNS.map(|name| Planned {
         name: name.to_owned(),
         data_type: "text".to_owned(),
         generated: false,
         binary: BinaryForm::Stable,
     });
-    let columns = COLUMNS.map(|name| Column {
+    let columns = COLUMNS.map(|name| RelationColumn {
         key: name == "k",
         name: name.to_owned(),
         type_oid: 25,
@@ -48,22 +48,22 @@ pub(in crate::stream::apply) fn target(has_fixed: bool) -> Arc<Target> {
         replica_identity: 'd',
         columns: columns.to_vec(),
     };
-    let there = COLUMNS.map(|name| Known::text(name, has_fixed && name == "a"));
+    let there = COLUMNS.map(|name| KnownColumn::text(name, has_fixed && name == "a"));
     let known = KnownTable {
         columns: there.to_vec(),
         rivals: false,
     };
-    Arc::new(Target::new((0, &plan), relation, &known, Format::Text).expect("a target"))
+    Arc::new(ApplyTarget::new((0, &plan), relation, &known, Format::Text).expect("a target"))
 }
 
-type Row = [String; 4];
+type TestRow = [String; 4];
 /// Rows by key.
-type Table = BTreeMap<String, Row>;
+type TestTable = BTreeMap<String, TestRow>;
 
 fn tuple(row: [Option<&str>; 4]) -> Tuple {
     let value = |text: Option<&str>| {
-        text.map_or(Value::UnchangedToast, |text| {
-            Value::Text(text.to_owned().into())
+        text.map_or(TupleValue::UnchangedToast, |text| {
+            TupleValue::Text(text.to_owned().into())
         })
     };
     Tuple(row.map(value).to_vec())
@@ -71,8 +71,11 @@ fn tuple(row: [Option<&str>; 4]) -> Tuple {
 
 fn text(row: &Tuple, at: usize) -> Option<String> {
     match &row.0[at] {
-        Value::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
-        Value::Null | Value::UnchangedToast | Value::LeftOut | Value::Binary(_) => None,
+        TupleValue::Text(bytes) => Some(String::from_utf8_lossy(bytes).into_owned()),
+        TupleValue::Null
+        | TupleValue::UnchangedToast
+        | TupleValue::LeftOut
+        | TupleValue::Binary(_) => None,
     }
 }
 
@@ -80,12 +83,12 @@ fn key(row: &Tuple) -> String {
     text(row, 0).expect("a key")
 }
 
-fn whole(row: &Tuple) -> Row {
+fn whole(row: &Tuple) -> TestRow {
     [0, 1, 2, 3].map(|at| text(row, at).expect("a value"))
 }
 
 /// Finds the row that has the key of `before` and the fixed value of `new`, and sets what `new` has.
-fn update(table: &mut Table, before: &Tuple, new: &Tuple) -> Option<()> {
+fn update(table: &mut TestTable, before: &Tuple, new: &Tuple) -> Option<()> {
     let mut row = table.remove(&key(before))?;
     if Some(&row[1]) != text(new, 1).as_ref() {
         return None;
@@ -96,36 +99,36 @@ fn update(table: &mut Table, before: &Tuple, new: &Tuple) -> Option<()> {
     insert(table, row)
 }
 
-fn insert(table: &mut Table, row: Row) -> Option<()> {
+fn insert(table: &mut TestTable, row: TestRow) -> Option<()> {
     let before = table.insert(row[0].clone(), row);
     before.is_none().then_some(())
 }
 
 /// `None`: some change does not touch exactly one row.
 fn one_by_one<'a>(
-    mut table: Table,
+    mut table: TestTable,
     changes: impl IntoIterator<Item = &'a RowChange>,
-) -> Option<Table> {
+) -> Option<TestTable> {
     for change in changes {
         match &change.kind {
-            Kind::Insert(new) => insert(&mut table, whole(new))?,
-            Kind::Update { new, .. } => update(&mut table, change.found_by(), new)?,
-            Kind::Delete(old) => table.remove(&key(old)).map(drop)?,
+            RowChangeKind::Insert(new) => insert(&mut table, whole(new))?,
+            RowChangeKind::Update { new, .. } => update(&mut table, change.found_by(), new)?,
+            RowChangeKind::Delete(old) => table.remove(&key(old)).map(drop)?,
         }
     }
     Some(table)
 }
 
 /// `None`: some set does not touch what it must.
-fn by_sets(mut table: Table, changes: &[RowChange]) -> Option<Table> {
-    let net = Net::of(changes)?;
+fn by_sets(mut table: TestTable, changes: &[RowChange]) -> Option<TestTable> {
+    let net = NetChanges::of(changes)?;
     for set in &net.sets {
         for row in &set.rows {
             match set.verb {
-                Verb::Delete => table.remove(&key(row)).map(drop)?,
-                Verb::Miss => (!table.contains_key(&key(row))).then_some(())?,
-                Verb::Update => update(&mut table, row, row)?,
-                Verb::Insert => insert(&mut table, whole(row))?,
+                SetOperation::Delete => table.remove(&key(row)).map(drop)?,
+                SetOperation::Miss => (!table.contains_key(&key(row))).then_some(())?,
+                SetOperation::Update => update(&mut table, row, row)?,
+                SetOperation::Insert => insert(&mut table, whole(row))?,
             }
         }
     }
@@ -133,7 +136,7 @@ fn by_sets(mut table: Table, changes: &[RowChange]) -> Option<Table> {
 }
 
 #[derive(Debug, Clone)]
-enum Op {
+enum TestOperation {
     Insert([String; 4]),
     Update {
         from: String,
@@ -143,12 +146,14 @@ enum Op {
     Delete(String),
 }
 
-fn change(target: &Arc<Target>, op: &Op) -> RowChange {
+fn change(target: &Arc<ApplyTarget>, op: &TestOperation) -> RowChange {
     let bare = |key: &String| tuple([Some(key), Some(""), Some(""), Some("")]);
     let kind = match op {
-        Op::Insert(row) => Kind::Insert(tuple(row.each_ref().map(|v| Some(v.as_str())))),
-        Op::Delete(key) => Kind::Delete(bare(key)),
-        Op::Update { from, row, large } => {
+        TestOperation::Insert(row) => {
+            RowChangeKind::Insert(tuple(row.each_ref().map(|v| Some(v.as_str()))))
+        }
+        TestOperation::Delete(key) => RowChangeKind::Delete(bare(key)),
+        TestOperation::Update { from, row, large } => {
             let [k, a, v, big] = row.each_ref().map(|v| Some(v.as_str()));
             let new = tuple([k, a, v, big.filter(|_| *large)]);
             let before = bare(from);
@@ -158,7 +163,7 @@ fn change(target: &Arc<Target>, op: &Op) -> RowChange {
             } else {
                 OldRow::Absent
             };
-            Kind::Update { old, new, moved }
+            RowChangeKind::Update { old, new, moved }
         }
     };
     RowChange::new(target.clone(), kind)
@@ -175,24 +180,28 @@ fn row(other: u32) -> impl Strategy<Value = [String; 4]> {
     (key_text(), a, value(), value()).prop_map(|(k, a, v, big)| [k, a, v, big])
 }
 
-fn op(other: u32) -> impl Strategy<Value = Op> {
-    let stays = (row(other), any::<bool>()).prop_map(|(row, large)| Op::Update {
+fn op(other: u32) -> impl Strategy<Value = TestOperation> {
+    let stays = (row(other), any::<bool>()).prop_map(|(row, large)| TestOperation::Update {
         from: row[0].clone(),
         row,
         large,
     });
     let moves = (key_text(), row(other), any::<bool>());
-    let moves = moves.prop_map(|(from, row, large)| Op::Update { from, row, large });
+    let moves = moves.prop_map(|(from, row, large)| TestOperation::Update { from, row, large });
     prop_oneof![
-        3 => row(other).prop_map(Op::Insert),
+        3 => row(other).prop_map(TestOperation::Insert),
         3 => stays,
         1 => moves,
-        3 => key_text().prop_map(Op::Delete),
+        3 => key_text().prop_map(TestOperation::Delete),
     ]
 }
 
 /// Changes that follow each other, with one that does not now and then.
-fn follow(mut table: Table, ops: Vec<Op>, target: &Arc<Target>) -> Vec<RowChange> {
+fn follow(
+    mut table: TestTable,
+    ops: Vec<TestOperation>,
+    target: &Arc<ApplyTarget>,
+) -> Vec<RowChange> {
     let mut taken = Vec::new();
     for (at, op) in ops.iter().enumerate() {
         let change = change(target, op);
@@ -205,7 +214,7 @@ fn follow(mut table: Table, ops: Vec<Op>, target: &Arc<Target>) -> Vec<RowChange
     taken
 }
 
-fn table(keys: BTreeSet<String>) -> Table {
+fn table(keys: BTreeSet<String>) -> TestTable {
     let row = |key: String| (key.clone(), [key, "1".into(), "old".into(), "large".into()]);
     keys.into_iter().map(row).collect()
 }
@@ -263,12 +272,12 @@ proptest! {
 
 #[test]
 fn of_updates_that_say_all_the_last_is_kept() {
-    let update = |key: &str, v: &str, large: bool| Op::Update {
+    let update = |key: &str, v: &str, large: bool| TestOperation::Update {
         from: key.to_owned(),
         row: [key, "1", v, "x"].map(str::to_owned),
         large,
     };
-    let kept = |target: &Arc<Target>, ops: &[Op]| {
+    let kept = |target: &Arc<ApplyTarget>, ops: &[TestOperation]| {
         let mut changes = ops.iter().map(|op| change(target, op)).collect();
         compact(&mut changes);
         changes.len()
@@ -278,13 +287,13 @@ fn of_updates_that_say_all_the_last_is_kept() {
         [update("1", "a", true), update("2", "b", true)],
     );
     let [one, other] = &ops;
-    let busy: Vec<Op> = (0..50).flat_map(|_| ops.clone()).collect();
+    let busy: Vec<TestOperation> = (0..50).flat_map(|_| ops.clone()).collect();
     assert_eq!(kept(&target, &busy), 2);
     // The large value of the first is that of the row.
     let leaves_out = update("1", "c", false);
     assert_eq!(kept(&target, &[one.clone(), other.clone(), leaves_out]), 3);
     // Another key may be the one of another row before.
-    let moves = Op::Update {
+    let moves = TestOperation::Update {
         from: "3".to_owned(),
         row: ["4", "1", "a", "x"].map(str::to_owned),
         large: true,
@@ -297,10 +306,14 @@ fn of_updates_that_say_all_the_last_is_kept() {
 
 #[test]
 fn a_row_that_comes_and_goes_is_proved_to_have_been_missing() {
-    let (target, table) = (target(false), Table::new());
+    let (target, table) = (target(false), TestTable::new());
     let row = ["1", "1", "x", "x"].map(str::to_owned);
-    let there = Table::from([("1".to_owned(), row.clone())]);
-    let changes = [Op::Insert(row), Op::Delete("1".to_owned())].map(|op| change(&target, &op));
+    let there = TestTable::from([("1".to_owned(), row.clone())]);
+    let changes = [
+        TestOperation::Insert(row),
+        TestOperation::Delete("1".to_owned()),
+    ]
+    .map(|op| change(&target, &op));
     assert_eq!(by_sets(table.clone(), &changes), Some(table));
     assert_eq!(by_sets(there, &changes), None);
 }
@@ -309,18 +322,18 @@ fn a_row_that_comes_and_goes_is_proved_to_have_been_missing() {
 fn changes_of_a_row_become_one() {
     let target = target(false);
     let row = |v: &str| ["1", "1", v, "x"].map(str::to_owned);
-    let update = |v: &str| Op::Update {
+    let update = |v: &str| TestOperation::Update {
         from: "1".to_owned(),
         row: row(v),
         large: false,
     };
-    let ops = [Op::Insert(row("a")), update("b"), update("c")];
+    let ops = [TestOperation::Insert(row("a")), update("b"), update("c")];
     let changes = ops.map(|op| change(&target, &op));
-    let net = Net::of(&changes).expect("they fit");
+    let net = NetChanges::of(&changes).expect("they fit");
     let [set] = &net.sets[..] else {
         panic!("{} sets", net.sets.len())
     };
-    assert_eq!((set.verb, set.rows.len()), (Verb::Insert, 1));
+    assert_eq!((set.verb, set.rows.len()), (SetOperation::Insert, 1));
     assert_eq!(whole(&set.rows[0]), row("c"));
 }
 
@@ -328,18 +341,24 @@ fn changes_of_a_row_become_one() {
 #[test]
 fn changes_that_are_kept_keep_nothing_else() {
     let read = Bytes::from(b"1abx and other rows".to_vec());
-    let row = || Tuple((0..4).map(|at| Value::Text(read.slice(at..=at))).collect());
-    let update = |old| Kind::Update {
+    let row = || {
+        Tuple(
+            (0..4)
+                .map(|at| TupleValue::Text(read.slice(at..=at)))
+                .collect(),
+        )
+    };
+    let update = |old| RowChangeKind::Update {
         old,
         new: row(),
         moved: false,
     };
     let kinds = [
-        Kind::Insert(row()),
+        RowChangeKind::Insert(row()),
         update(OldRow::Absent),
         update(OldRow::Full(row())),
         update(OldRow::Key(row())),
-        Kind::Delete(row()),
+        RowChangeKind::Delete(row()),
     ];
     let target = target(false);
     let change = |kind| RowChange::new(Arc::clone(&target), kind);
