@@ -154,12 +154,11 @@ impl MigrationSession {
             Some(stream) if stream.direction == Direction::Forward && stream.runs() => {
                 stream.apply(false);
             }
-            Some(_) => {
+            _ => {
                 if let Some(stream) = slot.take() {
                     stream.stop().await;
                 }
             }
-            None => {}
         }
     }
 
@@ -395,7 +394,7 @@ impl StepContext {
         if let Some(old) = slot.take() {
             old.stop().await;
         }
-        let spec = self.stream_spec(direction, token)?;
+        let spec = self.spec(direction, token)?;
         *slot = Some(ApplyStream::start(spec, self.verifying(), apply));
         Ok(())
     }
@@ -418,11 +417,7 @@ impl StepContext {
         self.dispatch.outputs.contains_key(&before)
     }
 
-    fn stream_spec(
-        &self,
-        direction: Direction,
-        token: EpochToken,
-    ) -> Result<StreamSpec, StepError> {
+    fn spec(&self, direction: Direction, token: EpochToken) -> Result<StreamSpec, StepError> {
         let known: Preflighted = self.output(StepKind::Preflight)?;
         let (origin, destination, identity) = match direction {
             Direction::Forward => (self.source()?, self.target()?, known.source),
