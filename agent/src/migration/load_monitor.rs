@@ -11,7 +11,7 @@ use plans::throttle::ShardLoad;
 use tokio::time::{Instant, MissedTickBehavior, interval, sleep};
 
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 use crate::shard::load::{self, LoadHistory};

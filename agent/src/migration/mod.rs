@@ -1,5 +1,6 @@
 //! A migration that this process owns: its session, and what monitors the shards while a step runs.
 
+pub(crate) mod context;
 pub(crate) mod load_monitor;
 pub(crate) mod session;
 pub(crate) mod wait_monitor;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use plans::wire::{LockWait, Statement};
 use tokio::time::{Instant, MissedTickBehavior, interval_at};
 
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::{lock_wait, statements};
 use crate::shard::monitor_session::MonitorSession;
 

@@ -13,7 +13,7 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, VERSION, code, state};
 use super::interrupted::again;
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::register::{self, RegisterSetting};
 use crate::steps;
 

@@ -18,7 +18,7 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, VERSION, code, state, tables};
 use super::interrupted::again;
 use crate::inspect;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::created;
 use crate::shard::epoch::{self, EpochToken};

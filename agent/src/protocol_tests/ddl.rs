@@ -11,7 +11,7 @@ use tokio_postgres::Client;
 use super::bench::{Bench, ITEM, code, state, tables};
 use super::interrupted::again;
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::guard::{self, ddl_guard};
 use crate::steps::shape;

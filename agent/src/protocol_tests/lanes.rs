@@ -13,7 +13,7 @@ use super::bench::{Bench, pid, until_old};
 use super::interrupted::after_preflight;
 use super::shard::until;
 use super::spool::Folder;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch;
 use crate::stream::ApplyStream;

@@ -20,7 +20,7 @@ use super::interrupted::after_preflight;
 use super::shard::{Shard as Database, until};
 use super::spool::Folder;
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::shard::publication;

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio_postgres::error::SqlState;
 
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
 use crate::shard::guard::cascade;

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use super::dual_write;
 use crate::error::StepError;
 use crate::eta::Eta;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::ApplyStream;
 

@@ -20,7 +20,7 @@ use crate::cleanup::copied_rows::CopiedRows;
 use crate::cleanup::delete_rows::ClosedProof;
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, make};
 use crate::schema;

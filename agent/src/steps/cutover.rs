@@ -26,7 +26,7 @@ use tokio_postgres::Client;
 
 use super::verify::StreamShards;
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochProof, EpochToken};

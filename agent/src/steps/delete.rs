@@ -6,7 +6,7 @@ use plans::table::MovingTable;
 use plans::wire::TableProgress;
 
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 

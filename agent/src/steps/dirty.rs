@@ -18,7 +18,7 @@ use plans::step::StepKind;
 use super::verify::StreamShards;
 use crate::compare::{self, ComparedShard, DirtyPage, MovingRows};
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch;
 

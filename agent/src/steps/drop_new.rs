@@ -4,7 +4,7 @@ use plans::step::unwind::Unwound;
 
 use super::unwind;
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 
 pub(super) async fn run(context: &StepContext) -> Result<Unwound, StepError> {
     context.say("dropping the target's copy");

@@ -17,7 +17,7 @@ use super::dual_write;
 use super::open_capture::{drop_slot, unpublish};
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
 use crate::shard::dual_write::OwnershipProof;

@@ -6,7 +6,7 @@ use plans::request::DualWrite;
 
 use crate::controller::CleanupRecord;
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{OwnershipProof, obstacles};
 use crate::stream::dual_write::{ROLE, repair};

@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use super::open_capture::{drop_slot, unpublish};
 use super::verify;
 use crate::error::StepError;
+use crate::migration::context::StepContext;
 use crate::migration::load_monitor;
-use crate::migration::session::StepContext;
 
 /// What the operator reads during the hold.
 const HELD: &str =

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::open_capture::{drop_slot, unpublish};
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let target = context.target()?;

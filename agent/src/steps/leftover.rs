@@ -4,7 +4,7 @@
 use tokio_postgres::Client;
 
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::{conflicting_migrations, epoch};
 
 /// Refuses while another migration of the map is known on the target for some of the moving keys.

@@ -26,7 +26,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 pub(crate) use copy::keep_snapshot;
 #[cfg(test)]
 pub(crate) use copy::{empty_unfinished, record_first};

@@ -14,7 +14,7 @@ use super::copy;
 use super::create_target::guards;
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::postgres::standbys;

@@ -7,7 +7,7 @@ use super::cutover::gate::check_identity;
 use super::dual_write;
 use super::open_capture::{create_slot, drop_slot, publish, record, start_progress};
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     context.say("creating the stream back to the source");

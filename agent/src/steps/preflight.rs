@@ -9,7 +9,7 @@ use plans::survey::SurveyTask;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::survey;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::replication::ReplicationSession;
 use crate::shard::database::Shard;
 use crate::shard::guard::ddl_guard;

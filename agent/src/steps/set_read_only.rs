@@ -11,7 +11,7 @@ use tokio::time::Instant;
 use super::create_target::guards;
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::wait_out;
 use crate::shard::epoch;
 use crate::shard::register::{self, RegisterSetting};

@@ -12,7 +12,7 @@ use plans::table::{MovingTable, TableName};
 
 use crate::controller::CleanupRecord;
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::ddl::{self, DefinitionSide};
 use crate::shard::epoch;

@@ -19,7 +19,7 @@ use super::open_capture::{drop_slot, unpublish};
 use super::{create_target, dual_write};
 use crate::cleanup::delete_rows::BOUNDED;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::dual_write::OwnershipProof;
 use crate::shard::{epoch, guard, sidecar_schema, snapshot};

@@ -28,7 +28,7 @@ use crate::compare::{
     TableStorage,
 };
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::error::StepError;
 use crate::inspect;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::protocol_tests::bench::Bench;
 use crate::protocol_tests::interrupted::again;
 use crate::steps;

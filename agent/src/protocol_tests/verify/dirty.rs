@@ -7,7 +7,7 @@ use plans::step::StepKind;
 
 use super::case::VerifyCase;
 use crate::compare::{self, ComparedShard};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::protocol_tests::bench::{ITEM, code};
 use crate::steps::{ComparisonSessions, StreamShards, differences, recheck};
 

@@ -13,7 +13,7 @@ use connect::Connected;
 
 use super::{PendingStatement, build_one, mark, next, side_by_side};
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::schema::foreign_keys::KEY;
 use crate::shard::{epoch, user_code};
 

@@ -11,7 +11,7 @@ use super::CopyRun;
 use super::reader::CopyReader;
 use super::units::CopyChunk;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::copy_stream::copy_chunk;
 use crate::shard::epoch::{self, EpochProof, ProvenTransaction};
 use crate::shard::user_code::{self, SERVER};

@@ -4,7 +4,7 @@ use tokio_postgres::Client;
 
 use super::units;
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 
 /// Waits for the hours where no unit is half copied; the copy goes on with a new snapshot then, so that an old one
 /// does not keep the source from cleaning up all day.

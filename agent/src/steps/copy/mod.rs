@@ -28,7 +28,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::build_indexes;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;
 use crate::shared_scan::calls::BoardMembership;

@@ -11,7 +11,7 @@ use super::units::{self, CopyChunk};
 use super::work::TableEstimate;
 use crate::error::{StepError, WithIntent};
 use crate::eta::Eta;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 
 /// Bytes of a block.

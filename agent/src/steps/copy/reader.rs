@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use super::rewritten;
 use super::units::CopyChunk;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::copy_stream::CopyExtent;
 use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;

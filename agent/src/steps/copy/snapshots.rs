@@ -15,7 +15,7 @@ use tokio_postgres::error::SqlState;
 
 use super::units;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::copy_stream::CopyExtent;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;

@@ -18,7 +18,7 @@ use super::reader::CopyReader;
 use super::units::CopyChunk;
 use super::{ChunkQueue, CopyRun};
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::copy_stream::{
     CopyExtent, CopyReceivers, ReceiveOutcome, ReceiverInput, into, read_for_all, write_given,
 };

@@ -7,7 +7,7 @@ use plans::table::{CopyBy, MovingTable};
 use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::copy_stream::{BlockRange, CopyExtent, KeyRange};
 use crate::shard::epoch;

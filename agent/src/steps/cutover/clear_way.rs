@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::{CutoverParties, ask_until_answered, refused};
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::standbys;
 use crate::shard::long_writers::{self, WriteObstacle};
 use crate::steps::catch_up;

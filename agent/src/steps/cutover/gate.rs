@@ -17,7 +17,7 @@ use super::clear_way::FenceObstacles;
 use super::{CutoverParties, spare, way_back};
 use crate::compare::{ComparisonRecords, TableStorage};
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::replication::IDENTIFY;
 use crate::shard::epoch::EpochToken;

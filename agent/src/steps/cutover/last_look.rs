@@ -8,7 +8,7 @@ use tokio::time::Instant;
 use super::CutoverParties;
 use super::gate::{self, GateFacts};
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::{catalog, standbys, versions};
 use crate::shard::guard;
 

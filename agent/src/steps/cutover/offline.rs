@@ -20,7 +20,7 @@ use super::{
     millis, open, refused, refused_by_both, tell_former, window,
 };
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::wait_out;
 use crate::shard::register::{self, RegisterSetting};
 

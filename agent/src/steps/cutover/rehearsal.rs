@@ -12,7 +12,7 @@ use super::gate::GateFacts;
 use super::last_look::{last_look, look, standbys_flushed};
 use super::window::{applied, budget, carry_sequences};
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::wait_out;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::marker_after_wait::{self, AwaitedWriters, MarkerAfterWait};

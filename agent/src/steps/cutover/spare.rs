@@ -8,7 +8,7 @@ use plans::names::Direction;
 use tokio_postgres::error::SqlState;
 
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::{epoch, register};

@@ -11,7 +11,7 @@ use plans::step::preflight::Preflighted;
 
 use super::gate;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::apply_progress;
 use crate::shard::database::Shard;
 use crate::steps::open_capture;

@@ -21,7 +21,7 @@ use super::{
     refused_by_both, tell_former,
 };
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::epoch::EpochProof;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::marker_after_wait::AwaitedWriters;

@@ -3,7 +3,7 @@
 use plans::failure::{Failure, RetryClass};
 
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::dual_write::OwnershipProof;
 use crate::shard::epoch;

@@ -4,7 +4,7 @@ use plans::failure::{Failure, RetryClass};
 use plans::step::unwind::{LeftObject, Unwound};
 
 use crate::error::StepError;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 
 /// Attempts while a part fails that may pass, each of which waits some seconds for locks: less than a minute.
 const ATTEMPTS: u32 = 3;

@@ -9,7 +9,7 @@ use tokio_postgres::Client;
 use crate::compare::ChunkRecord;
 use crate::error::{StepError, WithIntent};
 use crate::eta::Eta;
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 
 /// What a row costs beside its bytes, in bytes.
 const ROW_COST: i64 = 64;

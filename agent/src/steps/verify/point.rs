@@ -10,7 +10,7 @@ use plans::table::MovingTable;
 use super::StreamShards;
 use crate::compare::ComparedShard;
 use crate::error::{StepError, WithIntent};
-use crate::migration::session::StepContext;
+use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{CreatedSlot, ReplicationSession, SlotOptions};
 use crate::shard::database::Shard;

@@ -1,0 +1,361 @@
+//! A step that runs: its dispatch, the session of its migration, and the shards that it is about.
+
+use crate::controller::Controller;
+use crate::error::{StepError, WithIntent};
+use crate::postgres::replication::SystemIdentity;
+use crate::shard::database::Shard;
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::sidecar_schema;
+use crate::spool::SpoolLocation;
+use crate::stream::dual_write::{DualWrite, WatchdogProgram};
+use crate::stream::{ApplyStream, StreamSpec};
+use plans::id::{MapVersion, StepId};
+use plans::identity::DatabaseIdentity;
+use plans::inspection::inventory::About;
+use plans::key_set::KeySet;
+use plans::names::Direction;
+use plans::request::Mode;
+use plans::sql::quote_literal;
+use plans::step::StepKind;
+use plans::step::create_target::TargetCreated;
+use plans::step::preflight::Preflighted;
+use plans::table::MovingTable;
+use plans::throttle::Hours;
+use plans::wire::Dispatch;
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio_postgres::Client;
+use tokio_util::sync::CancellationToken;
+
+use super::session::MigrationSession;
+
+/// A step as its runner sees it.
+#[derive(Debug, Clone)]
+pub(crate) struct StepContext {
+    pub(crate) dispatch: Arc<Dispatch>,
+    pub(crate) session: Arc<MigrationSession>,
+    pub(crate) controller: Controller,
+    /// The controller wants the step to stop at its next safe point.
+    pub(crate) cancel: CancellationToken,
+}
+
+impl StepContext {
+    /// The step that `dispatch` asks for.
+    ///
+    /// A live target has the reference tables already: they are no business of the move then.
+    pub(crate) fn new(
+        mut dispatch: Dispatch,
+        session: Arc<MigrationSession>,
+        controller: Controller,
+        cancel: CancellationToken,
+    ) -> Self {
+        let target: Result<TargetCreated, StepError> =
+            output(&dispatch.outputs, StepKind::CreateTarget);
+        if target.is_ok_and(|target| !target.created) {
+            dispatch.tables.retain(|table| !table.is_reference());
+        }
+        Self {
+            dispatch: Arc::new(dispatch),
+            session,
+            controller,
+            cancel,
+        }
+    }
+
+    /// The shard that the keys leave.
+    pub(crate) fn source(&self) -> Result<Shard, StepError> {
+        Shard::new(
+            &self.dispatch.source,
+            &self.dispatch.migration,
+            self.dispatch.epoch,
+        )
+    }
+
+    /// The shard that the keys come to.
+    pub(crate) fn target(&self) -> Result<Shard, StepError> {
+        Shard::new(
+            &self.dispatch.target,
+            &self.dispatch.migration,
+            self.dispatch.epoch,
+        )
+    }
+
+    /// The proof of ownership for work that belongs before the flip.
+    pub(crate) fn token(&self) -> EpochToken {
+        self.token_until(self.dispatch.map_version)
+    }
+
+    /// The proof of ownership for work that belongs between the flip and a roll back.
+    pub(crate) fn token_after_flip(&self) -> EpochToken {
+        self.token_until(self.dispatch.map_version.next())
+    }
+
+    /// The proof of ownership for clean-up, which no flip makes wrong.
+    pub(crate) fn token_for_cleanup(&self) -> EpochToken {
+        self.token_until(MapVersion(i64::MAX))
+    }
+
+    fn token_until(&self, until: MapVersion) -> EpochToken {
+        EpochToken {
+            migration: self.dispatch.migration.clone(),
+            epoch: self.dispatch.epoch,
+            until,
+        }
+    }
+
+    /// The tables whose rows move; reference tables are only copied.
+    pub(crate) fn keyed(&self) -> Vec<MovingTable> {
+        let tables = self.dispatch.tables.iter();
+        tables
+            .filter(|table| !table.is_reference())
+            .cloned()
+            .collect()
+    }
+
+    /// The tables that a stream carries: a reference table is kept the same on a new target until the flip.
+    pub(crate) fn captured(&self, direction: Direction) -> impl Iterator<Item = &MovingTable> {
+        let tables = self.dispatch.tables.iter();
+        let first = direction == Direction::Forward && !self.is_done(StepKind::Cutover);
+        tables.filter(move |table| first || !table.is_reference())
+    }
+
+    /// The keys and the tables.
+    pub(crate) fn about(&self) -> (&KeySet, &[MovingTable]) {
+        (&self.dispatch.keys, &self.dispatch.tables)
+    }
+
+    /// Whether cascades may skip the moving rows of a shard that does not own them, as the target's preparation found.
+    pub(crate) fn cascades(&self) -> bool {
+        let created = self.output::<TargetCreated>(StepKind::CreateTarget);
+        created.is_ok_and(|created| created.cascades)
+    }
+
+    /// True while the application goes on writing to the moving keys.
+    pub(crate) fn online(&self) -> bool {
+        self.dispatch.mode == Mode::Online
+    }
+
+    /// The predicate of a table's moving rows over a row called `row`, as [`plans::table::MovingTable::predicate`].
+    pub(crate) fn predicate(&self, table: &plans::table::MovingTable, row: &str) -> String {
+        table.predicate(&self.dispatch.keys, row)
+    }
+
+    /// Tells the operator what the step is doing or waiting for.
+    pub(crate) fn say(&self, message: impl Into<String>) {
+        let message = message.into();
+        tracing::info!(migration = %self.dispatch.migration, "{message}");
+        self.session.update(|progress| {
+            progress.message = message;
+            progress.waiting_for = None;
+        });
+    }
+
+    /// Tells the operator that the step goes on once this has ended.
+    pub(crate) fn say_waits(&self, message: String, reason: &str) {
+        self.say(message);
+        self.session
+            .update(|progress| progress.waiting_for = Some(reason.to_owned()));
+    }
+
+    /// Waits until heavy work may begin, and says so; at once within the migration's hours.
+    pub(crate) async fn until_open(&self) {
+        if let Some(hours) = self.session.throttle.closed() {
+            self.wait_for(hours).await;
+        }
+    }
+
+    /// Waits for these hours, or until they are taken away; then the step goes on with what it was doing.
+    pub(crate) async fn wait_for(&self, hours: Hours) {
+        let doing = self.session.progress().message;
+        let reason = format!("the hours {hours}");
+        self.say_waits(format!("waiting for {reason}"), &reason);
+        self.session.throttle.until_open().await;
+        self.say(doing);
+    }
+
+    /// Creates the migration's row on a shard, or takes it over; it says what moves from where to where.
+    pub(crate) async fn enrol(
+        &self,
+        session: &Client,
+        role: &str,
+        shard: &str,
+    ) -> Result<(), StepError> {
+        let (dispatch, token) = (&self.dispatch, self.token());
+        sidecar_schema::enrol(session, &token, role, dispatch.map.as_str(), shard).await?;
+        let about = About {
+            incarnation: dispatch.incarnation.clone(),
+            source: dispatch.source.name.clone(),
+            target: dispatch.target.name.clone(),
+            keys: dispatch.keys.clone(),
+            tables: dispatch.tables.clone(),
+        };
+        let sql = format!(
+            "update shardwright.move set about = {} where migration = {}",
+            quote_literal(&serde_json::json!(about).to_string()),
+            quote_literal(dispatch.migration.as_str())
+        );
+        epoch::execute(session, &token, &sql).await.at(format_args!(
+            "shard {shard}: recording what the migration is about"
+        ))
+    }
+
+    /// Whether a step is done.
+    pub(crate) fn is_done(&self, kind: StepKind) -> bool {
+        let id = StepId::from(kind.name());
+        self.dispatch.outputs.contains_key(&id)
+    }
+
+    /// The output of a step that is done.
+    ///
+    /// # Errors
+    /// When the controller did not send it: the graph is wrong.
+    pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Result<T, StepError> {
+        output(&self.dispatch.outputs, kind)
+    }
+
+    /// Captures the changes of the moving keys from now on, without applying them yet.
+    pub(crate) async fn ensure_capture(&self) -> Result<(), StepError> {
+        self.ensure(Direction::Forward, self.token(), false).await
+    }
+
+    /// Starts the change stream in `direction` unless it runs already; it applies what it captures.
+    pub(crate) async fn ensure_stream(&self, direction: Direction) -> Result<(), StepError> {
+        let token = match direction {
+            Direction::Forward => self.token(),
+            Direction::Reverse => self.token_after_flip(),
+        };
+        self.ensure_stream_under(direction, token).await
+    }
+
+    /// As [`StepContext::ensure_stream`], under the proof of a flip that is newer than the dispatch.
+    pub(crate) async fn ensure_stream_under(
+        &self,
+        direction: Direction,
+        token: EpochToken,
+    ) -> Result<(), StepError> {
+        self.ensure(direction, token, true).await
+    }
+
+    async fn ensure(
+        &self,
+        direction: Direction,
+        token: EpochToken,
+        apply: bool,
+    ) -> Result<(), StepError> {
+        let mut slot = self.session.stream.lock().await;
+        if let Some(stream) = slot
+            .as_ref()
+            .filter(|s| s.direction == direction && s.runs())
+        {
+            stream.apply(apply);
+            return Ok(());
+        }
+        if let Some(old) = slot.take() {
+            old.stop().await;
+        }
+        let spec = self.spec(direction, token)?;
+        *slot = Some(ApplyStream::start(spec, self.verifying(), apply));
+        Ok(())
+    }
+
+    /// Where the changes of the move are kept while they cannot be applied. After the flip the target keeps them:
+    /// a roll back that hangs on one agent's disk is none.
+    pub(crate) fn spool(&self) -> SpoolLocation {
+        SpoolLocation::new(
+            &self.session.spools,
+            &self.dispatch.migration,
+            Direction::Forward,
+            self.dispatch.epoch,
+        )
+    }
+
+    /// From before the first point of the verification on, the key of each change is kept for the comparison
+    /// in the cutover: also while `verify` waits for its next attempt, since chunks that it has compared count.
+    fn verifying(&self) -> bool {
+        let before = StepId::from(StepKind::BuildIndexes.name());
+        self.dispatch.outputs.contains_key(&before)
+    }
+
+    fn spec(&self, direction: Direction, token: EpochToken) -> Result<StreamSpec, StepError> {
+        let known: Preflighted = self.output(StepKind::Preflight)?;
+        let (origin, destination, identity) = match direction {
+            Direction::Forward => (self.source()?, self.target()?, known.source),
+            Direction::Reverse => (self.target()?, self.source()?, known.target),
+        };
+        let log_limit = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
+        Ok(StreamSpec {
+            direction,
+            origin,
+            destination,
+            system: system(&identity)?,
+            token,
+            tables: Arc::new(self.dispatch.tables.clone()),
+            sessions: self.dispatch.options.apply_sessions,
+            spool: (direction == Direction::Forward).then(|| self.spool()),
+            dual_write: self.dual_write(),
+            spool_beyond: log_limit / 4,
+            keep_behind: log_limit / 4,
+            log_limit,
+            max_attempts: self.dispatch.options.max_attempts,
+        })
+    }
+
+    /// How commits are to wait for both shards, if the request wants that.
+    fn dual_write(&self) -> Option<DualWrite> {
+        let options = &self.dispatch.options;
+        (options.dual_write == plans::request::DualWrite::Synchronous).then(|| DualWrite {
+            limit: Duration::from_millis(u64::from(options.dual_write_limit_ms)),
+            watchdog: WatchdogProgram::agent(),
+        })
+    }
+
+    /// Never returns while the stream works or none runs; its failure otherwise.
+    pub(crate) async fn stream_failed(&self) -> StepError {
+        let watch = {
+            let slot = self.session.stream.lock().await;
+            slot.as_ref().map(ApplyStream::watch)
+        };
+        match watch {
+            Some(watch) => crate::stream::failure_of(watch).await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+fn output<T: DeserializeOwned>(
+    outputs: &BTreeMap<StepId, serde_json::Value>,
+    kind: StepKind,
+) -> Result<T, StepError> {
+    outputs
+        .get(&StepId::from(kind.name()))
+        .and_then(|value| serde_json::from_value(value.clone()).ok())
+        .ok_or_else(|| {
+            StepError::refused(
+                "step.input",
+                format!("the output of step {kind} is missing or of another version"),
+                "`resume`; if it stays, `abort` it and plan it again",
+            )
+        })
+}
+
+/// The identity that preflight recorded, as the replication protocol speaks of it.
+pub(crate) fn system(identity: &DatabaseIdentity) -> Result<SystemIdentity, StepError> {
+    let parsed = identity
+        .system
+        .parse()
+        .ok()
+        .zip(u32::try_from(identity.timeline).ok());
+    let (system_id, timeline) = parsed.ok_or_else(|| {
+        StepError::refused(
+            "step.input",
+            "the recorded system identity is unreadable",
+            "`abort` it and plan it again",
+        )
+    })?;
+    Ok(SystemIdentity {
+        system_id,
+        timeline,
+    })
+}
