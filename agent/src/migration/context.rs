@@ -1,14 +1,9 @@
 //! A step that runs: its dispatch, the session of its migration, and the shards that it is about.
 
-use crate::controller::Controller;
-use crate::error::{StepError, WithIntent};
-use crate::postgres::replication::SystemIdentity;
-use crate::shard::database::Shard;
-use crate::shard::epoch::{self, EpochToken};
-use crate::shard::sidecar_schema;
-use crate::spool::SpoolLocation;
-use crate::stream::dual_write::{DualWrite, WatchdogProgram};
-use crate::stream::{ApplyStream, StreamSpec};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
 use plans::id::{MapVersion, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
@@ -23,13 +18,19 @@ use plans::table::MovingTable;
 use plans::throttle::Hours;
 use plans::wire::Dispatch;
 use serde::de::DeserializeOwned;
-use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::time::Duration;
 use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::session::MigrationSession;
+use crate::controller::Controller;
+use crate::error::{StepError, WithIntent};
+use crate::postgres::replication::SystemIdentity;
+use crate::shard::database::Shard;
+use crate::shard::epoch::{self, EpochToken};
+use crate::shard::sidecar_schema;
+use crate::spool::SpoolLocation;
+use crate::stream::dual_write::{DualWrite, WatchdogProgram};
+use crate::stream::{ApplyStream, StreamSpec};
 
 /// A step as its runner sees it.
 #[derive(Debug, Clone)]

@@ -1,5 +1,17 @@
 //! A migration that this process owns: what lives on from one step to the next.
 
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use plans::id::{Epoch, MigrationId};
+use plans::names::Direction;
+use plans::wire::{Progress, StreamStatus};
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
 use crate::error::StepError;
 use crate::shard::database::Shard;
 use crate::shard::snapshot::SnapshotHolders;
@@ -7,16 +19,6 @@ use crate::shard::user_code::CodeProver;
 use crate::shared_scan::participants::ExpectedParticipant;
 use crate::stream::ApplyStream;
 use crate::throttle::MigrationThrottle;
-use plans::id::{Epoch, MigrationId};
-use plans::names::Direction;
-use plans::wire::{Progress, StreamStatus};
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-use tokio::sync::Notify;
-use tokio::time::Instant;
 
 /// What lives as long as this process owns the migration under one epoch.
 #[derive(Debug)]

@@ -20,16 +20,30 @@ use crate::error::{StepError, WithIntent};
 const FIRST_PAUSE: Duration = Duration::from_micros(250);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
-/// Writers on the moving tables `$1` right now, by virtual transaction id; sessions of ours are excepted.
-pub(crate) const WRITERS: &str = "select distinct l.virtualtransaction
+/// Transactions that hold a writer's lock on the tables `$1`, by virtual transaction id.
+macro_rules! lock_holders {
+    () => {
+        "select distinct l.virtualtransaction
    from pg_catalog.pg_locks l
    where l.locktype = 'relation' and l.granted
      and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
      and l.relation = any (select pg_catalog.to_regclass(name)::oid from pg_catalog.unnest($1::text[]) name)
-     and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+     and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')"
+    };
+}
+
+/// Writers on the moving tables `$1` right now, by virtual transaction id; sessions of ours are excepted.
+pub(crate) const WRITERS: &str = concat!(
+    lock_holders!(),
+    "
      and not exists (
        select 1 from pg_catalog.pg_stat_activity a
-       where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')";
+       where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')"
+);
+
+/// The same of every session but this one.
+const WRITERS_AND_OURS: &str =
+    concat!(lock_holders!(), " and l.pid <> pg_catalog.pg_backend_pid()");
 
 /// The virtual transaction id of the session's transaction: no other one ever has it.
 pub(crate) async fn virtual_transaction(client: &Client, shard: &str) -> Result<String, StepError> {
@@ -54,6 +68,21 @@ pub(crate) async fn writers(
 ) -> Result<BTreeSet<String>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     listed(client, WRITERS, &names, shard).await
+}
+
+/// Waits until every transaction that writes to these tables now has ended, of sessions of ours too, or until `deadline`.
+pub(crate) async fn wait_for_all_writers(
+    client: &Connected,
+    tables: &[String],
+    deadline: Instant,
+    shard: &str,
+) -> Result<(), StepError> {
+    let mut left = listed(client, WRITERS_AND_OURS, &tables, shard).await?;
+    while !left.is_empty() && Instant::now() < deadline {
+        tokio::time::sleep(LONGEST_PAUSE).await;
+        left = remaining(&left, client, shard).await?;
+    }
+    Ok(())
 }
 
 async fn listed(

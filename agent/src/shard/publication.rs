@@ -4,7 +4,6 @@
 //! stream. One that was altered leaves changes out on every version. So what was made is recorded with it, and
 //! compared when keys change hands: as long as it is the same, nothing before that moment was left out.
 
-use std::collections::BTreeSet;
 use std::time::Duration;
 
 use connect::Connected;
@@ -16,6 +15,7 @@ use tokio_postgres::Client;
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::replication::PUBLICATION_CHANGED;
+use crate::postgres::wait_out::wait_for_all_writers;
 
 /// What a publication is. Its row has another version when its options were altered, also when they were altered back;
 /// each of its tables has another number when it was taken out and put back.
@@ -24,31 +24,21 @@ const FORM: &str = "select pg_catalog.md5(row(p.oid, p.xmin, p.puballtables,
       array(select n.oid from pg_catalog.pg_publication_namespace n where n.pnpubid = p.oid order by n.oid))::text)
     from pg_catalog.pg_publication p where p.pubname::text = ";
 
-/// How long transactions are waited for that may have read of which publications a table is part.
-const READERS_LIMIT: Duration = Duration::from_secs(2);
-const READERS_PAUSE: Duration = Duration::from_millis(5);
+/// How long `drop` waits for transactions that may have read of which publications a table is part.
+const WRITERS_LIMIT: Duration = Duration::from_secs(2);
 
-/// The tables of publication `$1`: as an ALTER lists them, and by number.
+/// The tables of publication `$1`.
 const TABLES: &str = "
-    select pg_catalog.string_agg(pg_catalog.format('only %I.%I', n.nspname, c.relname), ', '),
-           coalesce(pg_catalog.array_agg(c.oid), '{}')
+    select pg_catalog.format('%I.%I', n.nspname, c.relname)
     from pg_catalog.pg_publication p
     join pg_catalog.pg_publication_rel r on r.prpubid = p.oid
     join pg_catalog.pg_class c on c.oid = r.prrelid
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where p.pubname = $1";
 
-/// Transactions of any other session that write to the tables `$1`, by virtual transaction id.
-const WRITERS: &str = "
-    select distinct l.virtualtransaction from pg_catalog.pg_locks l
-    where l.locktype = 'relation' and l.granted and l.pid <> pg_catalog.pg_backend_pid()
-      and l.database = (select oid from pg_catalog.pg_database where datname = pg_catalog.current_database())
-      and l.relation = any ($1::pg_catalog.oid[])
-      and l.mode in ('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
-
 /// Makes the publication of one direction anew, for these tables with their row filters, and records it.
 pub(crate) async fn create(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     direction: Direction,
     tables: &[String],
@@ -74,21 +64,26 @@ pub(crate) async fn create(
 /// publications a table is part, then each of them, and fails where one is gone in between (`cache lookup failed for
 /// publication`), whether it is the application's or a stream's.
 pub(crate) async fn drop(
-    client: &Client,
+    client: &Connected,
     token: Option<&EpochToken>,
     name: &str,
     shard: &str,
 ) -> Result<(), StepError> {
     let what = format!("shard {shard}: dropping publication {name}");
-    let tables = client.query_one(TABLES, &[&name]).await.at(&what)?;
+    let tables = client.query(TABLES, &[&name]).await.at(&what)?;
+    let tables: Vec<String> = tables.iter().map(|row| row.get(0)).collect();
     let quoted = quote_ident(name);
-    if let Some(listed) = tables.get::<_, Option<String>>(0) {
+    if !tables.is_empty() {
         // The lock conflicts with VACUUM and other DDL: no write waits behind it.
         let sql = format!(
-            "set local lock_timeout = '5s'; alter publication {quoted} drop table {listed}"
+            "set local lock_timeout = '5s'; alter publication {quoted} drop table only {}",
+            tables.join(", only ")
         );
         match run(client, token, &sql).await {
-            Ok(()) => wait_for_writers(client, &tables.get(1)).await.at(&what)?,
+            Ok(()) => {
+                let deadline = Instant::now() + WRITERS_LIMIT;
+                wait_for_all_writers(client, &tables, deadline, shard).await?;
+            }
             Err(error) => tracing::warn!(
                 shard, publication = name, %error,
                 "publication is dropped with its tables: writes may fail for a moment"
@@ -97,22 +92,6 @@ pub(crate) async fn drop(
     }
     let sql = format!("drop publication if exists {quoted}");
     run(client, token, &sql).await.at(&what)
-}
-
-/// Waits until the transactions that write to these tables now have ended, not for long.
-async fn wait_for_writers(client: &Client, tables: &Vec<u32>) -> Result<(), tokio_postgres::Error> {
-    let listed = async || -> Result<BTreeSet<String>, tokio_postgres::Error> {
-        let rows = client.query(WRITERS, &[tables]).await?;
-        Ok(rows.iter().map(|row| row.get(0)).collect())
-    };
-    let deadline = Instant::now() + READERS_LIMIT;
-    let first = listed().await?;
-    let mut left = !first.is_empty();
-    while left && Instant::now() < deadline {
-        tokio::time::sleep(READERS_PAUSE).await;
-        left = !listed().await?.is_disjoint(&first);
-    }
-    Ok(())
 }
 
 /// Runs `sql` in a transaction of its own.

@@ -3,6 +3,7 @@
 //! The publication comes before the slot, or the stream is dead for ever.
 //! A second run drops the slot and makes it again: nothing was copied from it yet, or the copy is void.
 
+use connect::Connected;
 use std::time::Duration;
 
 use plans::names::Direction;
@@ -97,7 +98,7 @@ pub(super) async fn record(
 
 /// Creates the publication with the predicate as its row filter; one that is there goes.
 pub(super) async fn publish(
-    session: &Client,
+    session: &Connected,
     context: &StepContext,
     direction: Direction,
     shard: &str,
@@ -190,7 +191,7 @@ pub(super) async fn drop_slot(
 
 /// Drops the publication of one direction if it is there.
 pub(super) async fn unpublish(
-    session: &Client,
+    session: &Connected,
     context: &StepContext,
     direction: Direction,
     shard: &str,

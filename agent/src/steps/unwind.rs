@@ -67,7 +67,7 @@ pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepErr
 /// Guards, slot and publication; the source is open.
 async fn from_source(
     context: &StepContext,
-    session: &Client,
+    session: &Connected,
     shard: &str,
     removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
@@ -112,7 +112,7 @@ async fn from_target(
 
 async fn end_stream(
     context: &StepContext,
-    session: &Client,
+    session: &Connected,
     (shard, direction): (&str, Direction),
     removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {

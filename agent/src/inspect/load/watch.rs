@@ -5,6 +5,7 @@
 //! knows it by the advisory lock that nobody holds.
 //! A table whose updates or deletes the publication would break is left out, with a finding.
 
+use connect::Connected;
 use std::collections::HashMap;
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -103,7 +104,7 @@ async fn identity(
 }
 
 /// Drops publications whose maker is gone.
-pub(super) async fn sweep(client: &Client, shard: &str) -> Result<(), StepError> {
+pub(super) async fn sweep(client: &Connected, shard: &str) -> Result<(), StepError> {
     let rows = client
         .query(
             "select pubname::text from pg_catalog.pg_publication where pg_catalog.starts_with(pubname::text, $1)",
