@@ -171,6 +171,11 @@ comment on table shardwright.dirty is 'log of keys changed since the last compar
 ";
 
 /// Opens a transaction beside which nobody creates the schema, enrols a migration or drops the schema.
+/// Names of our sequences: registers, and what guards count ([`plans::names`]).
+const SEQUENCES: &str = "^(own|refused|skips|skipped)_";
+/// Names of our functions: those of guards, of rows and of definitions.
+const FUNCTIONS: &str = "^(guard|shardwright_ddl)_";
+
 const BEGIN: &str = "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));";
 
 /// Creates the schema unless it is there; safe to call by several migrations at once.
@@ -287,10 +292,12 @@ pub(crate) async fn drop_unused(client: &Client, shard: &str) -> Result<(), Step
         .at(format_args!("shard {shard}: dropping schema shardwright"))
 }
 
-/// Drops the schema unless a migration, a permanent guard or a relation that is not ours is left in it, or it is gone
-/// already. Where the database is registered, its id stays, in a schema that holds nothing else.
+/// Drops what is ours, and then the schema, unless a migration or a permanent guard is left in it, or it is gone already.
+/// Where the database is registered, its id stays, and the schema with it; so does the schema where something is in it
+/// that is not ours.
 fn drop_unused_sql() -> String {
-    let ours: Vec<String> = tables().map(quote_literal).collect();
+    let ours = tables().filter(|table| *table != identity::TABLE);
+    let ours: Vec<String> = ours.map(quote_literal).collect();
     format!(
         "{BEGIN}
          do $$ declare drops text; begin
@@ -298,32 +305,27 @@ fn drop_unused_sql() -> String {
            if exists (select from shardwright.move) or exists (select from shardwright.away) then
              return;
            end if;
-           if exists (select from pg_catalog.pg_class c
-                      where c.relnamespace = 'shardwright'::pg_catalog.regnamespace
-                        and c.relkind in ('r', 'p', 'v', 'm', 'f') and c.relname <> all (array[{ours}])) then
-             return;
-           end if;
-           if pg_catalog.to_regclass('shardwright.{id}') is null then
-             drop schema shardwright cascade;
-             return;
-           end if;
            select pg_catalog.string_agg(pg_catalog.format('drop %s if exists shardwright.%s cascade', kind, name), '; ')
            into drops from (
              select case c.relkind when 'S' then 'sequence' else 'table' end, pg_catalog.quote_ident(c.relname)
              from pg_catalog.pg_class c
-             where c.relnamespace = 'shardwright'::pg_catalog.regnamespace and c.relkind in ('r', 'S') and c.relname <> '{id}'
-               -- one that numbers the rows of a table goes with the table
-               and not exists (select from pg_catalog.pg_depend d
-                               where d.classid = 'pg_catalog.pg_class'::pg_catalog.regclass and d.objid = c.oid
-                                 and d.refclassid = d.classid and d.deptype = 'i')
+             where c.relnamespace = 'shardwright'::pg_catalog.regnamespace
+               and (c.relkind = 'r' and c.relname = any (array[{ours}]) or c.relkind = 'S' and c.relname ~ '{SEQUENCES}')
              union all
              select 'function', pg_catalog.format('%I(%s)', p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid))
-             from pg_catalog.pg_proc p where p.pronamespace = 'shardwright'::pg_catalog.regnamespace
+             from pg_catalog.pg_proc p
+             where p.pronamespace = 'shardwright'::pg_catalog.regnamespace and p.proname ~ '{FUNCTIONS}'
            ) object (kind, name);
            execute drops;
+           if pg_catalog.to_regclass('shardwright.{id}') is null then
+             begin
+               drop schema shardwright;
+             exception when dependent_objects_still_exist then null;
+             end;
+           end if;
          end $$;
          commit",
+        ours = ours.join(", "),
         id = identity::TABLE,
-        ours = ours.join(", ")
     )
 }

@@ -1,4 +1,4 @@
-//! Whether the schema `shardwright` is ours: what is in it is dropped when nothing needs it any more.
+//! Whether the schema `shardwright` is ours: names in it are those of tables, sequences and functions that a move makes.
 
 use plans::table::TableName;
 use tokio_postgres::Client;
@@ -45,7 +45,7 @@ pub(super) async fn check(
         findings.refuse(
             "schema.taken",
             format!("shard {shard}, {kind} {table}"),
-            "it is in the schema that Shardwright makes for itself, and drops with all that is in it",
+            "it is in the schema that Shardwright makes for itself, where a later version may need its name",
             format!("put it into another schema: alter {kind} {} set schema ...", table.sql()),
         );
     }
