@@ -4,6 +4,7 @@
 //! A folder serves one major version; who needs several of them names several folders, as in `PATH`.
 
 use std::collections::BTreeMap;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Mutex, PoisonError};
@@ -102,21 +103,38 @@ impl Binaries {
 }
 
 /// A program as it was when its version was read.
-type Program = (PathBuf, SystemTime);
+type KnownProgram = (PathBuf, SystemTime);
 
-/// The major version that a program reports; it is run once, and again when its file has changed.
+/// The major version that a program reports.
+///
+/// It is run once, and again when its file has changed. A script that chooses the program that it runs, as Debian's
+/// pg_wrapper does, is run each time.
 fn major_of(program: &Path) -> Option<u32> {
-    static KNOWN: Mutex<BTreeMap<Program, u32>> = Mutex::new(BTreeMap::new());
-    let changed = std::fs::metadata(program).and_then(|file| file.modified());
-    let key = (program.to_owned(), changed.ok()?);
+    static KNOWN: Mutex<BTreeMap<KnownProgram, u32>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(major) = known().get(&key) {
-        return Some(*major);
+    let key = if is_script(program) {
+        None
+    } else {
+        let changed = std::fs::metadata(program).and_then(|file| file.modified());
+        Some((program.to_owned(), changed.ok()?))
+    };
+    if let Some(major) = key.as_ref().and_then(|key| known().get(key).copied()) {
+        return Some(major);
     }
     let output = Command::new(program).arg("--version").output().ok()?;
     let major = parse_major(&String::from_utf8_lossy(&output.stdout))?;
-    known().insert(key, major);
+    if let Some(key) = key {
+        known().insert(key, major);
+    }
     Some(major)
+}
+
+/// Whether a file begins with the name of its interpreter.
+fn is_script(program: &Path) -> bool {
+    let mut begin = [0; 2];
+    let file = std::fs::File::open(program);
+    file.and_then(|mut file| file.read_exact(&mut begin))
+        .is_ok_and(|()| &begin == b"#!")
 }
 
 fn candidates() -> Vec<PathBuf> {
@@ -148,6 +166,22 @@ fn parse_major(version: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_that_chooses_the_program_is_run_each_time() {
+        let folder = std::env::temp_dir().join(format!("cluster-script-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder");
+        // Written here, it could still be open in a process that another test starts.
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pg_wrapper");
+        std::os::unix::fs::symlink(script, folder.join("pg_dump")).expect("a link");
+        let chosen = folder.join("chosen");
+        let majors = ["15.9", "17.2"].map(|version| {
+            std::fs::write(&chosen, version).expect("written");
+            Binaries::probe(&folder, DUMP).map(|found| found.major)
+        });
+        std::fs::remove_dir_all(&folder).expect("removed");
+        assert_eq!(majors, [Some(15), Some(17)]);
+    }
 
     #[test]
     fn the_major_version_is_read_from_every_form() {
