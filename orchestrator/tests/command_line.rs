@@ -3,7 +3,7 @@
 use crate::fixture::{Server, holding, program};
 use plans::wire::LockWait;
 use serde_json::Value;
-use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
 use std::process::{Output, Stdio};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
@@ -53,13 +53,13 @@ async fn every_command_speaks_json_and_ends_with_a_code() {
     );
 }
 
-/// The program of `demo` and `torture` stands beside this one, or in PATH, or its absence is named.
+/// The program of `demo` and `torture` is beside this one or in PATH, or the error names it.
 #[tokio::test]
 async fn a_program_of_its_own_runs_with_its_options_and_its_exit_code() {
-    let folder = std::env::temp_dir().join(format!("shardwright-external-{}", std::process::id()));
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(std::process::id().to_string());
     std::fs::create_dir_all(&folder).unwrap();
     let own = folder.join("shardwright");
-    std::fs::copy(env!("CARGO_BIN_EXE_shardwright"), &own).unwrap();
+    std::fs::hard_link(env!("CARGO_BIN_EXE_shardwright"), &own).unwrap();
     let demo = async || {
         let mut command = Command::new(&own);
         command
@@ -70,10 +70,16 @@ async fn a_program_of_its_own_runs_with_its_options_and_its_exit_code() {
     let missing = demo().await;
     let text = String::from_utf8(missing.stderr).unwrap();
     assert_eq!(missing.status.code(), Some(1));
-    assert!(text.contains("shardwright-demo is not installed"), "{text}");
-    let script = folder.join("shardwright-demo");
-    std::fs::write(&script, "#!/bin/sh\necho \"$@\"\nexit 9\n").unwrap();
-    std::fs::set_permissions(&script, std::fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(
+        text.contains("error: shardwright-demo could not be started: No such file"),
+        "{text}"
+    );
+    // A file that this process wrote could still be open in a process that another test starts.
+    let write =
+        r#"printf '#!/bin/sh\necho "$@"\nexit 9\n' > shardwright-demo; chmod +x shardwright-demo"#;
+    let mut shell = Command::new("sh");
+    shell.args(["-c", write]).current_dir(&folder);
+    assert!(shell.status().await.unwrap().success());
     let ran = demo().await;
     std::fs::remove_dir_all(&folder).unwrap();
     assert_eq!(ran.status.code(), Some(9));

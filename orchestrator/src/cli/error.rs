@@ -106,11 +106,14 @@ pub enum CliError {
     /// The environment names fail points that cannot be read.
     #[error(transparent)]
     FailPoint(#[from] fail_point::Malformed),
-    /// A program that a command runs is not there.
-    #[error("{program} is not installed: it is neither beside this program nor in PATH")]
-    NotInstalled {
-        /// Its name.
-        program: &'static str,
+    /// A program that a command runs could not be started.
+    #[error("{} could not be started: {source}", program.display())]
+    External {
+        /// Where it should be; a bare name: in PATH.
+        program: PathBuf,
+        /// What the operating system reported.
+        #[source]
+        source: std::io::Error,
     },
     /// Databases for which there is no proposal.
     #[error(transparent)]
@@ -138,9 +141,10 @@ impl CliError {
                     .to_owned(),
             ),
             Self::Problem(problem) => problem.hint.clone(),
-            Self::NotInstalled { program } => Some(format!(
-                "build it in a checkout: cargo build --release --bin {program}"
-            )),
+            Self::External { .. } => Some(
+                "it must be beside this program or in PATH; in a checkout `cargo build --release --bins` builds all programs"
+                    .to_owned(),
+            ),
             Self::Adopt(error) => error.hint().map(str::to_owned),
             Self::Serve(ServeError::NotLoopback { .. }) => {
                 Some("name --admin-token-file FILE, or listen on 127.0.0.1 and reach it through ssh -L".to_owned())
@@ -209,7 +213,7 @@ impl CliError {
             | Self::Serve(_)
             | Self::Hook(_)
             | Self::FailPoint(_)
-            | Self::NotInstalled { .. }
+            | Self::External { .. }
             | Self::Io(_) => ERROR,
         }
     }

@@ -3,7 +3,6 @@
 use super::error::CliError;
 use clap::Args;
 use std::ffi::OsString;
-use std::io::ErrorKind;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
@@ -25,18 +24,16 @@ pub(super) struct External {
 }
 
 impl External {
-    /// Becomes the program, which stands beside this one or in PATH; signals and the exit code are its own.
+    /// Replaces this process by the program, which is beside this one or in PATH; signals and the exit code are the
+    /// program's.
     pub(super) fn run(self, command: &str) -> Result<u8, CliError> {
         let beside = std::env::current_exe().map(|own| own.with_file_name(PROGRAM));
         let program = beside.ok().filter(|beside| beside.is_file());
         let program = program.unwrap_or_else(|| PathBuf::from(PROGRAM));
-        let error = Command::new(program)
+        let source = Command::new(&program)
             .arg(command)
             .args(self.arguments)
             .exec();
-        if error.kind() == ErrorKind::NotFound {
-            return Err(CliError::NotInstalled { program: PROGRAM });
-        }
-        Err(CliError::Io(error))
+        Err(CliError::External { program, source })
     }
 }

@@ -1,7 +1,7 @@
 //! The program `shardwright-demo`: live shards on this machine, and faults in the middle of their migrations.
 //!
 //! `shardwright demo` and `shardwright torture` run it. Exit 0: everything as it must be; 1: the run failed;
-//! 9: a fault was not survived.
+//! 9: a fault was not survived; 64: wrong usage.
 
 mod fault_injection;
 mod run;
@@ -12,6 +12,8 @@ use std::process::ExitCode;
 
 /// Exit code of fault injection that was not survived.
 const DEFECTS: u8 = 9;
+/// Exit code of wrong usage, as of the command line.
+const USAGE: u8 = 64;
 
 /// Runs migrations on private shards of this machine.
 #[derive(Debug, Parser)]
@@ -31,7 +33,15 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let done = match Cli::parse().command {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Nothing can be reported when stderr is closed.
+            let _ = error.print();
+            return ExitCode::from(if error.use_stderr() { USAGE } else { 0 });
+        }
+    };
+    let done = match cli.command {
         Command::Demo(demo) => demo.run().await,
         Command::Torture(torture) => torture.run().await,
     };
