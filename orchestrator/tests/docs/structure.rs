@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates with folders.
-const CRATES: [&str; 12] = [
+const CRATES: [&str; 13] = [
     "plans",
     "orchestrator",
     "agent",
@@ -17,6 +17,7 @@ const CRATES: [&str; 12] = [
     "crates/controller_client",
     "crates/daemon",
     "crates/discover",
+    "crates/fail_point",
     "crates/protocol_models",
 ];
 
@@ -136,22 +137,16 @@ fn target(own: &Module, path: &str, modules: &BTreeSet<Module>) -> Option<Module
     Some(found)
 }
 
-/// Pairs of folders of one crate that import each other, with an import in each direction.
-fn two_way(root: &Path) -> Vec<String> {
-    let files = sources(root);
-    let modules: BTreeSet<Module> = files.iter().map(|file| module(root, file)).collect();
-    let is_folder = |path: &[String]| {
-        let inside = |module: &&Module| module.len() > path.len() && module.starts_with(path);
-        modules.iter().filter(inside).any(|module| !is_test(module))
-    };
-    let mut imports: BTreeMap<(Module, Module), String> = BTreeMap::new();
-    for file in &files {
+/// Imports of a crate, one for each pair of neighbours: the two paths below their common folder, and an example.
+fn imports(root: &Path, modules: &BTreeSet<Module>) -> BTreeMap<(Module, Module), String> {
+    let mut imports = BTreeMap::new();
+    for file in &sources(root) {
         let own = module(root, file);
         if is_test(&own) {
             continue;
         }
         for path in uses(&std::fs::read_to_string(file).unwrap()) {
-            let Some(other) = target(&own, &path, &modules) else {
+            let Some(other) = target(&own, &path, modules) else {
                 continue;
             };
             let common = own.iter().zip(&other).take_while(|(a, b)| a == b).count();
@@ -163,6 +158,22 @@ fn two_way(root: &Path) -> Vec<String> {
             }
         }
     }
+    imports
+}
+
+fn modules(root: &Path) -> BTreeSet<Module> {
+    let files = sources(root);
+    files.iter().map(|file| module(root, file)).collect()
+}
+
+/// Pairs of folders of one crate that import each other, with an import in each direction.
+fn two_way(root: &Path) -> Vec<String> {
+    let modules = modules(root);
+    let is_folder = |path: &[String]| {
+        let inside = |module: &&Module| module.len() > path.len() && module.starts_with(path);
+        modules.iter().filter(inside).any(|module| !is_test(module))
+    };
+    let imports = imports(root, &modules);
     let pairs = imports.iter().filter(|((from, to), _)| from < to);
     let both = pairs.filter_map(|((from, to), there)| {
         let back = imports.get(&(to.clone(), from.clone()))?;
@@ -183,6 +194,40 @@ fn no_folder_imports_a_folder_that_imports_it() {
         );
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The page draws the floors from the top; a folder imports those below its own.
+#[test]
+fn the_agents_folders_import_lower_floors_alone() {
+    let page = std::fs::read_to_string(top().join("ARCHITECTURE.md")).unwrap();
+    let (_, drawn) = page
+        .split_once("each floor imports those below it:\n")
+        .unwrap();
+    let drawn = drawn.split("```").next().unwrap();
+    let floors = drawn.lines().map(|line| line.trim().split(", "));
+    let floors = floors.enumerate();
+    let floor_of: BTreeMap<&str, usize> = floors
+        .flat_map(|(floor, names)| names.map(move |name| (name, floor)))
+        .collect();
+    let root = top().join("agent/src");
+    let folders = std::fs::read_dir(&root)
+        .unwrap()
+        .map(|entry| entry.unwrap());
+    let folders = folders.filter(|entry| entry.path().is_dir());
+    for folder in folders.map(|entry| entry.file_name().into_string().unwrap()) {
+        let drawn = floor_of.contains_key(folder.as_str()) || folder == "protocol_tests";
+        assert!(drawn, "the page draws no floor of {folder}");
+    }
+    for ((from, to), import) in imports(&root, &modules(&root)) {
+        let floor = |module: &Module| floor_of.get(module[0].as_str()).copied();
+        let (Some(own), Some(other)) = (floor(&from), floor(&to)) else {
+            continue;
+        };
+        assert!(
+            from.len() > 1 || own < other,
+            "{import}: that is no lower floor"
+        );
+    }
 }
 
 #[test]
