@@ -1,5 +1,7 @@
 //! A backlog of a few busy rows is written by its rows: what need not be kept of it is left out (ADR 41).
 
+use std::time::Instant;
+
 use plans::names::Direction;
 use tokio_postgres::Client;
 
@@ -57,13 +59,20 @@ async fn busy(app: &Client, more: &str) {
 async fn is_written_by_its_rows(name: &str, more: &str) {
     let (bench, app, there) = copied(name).await;
     busy(&app, more).await;
+    let began = Instant::now();
     let stream = bench.stream(FORWARD).await;
     let changes = bench.drain(&stream).await.expect("drained");
+    // A batch is committed after two seconds, whatever it holds: a slow machine has more of them.
+    let by_age = began.elapsed().as_millis().div_euclid(2000);
     assert_eq!(changes, 20_000);
     assert_eq!(bench.assert_equal().await, 40);
-    // A batch holds 4,000 of these changes at most, if all are kept.
+    // A batch that keeps every change holds 4,000 of them at most: five batches write each row.
     let written = counted(&there).await;
-    assert!(written < 4 * 40, "{written} rows");
+    let most = 40 * (4 + i64::try_from(by_age).expect("a short time"));
+    assert!(
+        written < most,
+        "{written} rows written, fewer than {most} expected"
+    );
 }
 
 #[tokio::test]
