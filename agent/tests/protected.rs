@@ -41,7 +41,7 @@ async fn changes_are_streamed_by_verified_tls_with_a_bound_password() {
         .await
         .expect("streaming");
     let protected = "select count(*) from pg_catalog.pg_stat_replication \
-                     join pg_catalog.pg_stat_ssl using (pid) where ssl";
+                     join pg_catalog.pg_stat_ssl using (pid) where ssl and application_name = 'test/stream'";
     let row = admin.query_one(protected, &[]).await.expect("a count");
     assert_eq!(row.get::<_, i64>(0), 1);
     let insert = "insert into public.t select generate_series(1, 20000)";
