@@ -77,7 +77,7 @@ impl Shard {
     }
 
     pub(crate) async fn session(&self) -> Connected {
-        connect(&self.dsn(), &Session::named("test"))
+        connect(&self.dsn(), &Session::named("test").on("s"))
             .await
             .expect("connected")
     }

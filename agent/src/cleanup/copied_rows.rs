@@ -47,7 +47,7 @@ impl CopiedRows<'_> {
         let (loaded, scripted): (bool, bool) = (row.get(0), row.get(2));
         let own = self.own(row.get(1));
         // Without the register an earlier run has removed tables or rows, and nothing guards the keys any more.
-        if register::exists(session, &token.migration, shard).await? {
+        if register::exists(session, &token.migration).await? {
             let recorded = created::is_recorded(session, &token.migration).await;
             let recorded = recorded.at(&what)?;
             let dropped = recorded && self.drop_tables(&own).await?;
@@ -73,9 +73,9 @@ impl CopiedRows<'_> {
         }
         .restore(session)
         .await?;
-        guard::drop_soon(session, token, shard).await?;
+        guard::drop_soon(session, token).await?;
         fail_point::hit("create_target.guards_dropped").await?;
-        sidecar_schema::forget_copy(session, token, shard).await?;
+        sidecar_schema::forget_copy(session, token).await?;
         Ok(kept)
     }
 
@@ -93,7 +93,7 @@ impl CopiedRows<'_> {
 
     /// The tables whose rows move, as far as they are on the shard.
     async fn keyed_there(&self) -> Result<Vec<MovingTable>, StepError> {
-        let there = catalog::tables(self.session, self.shard()).await?;
+        let there = catalog::tables(self.session).await?;
         let tables = self.tables.iter();
         let keyed =
             tables.filter(|table| !table.is_reference() && there.contains_key(&table.table));
@@ -105,7 +105,7 @@ impl CopiedRows<'_> {
         let session = self.session;
         let what = format!("shard {}: dropping the tables it created", self.shard());
         self.deletion.begin_closed(session).await?;
-        if let Err(error) = user_code::check(session, own, self.shard()).await {
+        if let Err(error) = user_code::check(session, own).await {
             epoch::rollback(session).await;
             return Err(error);
         }

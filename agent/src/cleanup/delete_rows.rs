@@ -7,7 +7,6 @@ use connect::Connected;
 use plans::id::{MapName, MigrationId};
 use plans::key_set::KeySet;
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::copy_stream::BlockRange;
@@ -113,7 +112,7 @@ impl RowDeletion<'_> {
     ) -> Result<i64, StepError> {
         let what = self.what(table);
         self.begin_closed(session).await?;
-        user_code::prove(session, std::slice::from_ref(table), &self.shard.name).await?;
+        user_code::prove(session, std::slice::from_ref(table)).await?;
         let sql = format!(
             "delete from only {} where {} and {}",
             table.table.sql(),
@@ -127,8 +126,8 @@ impl RowDeletion<'_> {
     }
 
     /// Opens a transaction that has proved its epoch and has seen the shard closed for the keys.
-    pub(crate) async fn begin_closed(&self, session: &Client) -> Result<(), StepError> {
-        epoch::begin(session, &self.token, &self.shard.name).await?;
+    pub(crate) async fn begin_closed(&self, session: &Connected) -> Result<(), StepError> {
+        epoch::begin(session, &self.token).await?;
         let seen = self.see_closed(session).await;
         if seen.is_err() {
             epoch::rollback(session).await;
@@ -136,7 +135,7 @@ impl RowDeletion<'_> {
         seen
     }
 
-    async fn see_closed(&self, session: &Client) -> Result<(), StepError> {
+    async fn see_closed(&self, session: &Connected) -> Result<(), StepError> {
         let shard = &self.shard.name;
         let what = format!("shard {shard}: proving which database it is");
         let proof = identity::proof(self.closed.timeline());
@@ -174,8 +173,10 @@ impl RowDeletion<'_> {
         let ClosedProof::Left(besides) = self.closed else {
             return Ok(());
         };
-        let (own, about) = (&self.token.migration, (self.map, self.keys));
-        match conflicting_migrations::of_same_keys(session, own, about, besides, shard).await? {
+        let own = &self.token.migration;
+        let found =
+            conflicting_migrations::of_same_keys(session, own, self.map, self.keys, besides);
+        match found.await? {
             None => Ok(()),
             Some(other) => Err(StepError::refused(
                 "drop.others",

@@ -4,11 +4,12 @@
 //! them, which the index finds; otherwise they are classes of the key's hash, each of which reads the
 //! whole table, so there are few. Heap blocks would be cheaper to read and mean nothing on the other side.
 
+use connect::Connected;
 use plans::sql::{quote_ident, quote_literal};
 use serde::{Deserialize, Serialize};
 use tokio_postgres::Row;
 
-use super::{ComparedShard, MovingRows, digest, parse_key};
+use super::{MovingRows, digest, parse_key};
 use crate::error::{StepError, WithIntent};
 
 /// Chunks of a table each of which reads much of it.
@@ -105,7 +106,7 @@ struct KeySample {
 
 /// Chunks of about `rows_each` rows, as the session's transaction sees the table.
 pub(crate) async fn cut(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     rows_each: u32,
 ) -> Result<Vec<ChunkScope>, StepError> {
@@ -139,15 +140,14 @@ pub(crate) async fn cut(
 }
 
 async fn sample(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     ordered: usize,
 ) -> Result<KeySample, StepError> {
-    let what = format!("shard {}: sampling {}", side.shard, moving.table.table);
+    let what = format!("shard {}: sampling {}", side.name(), moving.table.table);
     let name = moving.name();
     let first = moving.table.identity.first().cloned().unwrap_or_default();
     let size = side
-        .client
         .query_one(
             "select pg_catalog.pg_relation_size(pg_catalog.to_regclass($1)) / pg_catalog.current_setting('block_size')::int8,
                     coalesce((select abs(correlation)::float8 from pg_catalog.pg_stats
@@ -178,7 +178,6 @@ async fn sample(
         ),
     };
     let rows = side
-        .client
         .query(
             &format!(
                 "select {shown} from only {name} t tablesample system ({percent}) where {predicate} {order}",

@@ -5,9 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use connect::Connected;
 use tokio_postgres::Row;
 
-use super::{ChunkScope, ComparedShard, MovingRows};
+use super::{ChunkScope, MovingRows};
 use crate::error::{StepError, WithIntent};
 
 /// Seeds of the two hashes: far apart in both halves, which the hash mixes in separately.
@@ -73,21 +74,22 @@ fn texts(moving: &MovingRows<'_>, part: &ChunkScope, before: &str) -> String {
 
 /// The digest of one chunk, as the session's transaction sees it.
 pub(crate) async fn digest(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     part: &ChunkScope,
 ) -> Result<RowsDigest, StepError> {
     let sql = format!("select {} from {}", sums(), texts(moving, part, ""));
-    let row = side.client.query_one(&sql, &[]).await.at(format_args!(
+    let row = side.query_one(&sql, &[]).await.at(format_args!(
         "shard {}: digesting {}",
-        side.shard, moving.table.table
+        side.name(),
+        moving.table.table
     ))?;
     Ok(RowsDigest::read(&row, 0))
 }
 
 /// The digests of a chunk's sub-chunks, and how many there can be.
 pub(super) async fn classes(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     part: &ChunkScope,
 ) -> Result<BTreeMap<i64, RowsDigest>, StepError> {
@@ -97,9 +99,10 @@ pub(super) async fn classes(
         sums(),
         texts(moving, part, &class)
     );
-    let rows = side.client.query(&sql, &[]).await.at(format_args!(
+    let rows = side.query(&sql, &[]).await.at(format_args!(
         "shard {}: digesting {} by sub-chunk",
-        side.shard, moving.table.table
+        side.name(),
+        moving.table.table
     ))?;
     let digest = |row| RowsDigest::read(row, 1);
     Ok(rows.iter().map(|row| (row.get(0), digest(row))).collect())

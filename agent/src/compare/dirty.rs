@@ -5,7 +5,6 @@
 
 use std::collections::BTreeSet;
 
-use super::ComparedShard;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress;
@@ -28,8 +27,8 @@ pub(crate) struct DirtyPage {
 pub(crate) async fn dirty_relations(
     client: &Connected,
     token: &EpochToken,
-    shard: &str,
 ) -> Result<Vec<(String, i64)>, StepError> {
+    let shard = client.name();
     // Two steps of the index for each relation, however many entries it has.
     let rows = client
         .query_prepared(
@@ -51,14 +50,14 @@ pub(crate) async fn dirty_relations(
 
 /// Entries of a relation behind `after` and up to `last`, with about `most` keys; an entry is not divided.
 pub(crate) async fn dirty_page(
-    side: ComparedShard<'_>,
+    side: &Connected,
     token: &EpochToken,
     relation: &str,
-    (after, last): (i64, i64),
+    after: i64,
+    last: i64,
     most: i64,
 ) -> Result<DirtyPage, StepError> {
     let rows = side
-        .client
         .query_prepared(
             "select id, lsn, keys from (
                select id, lsn, keys, pg_catalog.sum(size) over (order by id) - size as before
@@ -71,7 +70,7 @@ pub(crate) async fn dirty_page(
         .await
         .at(format_args!(
             "shard {}: reading changed keys of {relation}",
-            side.shard
+            side.name()
         ))?;
     let mut page = DirtyPage::default();
     let mut keys = 0;
@@ -90,29 +89,29 @@ pub(crate) async fn dirty_page(
 /// Forgets entries by relation and number, but for the keys that `stay`, of which none has changed behind `lsn`; inside
 /// the caller's transaction.
 pub(crate) async fn forget(
-    side: ComparedShard<'_>,
+    side: &Connected,
     token: &EpochToken,
     entries: &[(String, i64)],
-    (stay, lsn): (&[(String, String)], Lsn),
+    stay: &[(String, String)],
+    lsn: Lsn,
 ) -> Result<(), StepError> {
     let (relations, numbers): (Vec<&str>, Vec<i64>) = entries
         .iter()
         .map(|(relation, number)| (relation.as_str(), number))
         .unzip();
-    side.client
-        .query_prepared(
-            "delete from shardwright.dirty d
+    side.query_prepared(
+        "delete from shardwright.dirty d
              using unnest($2::text[], $3::bigint[]) as seen (relation, id)
              where d.migration = $1 and d.relation = seen.relation and d.id = seen.id",
-            &[&token.migration.0, &relations, &numbers],
-        )
-        .await
-        .at(format_args!(
-            "shard {}: forgetting compared keys",
-            side.shard
-        ))?;
+        &[&token.migration.0, &relations, &numbers],
+    )
+    .await
+    .at(format_args!(
+        "shard {}: forgetting compared keys",
+        side.name()
+    ))?;
     if stay.is_empty() {
         return Ok(());
     }
-    apply_progress::mark_dirty(side.client, token, stay, lsn, side.shard).await
+    apply_progress::mark_dirty(side, token, stay, lsn).await
 }

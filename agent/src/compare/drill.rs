@@ -4,12 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use connect::Connected;
 use plans::sql::quote_ident;
 use plans::step::verify::{DifferenceKind, RowDifference};
 use tokio_postgres::Row;
 
 use super::digest::{classes, differing, in_classes};
-use super::{ChunkScope, ComparedShard, GIVEN, MovingRows, canonical, parse_key};
+use super::{ChunkScope, GIVEN, MovingRows, canonical, parse_key};
 use crate::error::{StepError, WithIntent};
 
 /// Rows of one side that are held at once.
@@ -35,8 +36,8 @@ impl RowDifferences {
 
 /// The rows of a chunk that differ, `most` of them by name.
 pub(crate) async fn drill(
-    origin: ComparedShard<'_>,
-    copy: ComparedShard<'_>,
+    origin: &Connected,
+    copy: &Connected,
     moving: &MovingRows<'_>,
     part: &ChunkScope,
     most: usize,
@@ -102,13 +103,12 @@ fn row(key: &str, kind: DifferenceKind) -> RowDifference {
 
 /// Hash of each row of the given sub-chunks, by the row's key.
 async fn hashes(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     part: &ChunkScope,
     group: &[i64],
 ) -> Result<BTreeMap<String, String>, StepError> {
     let rows = side
-        .client
         .query(
             &format!(
                 "select {key}, {hash} from only {name} t
@@ -126,7 +126,8 @@ async fn hashes(
         .await
         .at(format_args!(
             "shard {}: comparing rows of {}",
-            side.shard, moving.table.table
+            side.name(),
+            moving.table.table
         ))?;
     let key = |row: &Row| canonical(&parse_key(row.get(0)));
     Ok(rows.iter().map(|row| (key(row), row.get(1))).collect())
@@ -139,8 +140,8 @@ fn grouped(moving: &MovingRows<'_>) -> &'static str {
 
 /// Which columns differ in rows that both sides have.
 async fn columns_of(
-    origin: ComparedShard<'_>,
-    copy: ComparedShard<'_>,
+    origin: &Connected,
+    copy: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<Vec<RowDifference>, StepError> {
@@ -166,7 +167,7 @@ async fn columns_of(
 
 /// A hash of each column of the rows with these keys, by key.
 async fn by_column(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<BTreeMap<String, Vec<String>>, StepError> {
@@ -180,7 +181,6 @@ async fn by_column(
         })
         .collect();
     let rows = side
-        .client
         .query(
             &format!(
                 "{GIVEN} select given.shardwright_text, array[{hashes}] from given {join}",
@@ -192,14 +192,15 @@ async fn by_column(
         .await
         .at(format_args!(
             "shard {}: comparing columns of {}",
-            side.shard, moving.table.table
+            side.name(),
+            moving.table.table
         ))?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
 /// Keys of some rows, whichever are read first.
 pub(crate) async fn keys_of(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     limit: i64,
 ) -> Result<Vec<String>, StepError> {
@@ -209,9 +210,10 @@ pub(crate) async fn keys_of(
         name = moving.name(),
         predicate = moving.predicate,
     );
-    let rows = side.client.query(&sql, &[]).await.at(format_args!(
+    let rows = side.query(&sql, &[]).await.at(format_args!(
         "shard {}: reading keys of {}",
-        side.shard, moving.table.table
+        side.name(),
+        moving.table.table
     ))?;
     let key = |row: &Row| canonical(&parse_key(row.get(0)));
     Ok(rows.iter().map(key).collect())
@@ -219,12 +221,11 @@ pub(crate) async fn keys_of(
 
 /// Hash of each row whose key is given, by that key; a key without a row is missing.
 pub(crate) async fn keyed_rows(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<BTreeMap<String, String>, StepError> {
     let rows = side
-        .client
         .query_prepared(
             &format!(
                 "{GIVEN} select given.shardwright_text, {hash} from given {join} {grouped}",
@@ -237,7 +238,8 @@ pub(crate) async fn keyed_rows(
         .await
         .at(format_args!(
             "shard {}: comparing changed rows of {}",
-            side.shard, moving.table.table
+            side.name(),
+            moving.table.table
         ))?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }

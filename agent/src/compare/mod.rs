@@ -24,17 +24,9 @@ pub(crate) use record::{ChunkRecord, ComparisonRecords, RunTotals, TableStorage}
 pub(crate) use repair::{RepairValues, delete_rows, insert_rows, values};
 pub(crate) use report::read_report;
 
-use connect::Connected;
 use plans::key_set::KeySet;
 use plans::sql::quote_ident;
 use plans::table::MovingTable;
-
-/// A session and the name of its shard.
-#[derive(Clone, Copy)]
-pub(crate) struct ComparedShard<'a> {
-    pub(crate) client: &'a Connected,
-    pub(crate) shard: &'a str,
-}
 
 /// The moving rows of one table.
 #[derive(Debug)]

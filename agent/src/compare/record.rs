@@ -48,12 +48,11 @@ pub(crate) struct ComparisonRecords<'a> {
     pub(crate) client: &'a Connected,
     pub(crate) token: &'a EpochToken,
     pub(crate) direction: Direction,
-    pub(crate) shard: &'a str,
 }
 
 impl ComparisonRecords<'_> {
     fn what(&self) -> String {
-        format!("shard {}: recording a comparison", self.shard)
+        format!("shard {}: recording a comparison", self.client.name())
     }
 
     fn id(&self) -> (&str, String) {
@@ -70,7 +69,7 @@ impl ComparisonRecords<'_> {
     ) -> Result<bool, StepError> {
         let (id, direction) = self.id();
         let storage = serde_json::json!(storage).to_string();
-        epoch::begin(self.client, self.token, self.shard).await?;
+        epoch::begin(self.client, self.token).await?;
         let known = self
             .client
             .query_opt(
@@ -107,7 +106,10 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction],
             )
             .await
-            .at(format_args!("shard {}: reading a comparison", self.shard))?;
+            .at(format_args!(
+                "shard {}: reading a comparison",
+                self.client.name()
+            ))?;
         let text: Option<String> = row.map(|row| row.get(0));
         // What cannot be read compares as different: the rows are compared again.
         Ok(text
@@ -138,7 +140,7 @@ impl ComparisonRecords<'_> {
             .iter()
             .map(|part| serde_json::json!(part).to_string())
             .collect();
-        epoch::begin(self.client, self.token, self.shard).await?;
+        epoch::begin(self.client, self.token).await?;
         self.client
             .execute(
                 "insert into shardwright.verified (migration, direction, relation, ordinal, part)
@@ -176,7 +178,7 @@ impl ComparisonRecords<'_> {
         found: &RowDifferences,
     ) -> Result<(), StepError> {
         let (id, direction) = self.id();
-        epoch::begin(self.client, self.token, self.shard).await?;
+        epoch::begin(self.client, self.token).await?;
         self.client
             .execute(
                 "update shardwright.verified
@@ -262,7 +264,7 @@ impl ComparisonRecords<'_> {
             .collect();
         // In the order in which the stream marks them: neither waits for the other in a circle.
         marks.sort_unstable();
-        apply_progress::mark_dirty(self.client, self.token, &marks, at, self.shard).await
+        apply_progress::mark_dirty(self.client, self.token, &marks, at).await
     }
 
     /// Keys of a relation that differ, as [`canonical`] writes them.
@@ -283,7 +285,7 @@ impl ComparisonRecords<'_> {
     /// Chunks that differ are to be compared again; `repaired` rows were written meanwhile.
     pub(crate) async fn again(&self, repaired: i64) -> Result<(), StepError> {
         let (id, direction) = self.id();
-        epoch::begin(self.client, self.token, self.shard).await?;
+        epoch::begin(self.client, self.token).await?;
         self.client
             .execute(
                 "update shardwright.verified set compared_at = null
@@ -306,7 +308,7 @@ impl ComparisonRecords<'_> {
     /// Ends the run: keys whose last change lies before the oldest point have been compared, if all is equal.
     pub(crate) async fn end(&self, sums: RunTotals) -> Result<i64, StepError> {
         let (id, direction) = self.id();
-        epoch::begin(self.client, self.token, self.shard).await?;
+        epoch::begin(self.client, self.token).await?;
         if let (0, Some(oldest)) = (sums.different, sums.oldest) {
             self.client
                 .execute(

@@ -3,10 +3,11 @@
 //!
 //! Values travel as the text of each column, one by one; generated columns are computed by the copy.
 
+use connect::Connected;
 use futures::future::try_join_all;
 use plans::sql::quote_ident;
 
-use super::{ComparedShard, GIVEN, MovingRows, canonical, parse_key};
+use super::{GIVEN, MovingRows, canonical, parse_key};
 use crate::error::{StepError, WithIntent};
 
 /// Rows that are on their way at once.
@@ -19,7 +20,7 @@ pub(crate) type RepairValues = Vec<Option<String>>;
 ///
 /// A key that another text can name (numeric 1.0 and 1.00) is read once for each.
 pub(crate) async fn values(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<Vec<(String, RepairValues)>, StepError> {
@@ -35,7 +36,6 @@ pub(crate) async fn values(
         })
         .collect();
     let rows = side
-        .client
         .query(
             &format!(
                 "{GIVEN} select {key}, array[{columns}]::pg_catalog.text[] from given {join}",
@@ -48,7 +48,8 @@ pub(crate) async fn values(
         .await
         .at(format_args!(
             "shard {}: reading rows of {} to repair",
-            side.shard, moving.table.table
+            side.name(),
+            moving.table.table
         ))?;
     let row = |row: &tokio_postgres::Row| (canonical(&parse_key(row.get(0))), row.get(1));
     Ok(rows.iter().map(row).collect())
@@ -56,35 +57,35 @@ pub(crate) async fn values(
 
 /// Deletes the copy's rows with these keys, inside the caller's transaction; how many there were.
 pub(crate) async fn delete_rows(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<u64, StepError> {
-    side.client
-        .execute(
-            &format!(
-                "{GIVEN} delete from only {name} gone using (
+    side.execute(
+        &format!(
+            "{GIVEN} delete from only {name} gone using (
                    select t.ctid as shardwright_ctid from given {join}) found
                  where gone.ctid = found.shardwright_ctid",
-                name = moving.name(),
-                join = moving.join_given(),
-            ),
-            &[&keys],
-        )
-        .await
-        .at(format_args!(
-            "shard {}: repairing {}",
-            side.shard, moving.table.table
-        ))
+            name = moving.name(),
+            join = moving.join_given(),
+        ),
+        &[&keys],
+    )
+    .await
+    .at(format_args!(
+        "shard {}: repairing {}",
+        side.name(),
+        moving.table.table
+    ))
 }
 
 /// Inserts rows of the owner, inside the caller's transaction.
 pub(crate) async fn insert_rows(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     rows: &[RepairValues],
 ) -> Result<(), StepError> {
-    let what = format!("shard {}: repairing {}", side.shard, moving.table.table);
+    let what = format!("shard {}: repairing {}", side.name(), moving.table.table);
     let (names, values): (Vec<String>, Vec<String>) = moving
         .table
         .written_columns()
@@ -101,7 +102,6 @@ pub(crate) async fn insert_rows(
         })
         .unzip();
     let insert = side
-        .client
         .prepare(&format!(
             "insert into {name} ({names}) overriding system value values ({values})",
             name = moving.name(),
@@ -113,7 +113,7 @@ pub(crate) async fn insert_rows(
     for some in rows.chunks(AT_ONCE) {
         let inserted = some.iter().map(|row| {
             let insert = &insert;
-            async move { side.client.execute(insert, &[row]).await }
+            async move { side.execute(insert, &[row]).await }
         });
         try_join_all(inserted).await.at(&what)?;
     }

@@ -1,21 +1,22 @@
 //! The report of a comparison, as its records on the copy's shard say.
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::step::verify::{
     DifferenceKind, DifferenceReport, ROWS_NAMED, RowDifference, TableDifferences,
 };
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::parse_key;
 use crate::error::{StepError, WithIntent};
 
 /// The report of the last comparison in `direction`, from the copy's shard; `None` if there is none.
 pub(crate) async fn read_report(
-    client: &Client,
+    client: &Connected,
     migration: &str,
     direction: Direction,
-    shard: &str,
 ) -> Result<Option<DifferenceReport>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: reading what a comparison found");
     let name = direction.to_string();
     let run = client
@@ -72,7 +73,7 @@ pub(crate) async fn read_report(
 }
 
 async fn named(
-    client: &Client,
+    client: &Connected,
     migration: &str,
     direction: &str,
     table: &str,

@@ -1,5 +1,6 @@
 //! One part of the check of a map on one shard; reads only. A partitioned table is read as a whole.
 
+use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{
     CheckTask, Checked, GuardSeen, KeyRows, Look, ReferenceSeen, RowsSeen, SAMPLE, Seen,
@@ -9,7 +10,7 @@ use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableKey, TableName};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::{count, keys, reference};
 use crate::error::{StepError, WithIntent};
@@ -34,8 +35,8 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
     let tables = tied(&client, task).await?;
     match &task.look {
         Look::Rows { .. } | Look::Reference | Look::Present { .. } => {
-            let tables = (tables.as_slice(), task.settings.reference.as_slice());
-            begin_reading(&client, &task.shard, tables).await?;
+            let references = &task.settings.reference;
+            begin_reading(&client, &task.shard, &tables, references).await?;
         }
         Look::Schema | Look::Guards | Look::Sequences => {}
     }
@@ -51,7 +52,7 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
             broken: guards(&client, task, &tables).await?,
         },
         Look::Sequences => Seen::Sequences {
-            sequences: issued(&client, &tables, shard).await?,
+            sequences: issued(&client, &tables).await?,
         },
         Look::Present { keys } => Seen::Present {
             keys: present(&client, task, &tables, keys).await?,
@@ -66,12 +67,13 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
 /// Begins a transaction in which rows of these tables, and of reference tables, can be read, as far as they are there:
 /// that runs no code that is not trusted.
 async fn begin_reading(
-    client: &Client,
+    client: &Connected,
     shard: &ShardRef,
-    (tables, references): (&[MovingTable], &[String]),
+    tables: &[MovingTable],
+    references: &[String],
 ) -> Result<(), StepError> {
     let shard = super::shard(shard)?;
-    let there = catalog::tables(client, &shard.name).await?;
+    let there = catalog::tables(client).await?;
     let references = references.iter().map(|name| TableName::parse(name));
     let references = references.map(|name| MovingTable::bare(name, TableKey::Reference));
     let tables = tables.iter().cloned().chain(references);
@@ -80,10 +82,10 @@ async fn begin_reading(
 }
 
 /// The map's tables that are on the shard, parents before children.
-async fn tied(client: &Client, task: &CheckTask) -> Result<Vec<MovingTable>, StepError> {
+async fn tied(client: &Connected, task: &CheckTask) -> Result<Vec<MovingTable>, StepError> {
     let shard = task.shard.name.as_str();
-    let there = catalog::tables(client, shard).await?;
-    let foreign_keys = catalog::foreign_keys(client, shard).await?;
+    let there = catalog::tables(client).await?;
+    let foreign_keys = catalog::foreign_keys(client).await?;
     let (tied, untied) = keys::resolve(&task.settings, &task.key, &foreign_keys);
     if let Some(unknown) = untied
         .into_iter()
@@ -107,7 +109,7 @@ async fn tied(client: &Client, task: &CheckTask) -> Result<Vec<MovingTable>, Ste
 }
 
 async fn rows(
-    client: &Client,
+    client: &Connected,
     task: &CheckTask,
     tables: &[MovingTable],
     name: &TableName,
@@ -164,7 +166,7 @@ async fn rows(
 }
 
 async fn sample(
-    client: &Client,
+    client: &Connected,
     task: &CheckTask,
     table: &MovingTable,
     others: &str,
@@ -180,7 +182,7 @@ async fn sample(
 
 /// Rows by key of what `from` (called `t`) has under `condition`, the first keys in text order.
 async fn counted(
-    client: &Client,
+    client: &Connected,
     types: &[KeyType],
     table: &MovingTable,
     from: &str,
@@ -234,7 +236,7 @@ pub(super) fn exactly(keys: &[Key]) -> KeySet {
 }
 
 async fn present(
-    client: &Client,
+    client: &Connected,
     task: &CheckTask,
     tables: &[MovingTable],
     keys: &[Key],
@@ -259,12 +261,12 @@ async fn present(
     Ok(found)
 }
 
-async fn schema(client: &Client, task: &CheckTask) -> Result<Vec<TableSeen>, StepError> {
+async fn schema(client: &Connected, task: &CheckTask) -> Result<Vec<TableSeen>, StepError> {
     let settings = &task.settings;
     let names = settings.tables.keys().chain(settings.through.keys());
     let names = names.chain(&settings.reference);
     let names: Vec<TableName> = names.map(|name| TableName::parse(name)).collect();
-    let facts = catalog::facts(client, &names, task.shard.name.as_str()).await?;
+    let facts = catalog::facts(client, &names).await?;
     Ok(facts
         .into_iter()
         .map(|(table, facts)| TableSeen {
@@ -274,11 +276,11 @@ async fn schema(client: &Client, task: &CheckTask) -> Result<Vec<TableSeen>, Ste
         .collect())
 }
 
-async fn references(client: &Client, task: &CheckTask) -> Result<Vec<ReferenceSeen>, StepError> {
+async fn references(client: &Connected, task: &CheckTask) -> Result<Vec<ReferenceSeen>, StepError> {
     let mut seen = Vec::new();
     for name in &task.settings.reference {
         let table = TableName::parse(name);
-        if let Some(rows) = reference::digest(client, &table, task.shard.name.as_str()).await? {
+        if let Some(rows) = reference::digest(client, &table).await? {
             seen.push(ReferenceSeen {
                 table: table.to_string(),
                 rows: count(rows.count),
@@ -290,21 +292,19 @@ async fn references(client: &Client, task: &CheckTask) -> Result<Vec<ReferenceSe
 }
 
 async fn guards(
-    client: &Client,
+    client: &Connected,
     task: &CheckTask,
     tables: &[MovingTable],
 ) -> Result<Vec<GuardSeen>, StepError> {
-    let shard = task.shard.name.as_str();
     let mut broken = Vec::new();
-    let Some(keys) = released_keys_check::keys(client, &task.map, shard).await? else {
+    let Some(keys) = released_keys_check::keys(client, &task.map).await? else {
         return Ok(broken);
     };
     for table in tables
         .iter()
         .filter(|table| table.has_key() && !keys.is_empty())
     {
-        let problems =
-            released_keys_check::problems(client, &task.map, &keys, table, shard).await?;
+        let problems = released_keys_check::problems(client, &task.map, &keys, table).await?;
         if !problems.is_empty() {
             broken.push(GuardSeen {
                 table: table.table.clone(),
@@ -318,23 +318,19 @@ async fn guards(
 
 /// Every sequence behind the tables' columns, as it stands.
 async fn issued(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<Vec<SequenceSeen>, StepError> {
     let mut seen = Vec::new();
-    for (name, _, _) in sequences::behind(client, tables, shard).await? {
-        seen.push(sequence(client, &name, shard).await?);
+    for (name, _, _) in sequences::behind(client, tables).await? {
+        seen.push(sequence(client, &name).await?);
     }
     Ok(seen)
 }
 
 /// One sequence as it stands.
-pub(super) async fn sequence(
-    client: &Client,
-    name: &str,
-    shard: &str,
-) -> Result<SequenceSeen, StepError> {
+pub(super) async fn sequence(client: &Connected, name: &str) -> Result<SequenceSeen, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             &format!(

@@ -9,7 +9,6 @@ use connect::Connected;
 use plans::id::{Epoch, MapVersion};
 use plans::inspection::reconcile::{CloseTask, Closing};
 use plans::inspection::sweep::Swept;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
@@ -30,56 +29,56 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let shard = Shard::new(&task.shard, &token.migration, token.epoch)?;
     let session = shard.session("close").await?;
     let name = shard.name.as_str();
-    sidecar_schema::ensure(&session, name).await?;
-    let enrolled = epoch::is_enrolled(&session, &token, name).await?;
+    sidecar_schema::ensure(&session).await?;
+    let enrolled = epoch::is_enrolled(&session, &token).await?;
     if enrolled {
-        epoch::take_over(&session, &token, name).await?;
-        still_older(&session, &token, closing, name).await?;
+        epoch::take_over(&session, &token).await?;
+        still_older(&session, &token, closing).await?;
     } else {
         let known = EpochToken {
             until: MapVersion(closing.version),
             ..token.clone()
         };
-        sidecar_schema::enrol(&session, &known, &closing.role, closing.map.as_str(), name).await?;
+        sidecar_schema::enrol(&session, &known, &closing.role, closing.map.as_str()).await?;
     }
     let mut swept = Swept::default();
-    let registered = register::exists(&session, &token.migration, name).await?;
+    let registered = register::exists(&session, &token.migration).await?;
     if registered {
         // A standby that was promoted in the shard's place is the very one that must be closed.
         let proof = identity::proof(TimelineRule::NotEarlier);
         let proven = session.batch_execute(&proof).await;
         proven.at(format_args!("shard {name}: proving which database it is"))?;
-        let attempt = epoch::newest_attempt(&session, &token, name).await?;
-        register::begin_and_set(&session, &token, attempt, RegisterSetting::Closed, name).await?;
+        let attempt = epoch::newest_attempt(&session, &token).await?;
+        register::begin_and_set(&session, &token, attempt, RegisterSetting::Closed).await?;
         swept.done.push(format!(
             "shard {name}: closed the register of migration {}",
             token.migration
         ));
         if closing.tell {
-            register::tell_flipped(&session, &token, attempt, closing.version, name).await?;
+            register::tell_flipped(&session, &token, attempt, closing.version).await?;
         }
     }
-    let guarded = registered && guards_stand(&session, &token, closing, name).await?;
+    let guarded = registered && guards_stand(&session, &token, closing).await?;
     if closing.for_good || !guarded {
-        refuse(&session, &token, closing, name).await?;
+        refuse(&session, &token, closing).await?;
         swept.done.push(format!(
             "shard {name}: {} of map {} are refused for good",
             closing.keys, closing.map
         ));
     }
     if closing.for_good && !enrolled {
-        sidecar_schema::forget(&session, &token, name).await?;
+        sidecar_schema::forget(&session, &token).await?;
     }
     Ok(swept)
 }
 
 /// Refuses when the shard was told of a newer version than the one that took the keys.
 async fn still_older(
-    session: &Client,
+    session: &Connected,
     token: &EpochToken,
     closing: &Closing,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     let row = session
         .query_opt(
             "select coalesce(flipped, 0) <= $2 from shardwright.move where migration = $1",
@@ -104,9 +103,8 @@ async fn guards_stand(
     session: &Connected,
     token: &EpochToken,
     closing: &Closing,
-    shard: &str,
 ) -> Result<bool, StepError> {
-    match guard::check(session, &token.migration, &closing.tables, shard).await {
+    match guard::check(session, &token.migration, &closing.tables).await {
         Ok(_) => Ok(true),
         Err(error) if error.failure().is_some_and(|f| f.code == "guard.changed") => Ok(false),
         Err(error) => Err(error),
@@ -115,12 +113,12 @@ async fn guards_stand(
 
 /// The keys are refused as given away.
 async fn refuse(
-    session: &Client,
+    session: &Connected,
     token: &EpochToken,
     closing: &Closing,
-    shard: &str,
 ) -> Result<(), StepError> {
-    let there = catalog::tables(session, shard).await?;
+    let shard = session.name();
+    let there = catalog::tables(session).await?;
     let tables = closing.tables.iter();
     let tables: Vec<_> = tables
         .filter(|table| !table.is_reference() && there.contains_key(&table.table))

@@ -26,7 +26,7 @@ pub(super) async fn run(task: &ReportTask) -> Result<Differences, StepError> {
             .at(format_args!("shard {name}: looking for schema shardwright"))?;
         if there.get(0) {
             let id = task.migration.as_str();
-            reports.extend(compare::read_report(&client, id, direction, name).await?);
+            reports.extend(compare::read_report(&client, id, direction).await?);
         }
     }
     reports.sort_by_key(|report| report.run);

@@ -2,11 +2,12 @@
 //!
 //! No view is read, and no statement of the operator's: both may call functions, which would run as the agents' role.
 
+use connect::Connected;
 use futures::{TryStreamExt, pin_mut};
 use plans::inspection::{
     Directory, DirectoryTable, DirectoryTask, LONGEST_VALUE, MOST_BYTES, MOST_ROWS,
 };
-use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
 use crate::error::{StepError, WithIntent};
 
@@ -39,7 +40,11 @@ pub(super) async fn run(task: &DirectoryTask) -> Result<Directory, StepError> {
 }
 
 /// Refuses what is no table with rows of its own.
-async fn check_kind(client: &Client, table: &DirectoryTable, what: &str) -> Result<(), StepError> {
+async fn check_kind(
+    client: &Connected,
+    table: &DirectoryTable,
+    what: &str,
+) -> Result<(), StepError> {
     let kind = "select c.relkind in ('r', 'p', 'm') from pg_catalog.pg_class c \
                 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace \
                 where n.nspname operator(pg_catalog.=) $1 and c.relname operator(pg_catalog.=) $2";
@@ -68,7 +73,7 @@ struct BoundedDirectory<'a> {
 }
 
 async fn fetch(
-    client: &Client,
+    client: &Connected,
     table: &DirectoryTable,
     what: &str,
 ) -> Result<Directory, StepError> {

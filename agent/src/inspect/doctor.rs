@@ -26,8 +26,8 @@ pub(super) async fn run(task: &DoctorTask) -> Result<Examined, StepError> {
         .await
         .at(format_args!("shard {shard}"))?;
     let mut findings = Findings::default();
-    survey::check_server(&client, shard, task.mode, &mut findings).await?;
-    queries::check_beyond(&client, shard, &mut findings).await?;
+    survey::check_server(&client, task.mode, &mut findings).await?;
+    queries::check_beyond(&client, &mut findings).await?;
     let mut tables = BTreeSet::new();
     for map in &task.maps {
         let asked = survey_of(task, map);

@@ -1,7 +1,7 @@
 //! Which database a connection string leads to; gives it its random id, where it is to be registered.
 
+use connect::Connected;
 use plans::inspection::identify::{Identified, IdentifyTask};
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::inventory;
@@ -32,7 +32,10 @@ pub(super) async fn run(task: &IdentifyTask) -> Result<Identified, StepError> {
 }
 
 /// What a migration needs and the role lacks, as the statements that grant it.
-async fn lacks(client: &Client, task: &IdentifyTask) -> Result<Vec<String>, tokio_postgres::Error> {
+async fn lacks(
+    client: &Connected,
+    task: &IdentifyTask,
+) -> Result<Vec<String>, tokio_postgres::Error> {
     let (schemas, names): (Vec<&str>, Vec<&str>) = task
         .tables
         .iter()

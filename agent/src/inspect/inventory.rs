@@ -3,6 +3,7 @@
 //! Ours is what has our name and our form: a logical slot of pgoutput in this database, a publication of our
 //! role, a trigger that calls a function in schema `shardwright`, a schema that holds our table of migrations.
 
+use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MigrationId};
 use plans::inspection::inventory::{
@@ -11,7 +12,7 @@ use plans::inspection::inventory::{
 use plans::key_set::KeySet;
 use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX, SCHEMA, TRIGGER_PREFIX, away_trigger};
 use plans::sql::quote_ident;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use crate::error::{StepError, WithIntent};
 use crate::shard::identity;
@@ -55,14 +56,14 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
 }
 
 /// The end of the log that is on the server's disk, bytes.
-pub(super) async fn flushed(client: &Client) -> Result<u64, tokio_postgres::Error> {
+pub(super) async fn flushed(client: &Connected) -> Result<u64, tokio_postgres::Error> {
     let sql = "select (pg_catalog.pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint";
     let bytes: i64 = client.query_one(sql, &[]).await?.get(0);
     Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
 /// True when schema `shardwright` is there and holds our table of migrations with all that is read here.
-async fn is_ours(client: &Client) -> Result<bool, tokio_postgres::Error> {
+async fn is_ours(client: &Connected) -> Result<bool, tokio_postgres::Error> {
     let row = client
         .query_one(
             "select count(*) = 2 from pg_catalog.pg_attribute
@@ -75,7 +76,7 @@ async fn is_ours(client: &Client) -> Result<bool, tokio_postgres::Error> {
     Ok(row.get(0))
 }
 
-async fn moves(client: &Client, what: &str) -> Result<Vec<MoveSeen>, StepError> {
+async fn moves(client: &Connected, what: &str) -> Result<Vec<MoveSeen>, StepError> {
     let rows = client
         .query(
             "select m.migration, m.role, m.epoch, m.attempt, m.map, m.map_version, m.flipped,
@@ -116,7 +117,10 @@ async fn moves(client: &Client, what: &str) -> Result<Vec<MoveSeen>, StepError> 
     Ok(moves)
 }
 
-async fn register(client: &Client, migration: &MigrationId) -> Result<i64, tokio_postgres::Error> {
+async fn register(
+    client: &Connected,
+    migration: &MigrationId,
+) -> Result<i64, tokio_postgres::Error> {
     let name = quote_ident(&migration.register());
     let sql = format!("select last_value from {SCHEMA}.{name}");
     Ok(client.query_one(&sql, &[]).await?.get(0))
@@ -126,7 +130,7 @@ fn guards(row: &Row, index: usize) -> u32 {
     u32::try_from(row.get::<_, i64>(index)).unwrap_or(u32::MAX)
 }
 
-async fn away(client: &Client, what: &str) -> Result<Vec<AwaySeen>, StepError> {
+async fn away(client: &Connected, what: &str) -> Result<Vec<AwaySeen>, StepError> {
     let rows = client
         .query(
             "select map, keys, map_version from shardwright.away order by map",
@@ -156,7 +160,7 @@ async fn away(client: &Client, what: &str) -> Result<Vec<AwaySeen>, StepError> {
     Ok(away)
 }
 
-async fn given(client: &Client, what: &str) -> Result<Vec<Given>, StepError> {
+async fn given(client: &Connected, what: &str) -> Result<Vec<Given>, StepError> {
     let rows = client
         .query(
             "select map, version, keys, shard, migration from shardwright.given order by map, version",

@@ -25,7 +25,7 @@ use tally::LoadTally;
 pub(super) async fn sweep(reference: &ShardRef, swept: &mut Swept) -> Result<(), StepError> {
     let session = super::session_to_change(reference, "sweep").await?;
     let shard = reference.name.as_str();
-    watch::sweep(&session, shard).await?;
+    watch::sweep(&session).await?;
     swept.done.push(format!(
         "shard {shard}: dropped publications of looks that have ended"
     ));
@@ -75,8 +75,7 @@ pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
     let sampled = sample::run(&client, task, &tables, &mut tally).await?;
     epoch::rollback(&client).await;
     if let Measure::Query(query) = &task.by {
-        let reads = (&prover, bare.as_slice());
-        sample::weigh(&client, task, (query, reads), &mut tally).await?;
+        sample::weigh(&client, task, query, &prover, &bare, &mut tally).await?;
     }
     let mut load = Load {
         shard: task.shard.name.clone(),

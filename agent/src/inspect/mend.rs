@@ -11,12 +11,12 @@ pub(crate) use kept_rows::clear;
 
 use std::path::Path;
 
+use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{Mend, MendTask, Mended};
 use plans::shard_map::Sequences;
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableName};
-use tokio_postgres::Client;
 
 use super::{check, keys};
 use crate::error::{StepError, WithIntent};
@@ -41,7 +41,7 @@ pub(super) async fn run(task: &MendTask, files: &Path) -> Result<Mended, StepErr
             ..
         } => {
             let (to, from) = (shard(task, 0)?, shard(task, 1)?);
-            copy_reference::run((from, from_digest), (to, to_digest), table).await
+            copy_reference::run(from, from_digest, to, to_digest, table).await
         }
         Mend::DeleteStray { keys, .. } => {
             delete_stray::run(task, shard(task, 0)?, shard(task, 1)?, keys, files).await
@@ -73,13 +73,10 @@ fn changed(what: impl std::fmt::Display) -> StepError {
 }
 
 /// The map's tables on a shard, parents before children, without their columns.
-async fn tables(
-    client: &Client,
-    task: &MendTask,
-    shard: &str,
-) -> Result<Vec<MovingTable>, StepError> {
-    let foreign_keys = catalog::foreign_keys(client, shard).await?;
-    let found = catalog::tables(client, shard).await?;
+async fn tables(client: &Connected, task: &MendTask) -> Result<Vec<MovingTable>, StepError> {
+    let shard = client.name();
+    let foreign_keys = catalog::foreign_keys(client).await?;
+    let found = catalog::tables(client).await?;
     let (tied, untied) = keys::resolve(&task.settings, &task.key, &foreign_keys);
     if let Some(unknown) = untied.into_iter().next() {
         return Err(StepError::refused(
@@ -113,23 +110,23 @@ async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, Ste
         done: format!("shard {shard}, table {name}: {why}"),
         rows: 0,
     };
-    let Some(keys) = released_keys_check::keys(&client, &task.map, shard).await? else {
+    let Some(keys) = released_keys_check::keys(&client, &task.map).await? else {
         return Ok(nothing("no keys were given away, so no guard is needed"));
     };
-    let tables = tables(&client, task, shard).await?;
+    let tables = tables(&client, task).await?;
     let Some(table) = tables
         .iter()
         .find(|table| &table.table == name && table.has_key())
     else {
         return Err(changed(format_args!("shard {shard}, table {name}")));
     };
-    if released_keys_check::problems(&client, &task.map, &keys, table, shard)
+    if released_keys_check::problems(&client, &task.map, &keys, table)
         .await?
         .is_empty()
     {
         return Ok(nothing("the guard stands"));
     }
-    released_keys_check::recreate(&client, &task.map, &keys, table, shard).await?;
+    released_keys_check::recreate(&client, &task.map, &keys, table).await?;
     Ok(nothing(&format!(
         "the guard refuses writes to {keys} again"
     )))
@@ -147,7 +144,7 @@ async fn restride(
     let what = format!("shard {shard}: sharing out sequence {sequence}");
     let policy = task.settings.sequences;
     let number = i64::from(reference.number);
-    let seen = check::sequence(&client, sequence, shard).await?;
+    let seen = check::sequence(&client, sequence).await?;
     let step = match policy {
         Sequences::Stride => STRIDE * seen.increment.signum(),
         Sequences::Block | Sequences::Keep => seen.increment,
@@ -163,7 +160,7 @@ async fn restride(
         ))
         .await
         .at(&what)?;
-    let now = check::sequence(&client, sequence, shard).await?;
+    let now = check::sequence(&client, sequence).await?;
     let last = match policy {
         Sequences::Stride => stride(now.last, past, step, number),
         Sequences::Block => block(now.last, number),

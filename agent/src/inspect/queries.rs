@@ -17,11 +17,11 @@ mod tests;
 pub(super) use pair::check as check_pair;
 pub(super) use role::{unreadable, usable};
 
+use connect::Connected;
 use plans::fix::{Stage, Statement};
 use plans::request::Mode;
 use plans::shard_map::Sequences;
 use plans::table::{MovingTable, TableName};
-use tokio_postgres::Client;
 
 use super::findings::Findings;
 use crate::error::{StepError, WithIntent};
@@ -46,17 +46,15 @@ const TABLES: &str = "
 
 /// Queries what concerns all databases of the server.
 pub(super) async fn check_beyond(
-    client: &Client,
-    shard: &str,
+    client: &Connected,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    ask_all(client, role::BEYOND, shard, findings).await
+    ask_all(client, role::BEYOND, findings).await
 }
 
 /// Asks what concerns the server and the role, whatever the tables.
 pub(super) async fn check_server(
-    client: &Client,
-    shard: &str,
+    client: &Connected,
     mode: Mode,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -65,16 +63,16 @@ pub(super) async fn check_server(
         Mode::Offline => &[],
     };
     let questions = [server::ALWAYS, capture, role::ALWAYS, triggers::ALWAYS].concat();
-    ask_all(client, &questions, shard, findings).await
+    ask_all(client, &questions, findings).await
 }
 
 /// Asks questions that are of no table.
 async fn ask_all(
-    client: &Client,
+    client: &Connected,
     questions: &[DoctorQuery],
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     for question in questions {
         let rows = client.query(question.sql, &[]).await;
         let rows = rows.at(format_args!("shard {shard}: asking for {}", question.code))?;
@@ -85,21 +83,19 @@ async fn ask_all(
 
 /// Asks what concerns a shard's tables wherever rows leave or arrive: rights, and who else writes and reads them.
 pub(super) async fn check_place<'a>(
-    client: &Client,
+    client: &Connected,
     tables: impl Iterator<Item = &'a TableName>,
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let questions = [role::TABLES, publications::TABLES].concat();
-    ask(client, &questions, tables, shard, findings).await
+    ask(client, &questions, tables, findings).await
 }
 
 /// Asks what concerns the definitions of the tables that move.
 pub(super) async fn check_tables(
-    client: &Client,
+    client: &Connected,
     moving: &[MovingTable],
     shared_out: Sequences,
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let stride: &[DoctorQuery] = match shared_out {
@@ -108,17 +104,17 @@ pub(super) async fn check_tables(
     };
     let questions = [tables::TABLES, triggers::TABLES, sequences::TABLES, stride].concat();
     let names = moving.iter().map(|table| &table.table);
-    ask(client, &questions, names, shard, findings).await?;
-    tables::check_keys(client, moving, shard, findings).await
+    ask(client, &questions, names, findings).await?;
+    tables::check_keys(client, moving, findings).await
 }
 
 async fn ask<'a>(
-    client: &Client,
+    client: &Connected,
     questions: &[DoctorQuery],
     tables: impl Iterator<Item = &'a TableName>,
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let (schemas, names): (Vec<&str>, Vec<&str>) = tables
         .map(|table| (table.schema.as_str(), table.name.as_str()))
         .unzip();

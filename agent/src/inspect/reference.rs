@@ -1,7 +1,7 @@
 //! Reference tables: the same rows on every shard, or not.
 
+use connect::Connected;
 use plans::table::TableName;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 
@@ -14,10 +14,10 @@ pub(super) struct ReferenceDigest {
 
 /// Digests all rows of a table; `None` when it is not there.
 pub(super) async fn digest(
-    client: &Client,
+    client: &Connected,
     table: &TableName,
-    shard: &str,
 ) -> Result<Option<ReferenceDigest>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: digesting {table}");
     let there = client
         .query_one(

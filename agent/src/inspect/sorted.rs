@@ -2,8 +2,9 @@
 
 use std::pin::Pin;
 
+use connect::Connected;
 use futures::{Stream, TryStreamExt};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use crate::error::{StepError, WithIntent};
 
@@ -16,7 +17,7 @@ pub(super) struct SortedRows {
 impl SortedRows {
     /// Runs `sql`, which sorts by its first column under collation "C".
     pub(super) async fn open(
-        client: &Client,
+        client: &Connected,
         sql: String,
         what: String,
     ) -> Result<Self, StepError> {

@@ -26,12 +26,12 @@ pub(crate) use server::check_version;
 #[cfg(test)]
 pub(crate) use trial::places;
 
+use connect::Connected;
 use futures::{StreamExt, TryStreamExt};
 use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::survey::{Survey, SurveyTask};
 use plans::table::{Majors, MovingTable, TableKey};
-use tokio_postgres::Client;
 
 use super::findings::Findings;
 use super::{keys, queries};
@@ -56,10 +56,9 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         super::session(&task.target, "survey"),
     )?;
     let shards = SurveySessions { here, there };
-    let source = task.source.name.as_str();
     let mut findings = Findings::default();
     let versions = check_servers(&shards, task, &mut findings).await?;
-    let references = catalog::foreign_keys(&shards.here, source).await?;
+    let references = catalog::foreign_keys(&shards.here).await?;
     let mut listed = moving(&shards.here, task, &references, &mut findings).await?;
     let state = target::state(&shards.there, &listed.moving, task, &mut findings).await?;
     // The dump takes as long as the checks: it is made beside them.
@@ -69,13 +68,12 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
             TargetState::New | TargetState::Live => None,
         }
     };
-    let checks = check_move(
-        &shards,
-        (&mut listed, references),
-        (state, versions),
-        task,
-        &mut findings,
-    );
+    let checks = async {
+        let findings = &mut findings;
+        check_move(&shards, &mut listed, references, state, task, findings).await?;
+        let tables = &listed.moving;
+        versions::check_pair(&shards.here, tables, state, versions, task, findings).await
+    };
     let (schema, checked) = tokio::join!(schema, checks);
     checked?;
     let trial = async {
@@ -87,7 +85,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     let (trial, moving_ppm, schema_fingerprint) = tokio::try_join!(
         trial,
         moving_ppm(&shards.here, &listed, task),
-        catalog::fingerprint(&shards.here, &listed.moving, source),
+        catalog::fingerprint(&shards.here, &listed.moving),
     )?;
     Ok(Survey {
         trial,
@@ -109,11 +107,10 @@ async fn check_servers(
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<[i32; 2], StepError> {
-    let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
     let mut of_target = Findings::default();
     let (ours, theirs) = tokio::try_join!(
-        check_server(&shards.here, source, task.mode, findings),
-        check_server(&shards.there, target, task.mode, &mut of_target),
+        check_server(&shards.here, task.mode, findings),
+        check_server(&shards.there, task.mode, &mut of_target),
     )?;
     findings.0.append(&mut of_target.0);
     server::check_pair(&shards.here, &shards.there, task, findings).await?;
@@ -123,17 +120,17 @@ async fn check_servers(
 /// Everything about the tables that the move would meet on both sides.
 async fn check_move(
     shards: &SurveySessions,
-    (listed, references): (&mut ListedTables, Vec<ForeignKey>),
-    (state, versions): (TargetState, [i32; 2]),
+    listed: &mut ListedTables,
+    references: Vec<ForeignKey>,
+    state: TargetState,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
     let SurveySessions { here, there } = shards;
     if state == TargetState::New {
         tables::add_reference(here, task, listed, findings).await?;
-        expressions::check(here, listed, source, findings).await?;
-        schema::check(here, source, findings).await?;
+        expressions::check(here, listed, findings).await?;
+        schema::check(here, findings).await?;
         foreign_keys::check_copied(&listed.moving, &references, task, findings);
     }
     check_references(here, listed, references, task, findings).await?;
@@ -141,26 +138,26 @@ async fn check_move(
     queries::check_pair(here, there, &listed.moving, state, task, findings).await?;
     if state == TargetState::Live {
         let arriving = listed.moving.iter().map(|table| &table.table);
-        queries::check_place(there, arriving, target, findings).await?;
-        check_code(there, listed, target, findings).await?;
+        queries::check_place(there, arriving, findings).await?;
+        check_code(there, listed, findings).await?;
         target::check_live(shards, listed, task, findings).await?;
     }
-    versions::check_pair(here, &listed.moving, state, versions, task, findings).await
+    Ok(())
 }
 
 /// Which rows refer to which, and puts the tables in order.
 async fn check_references(
-    client: &Client,
+    client: &Connected,
     listed: &mut ListedTables,
     references: Vec<ForeignKey>,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let (shard, cut) = (task.source.name.as_str(), Some(&task.keys));
+    let cut = Some(&task.keys);
     foreign_keys::check(&listed.moving, &references, task, findings);
-    crossings::check(client, listed, &references, cut, shard, findings).await?;
+    crossings::check(client, listed, &references, cut, findings).await?;
     order(&mut listed.moving, references.clone());
-    tables::check_orphans(client, listed, &references, shard, findings).await
+    tables::check_orphans(client, listed, &references, findings).await
 }
 
 /// Surveys the tables of one shard without a move; those of the task's source, whatever its target.
@@ -168,37 +165,35 @@ async fn check_references(
 /// # Errors
 /// When the shard cannot be read; what stands in the way of a move is in the findings.
 pub(super) async fn examine(
-    client: &Client,
+    client: &Connected,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<Vec<MovingTable>, StepError> {
-    let shard = task.source.name.as_str();
-    let references = catalog::foreign_keys(client, shard).await?;
+    let references = catalog::foreign_keys(client).await?;
     let mut listed = moving(client, task, &references, findings).await?;
     tables::add_reference(client, task, &mut listed, findings).await?;
     foreign_keys::check(&listed.moving, &references, task, findings);
-    crossings::check(client, &listed, &references, None, shard, findings).await?;
-    tables::check_orphans(client, &listed, &references, shard, findings).await?;
+    crossings::check(client, &listed, &references, None, findings).await?;
+    tables::check_orphans(client, &listed, &references, findings).await?;
     check_definitions(client, &listed, task, findings).await?;
     Ok(listed.moving)
 }
 
 /// What one server offers by itself, and what the role may do there; its major version.
 pub(super) async fn check_server(
-    client: &Client,
-    shard: &str,
+    client: &Connected,
     mode: Mode,
     findings: &mut Findings,
 ) -> Result<i32, StepError> {
-    server::check(client, shard, mode, findings).await?;
-    own_schema::check(client, shard, findings).await?;
-    queries::check_server(client, shard, mode, findings).await?;
-    versions::check(client, shard, mode, findings).await
+    server::check(client, mode, findings).await?;
+    own_schema::check(client, findings).await?;
+    queries::check_server(client, mode, findings).await?;
+    versions::check(client, mode, findings).await
 }
 
 /// The sharded tables of the source and those that belong to them.
 async fn moving(
-    client: &Client,
+    client: &Connected,
     task: &SurveyTask,
     references: &[ForeignKey],
     findings: &mut Findings,
@@ -213,23 +208,23 @@ async fn moving(
             unknown.remedy,
         );
     }
-    queries::usable(client, &mut tied, shard, findings).await?;
+    queries::usable(client, &mut tied, findings).await?;
     let mut listed = tables::moving(client, task, tied, references, findings).await?;
-    let unreadable = queries::unreadable(client, &listed.moving, shard).await?;
+    let unreadable = queries::unreadable(client, &listed.moving).await?;
     listed.unfit.extend(unreadable);
-    check_code(client, &mut listed, shard, findings).await?;
-    expressions::check(client, &mut listed, shard, findings).await?;
+    check_code(client, &mut listed, findings).await?;
+    expressions::check(client, &mut listed, findings).await?;
     Ok(listed)
 }
 
 /// Nothing is asked of the rows of tables beside which code would run that is not trusted.
 async fn check_code(
-    client: &Client,
+    client: &Connected,
     listed: &mut ListedTables,
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    for code in user_code::find(client, &listed.moving, shard).await? {
+    let shard = client.name();
+    for code in user_code::find(client, &listed.moving).await? {
         // Triggers and rules have findings of their own.
         if !code.fires {
             code.refuse(shard, findings);
@@ -249,15 +244,15 @@ impl UserCode {
 
 /// What the definitions of the source's tables say, and what the role may do with them.
 async fn check_definitions(
-    client: &Client,
+    client: &Connected,
     listed: &ListedTables,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let (shard, shared_out) = (task.source.name.as_str(), task.settings.sequences);
+    let shared_out = task.settings.sequences;
     let leaving = listed.moving.iter().map(|table| &table.table);
-    queries::check_place(client, leaving, shard, findings).await?;
-    queries::check_tables(client, &listed.moving, shared_out, shard, findings).await
+    queries::check_place(client, leaving, findings).await?;
+    queries::check_tables(client, &listed.moving, shared_out, findings).await
 }
 
 /// Reference tables first, then parents before children, by foreign key or as the map says.
@@ -281,7 +276,7 @@ fn order(tables: &mut Vec<MovingTable>, mut references: Vec<ForeignKey>) {
 const PIPELINED: usize = 32;
 
 async fn moving_ppm(
-    client: &Client,
+    client: &Connected,
     listed: &ListedTables,
     task: &SurveyTask,
 ) -> Result<Vec<i64>, StepError> {
@@ -295,7 +290,7 @@ async fn moving_ppm(
 
 /// Parts per million of a table's rows that move, by the planner's estimate.
 async fn share(
-    client: &Client,
+    client: &Connected,
     table: &MovingTable,
     listed: &ListedTables,
     task: &SurveyTask,
@@ -305,7 +300,7 @@ async fn share(
         TableKey::Reference => Ok(1_000_000),
         TableKey::Columns(_) | TableKey::Through(_) => {
             let predicate = table.predicate(&task.keys, "");
-            catalog::selectivity_ppm(client, table, &predicate, task.source.name.as_str()).await
+            catalog::selectivity_ppm(client, table, &predicate).await
         }
     }
 }

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId};
 use plans::inspection::inventory::{Inventory, InventoryTask, ObjectKind, Whose};
@@ -15,7 +16,6 @@ use plans::names::{SCHEMA, away_function, away_trigger};
 use plans::request::Options;
 use plans::sql::quote_literal;
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use super::{inventory, load};
 use crate::cleanup::copied_rows::CopiedRows;
@@ -104,19 +104,19 @@ impl AbandonedMigration {
             "shard {}: proving which database it is",
             shard.name
         ))?;
-        sidecar_schema::ensure(&session, &shard.name).await?;
+        sidecar_schema::ensure(&session).await?;
         if row.is_none() {
             // Without a row of its own nothing can be proved: it gets one for as long as this takes.
-            sidecar_schema::enrol(&session, &token, "source", "", &shard.name).await?;
+            sidecar_schema::enrol(&session, &token, "source", "").await?;
         }
         dual_write::repair(&shard, &token, OwnershipProof::Taking).await?;
-        epoch::take_over(&session, &token, &shard.name).await?;
+        epoch::take_over(&session, &token).await?;
         dual_write::repair(&shard, &token, OwnershipProof::Owner).await?;
         session
             .batch_execute("set synchronous_commit = on")
             .await
             .at(format_args!("shard {}: preparing a session", shard.name))?;
-        snapshot::end_all(&session, migration.as_str(), &shard.name).await?;
+        snapshot::end_all(&session, migration.as_str()).await?;
         Ok(Self {
             shard,
             session,
@@ -142,7 +142,7 @@ impl AbandonedMigration {
                     dropped.await.at(&what)?;
                 }
                 ObjectKind::Publication => {
-                    publication::drop(&self.session, Some(&self.token), name, shard).await?;
+                    publication::drop(&self.session, Some(&self.token), name).await?;
                 }
                 ObjectKind::Trigger
                 | ObjectKind::EventTrigger
@@ -185,7 +185,7 @@ impl AbandonedMigration {
     /// Guards, register and rows; what must stay refused is refused for good first.
     async fn remove(&self, guards: &Guards, swept: &mut Swept) -> Result<(), StepError> {
         let (session, token, shard) = (&self.session, &self.token, self.shard.name.as_str());
-        let there = catalog::tables(session, shard).await?;
+        let there = catalog::tables(session).await?;
         let tables = guards.tables.iter();
         let tables: Vec<MovingTable> = tables
             .filter(|table| !table.is_reference() && there.contains_key(&table.table))
@@ -212,8 +212,8 @@ impl AbandonedMigration {
                 guards.map
             ));
         }
-        guard::drop_all(session, token, shard).await?;
-        sidecar_schema::forget(session, token, shard).await?;
+        guard::drop_all(session, token).await?;
+        sidecar_schema::forget(session, token).await?;
         swept.done.push(format!(
             "shard {shard}: removed register, guards and rows of migration {}",
             token.migration
@@ -250,7 +250,7 @@ impl AbandonedMigration {
         {
             return Ok(());
         }
-        sidecar_schema::forget(&self.session, &self.token, &self.shard.name).await
+        sidecar_schema::forget(&self.session, &self.token).await
     }
 }
 
@@ -289,12 +289,12 @@ async fn give_back(
     let done = session.batch_execute(&sql).await;
     rollback_after(&session, &done).await;
     done.at(&what)?;
-    sidecar_schema::drop_unused(&session, &reference.name.0).await?;
+    sidecar_schema::drop_unused(&session).await?;
     swept.done.push(what);
     Ok(())
 }
 
-async fn rollback_after(session: &Client, done: &Result<(), tokio_postgres::Error>) {
+async fn rollback_after(session: &Connected, done: &Result<(), tokio_postgres::Error>) {
     if done.is_err() {
         epoch::rollback(session).await;
     }

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::{MapVersion, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
-use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::sql::quote_literal;
@@ -18,7 +18,6 @@ use plans::table::MovingTable;
 use plans::throttle::Hours;
 use plans::wire::Dispatch;
 use serde::de::DeserializeOwned;
-use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::session::MigrationSession;
@@ -27,6 +26,7 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::replication::SystemIdentity;
 use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
+use crate::shard::guard::GuardedRows;
 use crate::shard::sidecar_schema;
 use crate::spool::SpoolLocation;
 use crate::stream::dual_write::{DualWrite, WatchdogProgram};
@@ -122,9 +122,12 @@ impl StepContext {
         tables.filter(move |table| first || !table.is_reference())
     }
 
-    /// The keys and the tables.
-    pub(crate) fn about(&self) -> (&KeySet, &[MovingTable]) {
-        (&self.dispatch.keys, &self.dispatch.tables)
+    /// The rows that a guard of this migration is for.
+    pub(crate) fn guarded(&self) -> GuardedRows<'_> {
+        GuardedRows {
+            keys: &self.dispatch.keys,
+            tables: &self.dispatch.tables,
+        }
     }
 
     /// Whether cascades may skip the moving rows of a shard that does not own them, as the target's preparation found.
@@ -177,14 +180,10 @@ impl StepContext {
     }
 
     /// Creates the migration's row on a shard, or takes it over; it says what moves from where to where.
-    pub(crate) async fn enrol(
-        &self,
-        session: &Client,
-        role: &str,
-        shard: &str,
-    ) -> Result<(), StepError> {
+    pub(crate) async fn enrol(&self, session: &Connected, role: &str) -> Result<(), StepError> {
+        let shard = session.name();
         let (dispatch, token) = (&self.dispatch, self.token());
-        sidecar_schema::enrol(session, &token, role, dispatch.map.as_str(), shard).await?;
+        sidecar_schema::enrol(session, &token, role, dispatch.map.as_str()).await?;
         let about = About {
             incarnation: dispatch.incarnation.clone(),
             source: dispatch.source.name.clone(),

@@ -88,10 +88,10 @@ impl MonitoredShard {
     }
 
     async fn look(&mut self) -> Option<ShardLoad> {
-        let (name, history) = (self.monitor.shard.name.clone(), &mut self.history);
+        let history = &mut self.history;
         let look = self
             .monitor
-            .look(async |session| load::look(session, history, &name).await);
+            .look(async |session| load::look(session, history).await);
         look.await
     }
 }
@@ -139,7 +139,7 @@ async fn time_on_one_session(
     loop {
         let since = Instant::now();
         lock(probe).since = Some(since);
-        load::probe(&session, token, &source.name).await?;
+        load::probe(&session, token).await?;
         *lock(probe) = CommitProbe {
             since: None,
             took: Some(since.elapsed()),

@@ -65,11 +65,11 @@ struct ShardWaits {
 }
 
 async fn look(context: &StepContext, monitor: &mut MonitorSession) -> Option<ShardWaits> {
-    let (migration, shard) = (&context.dispatch.migration, monitor.shard.name.clone());
+    let migration = &context.dispatch.migration;
     let looked = monitor.look(async |session| {
         Ok(ShardWaits {
-            lock: lock_wait::look(session, migration, &shard).await?,
-            statements: statements::look(session, migration, &shard).await?,
+            lock: lock_wait::look(session, migration).await?,
+            statements: statements::look(session, migration).await?,
         })
     });
     looked.await

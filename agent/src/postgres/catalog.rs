@@ -7,7 +7,7 @@ use plans::inspection::check::Fact;
 use plans::key::KeyType;
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, RowOrder, TableKey, TableName};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::definitions::{self, FoundColumn};
 use crate::error::{StepError, WithIntent};
@@ -52,9 +52,9 @@ pub(crate) fn in_none(tables: &[MovingTable]) -> String {
 
 /// Every table of the user's schemas, by name.
 pub(crate) async fn tables(
-    client: &Client,
-    shard: &str,
+    client: &Connected,
 ) -> Result<BTreeMap<TableName, TableFacts>, StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             "select n.nspname::text, c.relname::text, c.relkind::text, c.relpersistence = 'u',
@@ -180,11 +180,10 @@ impl TableFacts {
 
 /// The columns of one table, in table order.
 pub(crate) async fn columns(
-    client: &Client,
+    client: &Connected,
     table: &TableName,
-    shard: &str,
 ) -> Result<Vec<FoundColumn>, StepError> {
-    let mut found = definitions::columns(client, &[table], shard).await?;
+    let mut found = definitions::columns(client, &[table]).await?;
     Ok(found.remove(table).unwrap_or_default())
 }
 
@@ -207,10 +206,8 @@ pub(crate) struct ForeignKey {
 }
 
 /// All foreign keys of the user's tables.
-pub(crate) async fn foreign_keys(
-    client: &Client,
-    shard: &str,
-) -> Result<Vec<ForeignKey>, StepError> {
+pub(crate) async fn foreign_keys(client: &Connected) -> Result<Vec<ForeignKey>, StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             "select k.conname::text, fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text,
@@ -349,8 +346,8 @@ fn quoted<'a>(tables: impl IntoIterator<Item = &'a TableName>) -> Vec<String> {
 pub(crate) async fn fingerprint(
     client: &Connected,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<String, StepError> {
+    let shard = client.name();
     let sharded = tables
         .iter()
         .filter(|table| table.key != TableKey::Reference);
@@ -375,8 +372,8 @@ pub(crate) async fn fingerprint(
 pub(crate) async fn storage(
     client: &Connected,
     tables: impl Iterator<Item = &MovingTable>,
-    shard: &str,
 ) -> Result<BTreeMap<String, String>, StepError> {
+    let shard = client.name();
     let names = quoted(tables.map(|table| &table.table));
     let rows = client
         .query_prepared(
@@ -396,10 +393,10 @@ pub(crate) async fn storage(
 /// The definitions of tables, fact by fact; a table that is missing has none. For leaves with those of the
 /// partitioned tables that they belong to.
 pub(crate) async fn facts(
-    client: &Client,
+    client: &Connected,
     tables: &[TableName],
-    shard: &str,
 ) -> Result<BTreeMap<TableName, Vec<Fact>>, StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             &format!(
@@ -440,11 +437,11 @@ pub(crate) async fn facts(
 
 /// Estimated share of a table's rows that a predicate selects, per million, from the planner's statistics.
 pub(crate) async fn selectivity_ppm(
-    client: &Client,
+    client: &Connected,
     table: &MovingTable,
     predicate: &str,
-    shard: &str,
 ) -> Result<i64, StepError> {
+    let shard = client.name();
     let sql = table.table.sql();
     let (all, some) = (
         format!("select from {sql}"),
@@ -464,7 +461,7 @@ pub(crate) async fn selectivity_ppm(
 }
 
 /// Rows that the planner expects of a query.
-async fn estimated_rows(client: &Client, query: &str) -> Result<f64, tokio_postgres::Error> {
+async fn estimated_rows(client: &Connected, query: &str) -> Result<f64, tokio_postgres::Error> {
     let explain = format!("explain (format json) {query}");
     let plan: serde_json::Value = client.query_one(&explain, &[]).await?.get(0);
     Ok(plan[0]["Plan"]["Plan Rows"].as_f64().unwrap_or(0.0))

@@ -79,29 +79,31 @@ impl CopyExtent {
 ///
 /// Returns rows and bytes. `moved` is told of rows and bytes that have been sent on, and may take its time.
 pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
-    ((source, from), (target, to)): ((&mut Connected, &str), (&mut Connected, &str)),
+    source: &mut Connected,
+    target: &mut Connected,
     table: &MovingTable,
     extent: &CopyExtent,
     predicate: &str,
     moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), StepError> {
     let condition = format!("{} and {predicate}", extent.condition());
-    let sessions = ((source, from), (target, to));
-    copy_rows(sessions, table, &condition, moved).await
+    copy_rows(source, target, table, &condition, moved).await
 }
 
 /// Copies the rows of a table, named `t` there, that match `condition`; as [`copy_chunk`] otherwise.
 pub(crate) async fn copy_rows<F: Future<Output = ()>>(
-    ((source, from), (target, to)): ((&mut Connected, &str), (&mut Connected, &str)),
+    source: &mut Connected,
+    target: &mut Connected,
     table: &MovingTable,
     condition: &str,
     moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), StepError> {
     let out = out_of(table, condition);
+    let (read, write) = (reading(table, source.name()), writing(table, target.name()));
     let copied = copy_pipe::pipe((source, &out), (target, &into(table)), moved).await;
     copied.or_else(|failed| match failed {
-        PipeFailure::Reading(error) => Err(error).at(reading(table, from)),
-        PipeFailure::Writing(error) => Err(error).at(writing(table, to)),
+        PipeFailure::Reading(error) => Err(error).at(read),
+        PipeFailure::Writing(error) => Err(error).at(write),
     })
 }
 
@@ -110,7 +112,7 @@ pub(crate) async fn copy_rows<F: Future<Output = ()>>(
 ///
 /// The server itself says by the predicates which row is whose.
 pub(crate) async fn read_for_all(
-    (source, from): (&mut Connected, &str),
+    source: &mut Connected,
     table: &MovingTable,
     extent: &CopyExtent,
     predicates: &[String],
@@ -129,20 +131,22 @@ pub(crate) async fn read_for_all(
         extent.condition(),
         predicates.join(" or ")
     );
-    let read = copy_pipe::fan_out((source, &out), receivers).await;
-    read.at(reading(table, from))
+    let what = reading(table, source.name());
+    let read = copy_pipe::fan_out(source, &out, receivers).await;
+    read.at(what)
 }
 
 /// Writes the rows that a reader gives, in its transaction. Where these were not all, and after an error, the session is
 /// over. `came` is told that a piece has come, `moved` as in [`copy_chunk`].
 pub(crate) async fn write_given<F: Future<Output = ()>>(
-    (target, to): (&mut Connected, &str),
+    target: &mut Connected,
     table: &MovingTable,
     given: Receiver<ReceiverInput>,
     (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
 ) -> Result<ReceiveOutcome, StepError> {
+    let what = writing(table, target.name());
     let written = copy_pipe::take_in((target, &into(table)), given, (came, moved)).await;
-    written.at(writing(table, to))
+    written.at(what)
 }
 
 fn reading(table: &MovingTable, shard: &str) -> String {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use connect::Connected;
 use plans::table::{Column, TableName};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::types::{self, TypePart};
 use crate::error::{StepError, WithIntent};
@@ -29,10 +30,10 @@ pub(crate) struct UniqueIndex {
 
 /// The columns of tables, in table order; a table that is missing has none.
 pub(crate) async fn columns(
-    client: &Client,
+    client: &Connected,
     tables: &[&TableName],
-    shard: &str,
 ) -> Result<BTreeMap<TableName, Vec<FoundColumn>>, StepError> {
+    let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
     let rows = client
         .query(
@@ -54,7 +55,7 @@ pub(crate) async fn columns(
     let mut made_of = if composed.is_empty() {
         BTreeMap::new()
     } else {
-        types::parts(client, &composed, shard).await?
+        types::parts(client, &composed).await?
     };
     let mut found: BTreeMap<TableName, Vec<FoundColumn>> = BTreeMap::new();
     for row in &rows {
@@ -81,10 +82,10 @@ pub(crate) async fn columns(
 
 /// The unique indexes of tables that could identify their rows, those that need the least first.
 pub(crate) async fn unique_indexes(
-    client: &Client,
+    client: &Connected,
     tables: &[&TableName],
-    shard: &str,
 ) -> Result<BTreeMap<TableName, Vec<UniqueIndex>>, StepError> {
+    let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
     let rows = client
         .query(

@@ -31,8 +31,8 @@ const LOOK: &str = "
 pub(crate) async fn look(
     session: &Connected,
     migration: &MigrationId,
-    shard: &str,
 ) -> Result<Option<LockWait>, StepError> {
+    let shard = session.name();
     let ours = migration.application_name("%");
     let what = format!("shard {shard}: looking for locks that are waited for");
     let rows = session.query_prepared(LOOK, &[&ours]).await.at(&what)?;

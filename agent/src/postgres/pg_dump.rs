@@ -12,12 +12,12 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use cluster::Binaries;
-use connect::{Dsn, Resolved};
+use connect::{Connected, Dsn, Resolved};
 use futures::{StreamExt, pin_mut};
 use plans::names::SCHEMA;
 use plans::sql::quote_ident;
 use tokio::process::Command;
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::SimpleQueryMessage;
 
 use super::archive::{self, ArchiveEntry, ArchiveSection, ObjectId};
 use crate::error::{StepError, WithIntent};
@@ -99,7 +99,7 @@ const AT_ONCE: usize = 50;
 /// Without savepoints: what is made in a subtransaction is not found by the transaction's number
 /// ([`created::record`](crate::shard::created::record)).
 pub(crate) async fn make<'a>(
-    client: &Client,
+    client: &Connected,
     entries: &[&'a SchemaEntry],
 ) -> Result<(), (&'a SchemaEntry, tokio_postgres::Error)> {
     for some in entries.chunks(AT_ONCE) {
@@ -119,7 +119,7 @@ const BEGUN: &str = "shardwright_entry";
 
 /// Runs statements, and keeps the last value of [`BEGUN`].
 async fn run_told(
-    client: &Client,
+    client: &Connected,
     sql: &str,
     begun: &mut usize,
 ) -> Result<(), tokio_postgres::Error> {
@@ -144,7 +144,7 @@ async fn run_told(
 /// # Errors
 /// When the session can do nothing more.
 pub(crate) async fn make_most<'a>(
-    client: &Client,
+    client: &Connected,
     entries: &[&'a SchemaEntry],
 ) -> Result<Vec<(&'a SchemaEntry, tokio_postgres::Error)>, tokio_postgres::Error> {
     let mut failed = Vec::new();
@@ -168,7 +168,7 @@ fn batch(entries: &[&SchemaEntry]) -> String {
 }
 
 /// Runs statements in the session's transaction, or none of them.
-async fn made(client: &Client, sql: &str) -> Result<(), tokio_postgres::Error> {
+async fn made(client: &Connected, sql: &str) -> Result<(), tokio_postgres::Error> {
     let run = format!("savepoint entries; {sql}\nrelease savepoint entries");
     let made = client.batch_execute(&run).await;
     if made.is_err() {
@@ -189,7 +189,7 @@ pub(crate) struct DumpedSchema {
 pub(crate) struct DumpSource<'a> {
     pub(crate) dsn: &'a Dsn,
     /// A session there, in a transaction with a snapshot of its own and an empty search path.
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a Connected,
     pub(crate) shard: &'a str,
 }
 

@@ -5,14 +5,14 @@
 
 use connect::Connected;
 use plans::sql::quote_literal;
-use tokio_postgres::Client;
 
 use super::lsn::Lsn;
 use crate::error::{StepError, WithIntent};
 
 /// Whether the operator lets standbys keep copies of slots: named are those that a slot which is kept waits for. Then
 /// ours are kept as well, so that a stream never sends what a standby lacks.
-pub(crate) async fn keep_slots(client: &Client, shard: &str) -> Result<bool, StepError> {
+pub(crate) async fn keep_slots(client: &Connected) -> Result<bool, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select exists (select from pg_catalog.pg_settings
@@ -25,7 +25,8 @@ pub(crate) async fn keep_slots(client: &Client, shard: &str) -> Result<bool, Ste
 }
 
 /// How far the shard's own log is on its disk.
-pub(crate) async fn flushed(client: &Connected, shard: &str) -> Result<Lsn, StepError> {
+pub(crate) async fn flushed(client: &Connected) -> Result<Lsn, StepError> {
+    let shard = client.name();
     let rows = client
         .query_prepared("select pg_catalog.pg_current_wal_flush_lsn()", &[])
         .await
@@ -38,8 +39,8 @@ pub(crate) async fn behind(
     client: &Connected,
     flushed: Option<Lsn>,
     ignored: &[String],
-    shard: &str,
 ) -> Result<Vec<String>, StepError> {
+    let shard = client.name();
     let rows = client
         .query_prepared(
             "select r.application_name::text, r.state::text,

@@ -24,8 +24,8 @@ const LOOK: &str = "
 pub(crate) async fn look(
     session: &Connected,
     migration: &MigrationId,
-    shard: &str,
 ) -> Result<Vec<Statement>, StepError> {
+    let shard = session.name();
     let ours = migration.application_name("%");
     let what = format!("shard {shard}: looking at what is executed");
     let rows = session.query_prepared(LOOK, &[&ours]).await.at(&what)?;

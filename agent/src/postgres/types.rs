@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use connect::Connected;
 use plans::table::{BinaryForm, TableName};
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::definitions;
 use crate::error::{StepError, WithIntent};
@@ -163,10 +164,10 @@ pub(crate) fn binary_form(parts: &[TypePart]) -> BinaryForm {
 
 /// The parts of the type of each column of tables, by table and the column's name.
 pub(crate) async fn parts(
-    client: &Client,
+    client: &Connected,
     tables: &[&TableName],
-    shard: &str,
 ) -> Result<BTreeMap<TableName, HashMap<String, Vec<TypePart>>>, StepError> {
+    let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.sql()).collect();
     let rows = client
         .query(

@@ -43,8 +43,8 @@ const VERSIONS: &str = "
 pub(crate) async fn versions(
     client: &Connected,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<String, StepError> {
+    let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let rows = client
         .query_prepared(VERSIONS, &[&names])

@@ -11,7 +11,6 @@ use std::time::Duration;
 use connect::Connected;
 use plans::table::MovingTable;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use crate::error::{StepError, WithIntent};
@@ -46,7 +45,8 @@ const WRITERS_AND_OURS: &str =
     concat!(lock_holders!(), " and l.pid <> pg_catalog.pg_backend_pid()");
 
 /// The virtual transaction id of the session's transaction: no other one ever has it.
-pub(crate) async fn virtual_transaction(client: &Client, shard: &str) -> Result<String, StepError> {
+pub(crate) async fn virtual_transaction(client: &Connected) -> Result<String, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select l.virtualtransaction from pg_catalog.pg_locks l
@@ -64,10 +64,9 @@ pub(crate) async fn virtual_transaction(client: &Client, shard: &str) -> Result<
 pub(crate) async fn writers(
     client: &Connected,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<BTreeSet<String>, StepError> {
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
-    listed(client, WRITERS, &names, shard).await
+    listed(client, WRITERS, &names).await
 }
 
 /// Waits until every transaction that writes to these tables now has ended, of sessions of ours too, or until `deadline`.
@@ -75,12 +74,11 @@ pub(crate) async fn wait_for_all_writers(
     client: &Connected,
     tables: &[String],
     deadline: Instant,
-    shard: &str,
 ) -> Result<(), StepError> {
-    let mut left = listed(client, WRITERS_AND_OURS, &tables, shard).await?;
+    let mut left = listed(client, WRITERS_AND_OURS, &tables).await?;
     while !left.is_empty() && Instant::now() < deadline {
         tokio::time::sleep(LONGEST_PAUSE).await;
-        left = remaining(&left, client, shard).await?;
+        left = remaining(&left, client).await?;
     }
     Ok(())
 }
@@ -89,8 +87,8 @@ async fn listed(
     client: &Connected,
     statement: &str,
     those: &(dyn ToSql + Sync),
-    shard: &str,
 ) -> Result<BTreeSet<String>, StepError> {
+    let shard = client.name();
     let rows = client
         .query_prepared(statement, &[those])
         .await
@@ -106,10 +104,9 @@ pub(crate) async fn wait_out(
     client: &Connected,
     tables: &[MovingTable],
     deadline: Instant,
-    shard: &str,
 ) -> Result<(), StepError> {
-    let remembered = writers(client, tables, shard).await?;
-    ended(remembered, client, deadline, shard).await
+    let remembered = writers(client, tables).await?;
+    ended(remembered, client, deadline).await
 }
 
 /// Those of `remembered` that have not ended. Locks are held to the end, so any of theirs says it, and nothing is asked
@@ -117,13 +114,12 @@ pub(crate) async fn wait_out(
 pub(crate) async fn remaining(
     remembered: &BTreeSet<String>,
     client: &Connected,
-    shard: &str,
 ) -> Result<BTreeSet<String>, StepError> {
     let remembered: Vec<&str> = remembered.iter().map(String::as_str).collect();
     let left = "select distinct l.virtualtransaction
          from pg_catalog.pg_locks l
          where l.locktype = 'relation' and l.granted and l.virtualtransaction = any ($1::text[])";
-    listed(client, left, &remembered, shard).await
+    listed(client, left, &remembered).await
 }
 
 /// Waits until every writer of `remembered` has ended.
@@ -134,8 +130,8 @@ pub(crate) async fn ended(
     mut remembered: BTreeSet<String>,
     client: &Connected,
     deadline: Instant,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let mut pause = FIRST_PAUSE;
     while !remembered.is_empty() {
         if Instant::now() >= deadline {
@@ -147,7 +143,7 @@ pub(crate) async fn ended(
                 ),
             ));
         }
-        remembered = remaining(&remembered, client, shard).await?;
+        remembered = remaining(&remembered, client).await?;
         if !remembered.is_empty() {
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(LONGEST_PAUSE);

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use connect::Connected;
 use plans::id::StepId;
 use plans::step::StepKind;
 use plans::step::preflight::Preflighted;
 use plans::step::unwind::Unwound;
 use plans::wire::Dispatch;
 use serde_json::json;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, VERSION, code, state};
 use super::interrupted::again;
@@ -73,7 +73,7 @@ async fn application(bench: &Bench) -> connect::Connected {
     bench.source.session().await
 }
 
-async fn count(session: &Client, what: &str) -> i64 {
+async fn count(session: &Connected, what: &str) -> i64 {
     let sql = format!("select count(*) from {what}");
     session.query_one(&sql, &[]).await.expect("counted").get(0)
 }
@@ -102,7 +102,7 @@ async fn a_sealed_source_is_not_opened_without_the_targets_witness() {
     bench.guard(&bench.source, 0).await;
     bench.guard(&bench.target, CLOSED).await;
     let ours = bench.ours(&bench.source).await;
-    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed, "source")
+    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
         .await
         .expect("sealed");
 
@@ -126,10 +126,10 @@ async fn an_abort_of_a_flip_that_the_store_has_lost_opens_nothing() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
     );
-    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed, "source")
+    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
         .await
         .expect("sealed");
-    register::tell_flipped(&there, &bench.token, 1, VERSION + 1, "target")
+    register::tell_flipped(&there, &bench.token, 1, VERSION + 1)
         .await
         .expect("told");
     assert_eq!(

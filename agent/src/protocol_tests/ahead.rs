@@ -2,7 +2,6 @@
 
 use connect::Connected;
 use plans::names::Direction;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, pid, until_blocked};
 use super::park::point;
@@ -24,20 +23,20 @@ async fn seeded(name: &str) -> (Bench, Connected, ApplyStream) {
 }
 
 /// Brings a row into the moving keys.
-async fn bring(app: &Client, id: i64) {
+async fn bring(app: &Connected, id: i64) {
     let bring = "update public.item set tenant_id = 150 where id = $1";
     assert_eq!(app.execute(bring, &[&id]).await.expect("brought"), 1);
 }
 
 /// Keeps every worker off the source while its transaction is open.
-async fn keep_off(session: &Client, bench: &Bench) -> Result<(), tokio_postgres::Error> {
+async fn keep_off(session: &Connected, bench: &Bench) -> Result<(), tokio_postgres::Error> {
     let key = epoch::lock_key(&bench.token.migration);
     let lock = format!("begin; select pg_advisory_xact_lock({key})");
     session.batch_execute(&lock).await
 }
 
 /// Waits until a row was read on the source, and the stream stands before it says so there.
-async fn until_read(bench: &Bench, observer: &Client) {
+async fn until_read(bench: &Bench, observer: &Connected) {
     let read = "select 1 from pg_stat_activity where datname = current_database() \
                 and application_name like $1 and wait_event_type = 'Lock'";
     let name = bench.token.migration.application_name("barrier/%");

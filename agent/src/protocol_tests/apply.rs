@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use connect::Connected;
 use plans::names::Direction;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM};
 use super::shard::{LIMIT, until};
@@ -34,12 +34,12 @@ pub(super) async fn positions(bench: &Bench) -> (Lsn, Lsn) {
     let read = "select confirmed_flush_lsn from pg_replication_slots where slot_name = $1";
     let slot = bench.token.migration.slot(FORWARD);
     let row = source.query_one(read, &[&slot]).await.expect("a slot");
-    let known = apply_progress::read(&target, &bench.token, FORWARD, "t").await;
+    let known = apply_progress::read(&target, &bench.token, FORWARD).await;
     (row.get(0), known.expect("read").expect("a row").lsn)
 }
 
 /// Transactions of all sizes, some of them rolled back, some refused, until it is told to stop.
-pub(super) async fn write(session: &Client, seed: u64, stop: &AtomicBool) {
+pub(super) async fn write(session: &Connected, seed: u64, stop: &AtomicBool) {
     let mut random = StdRng::seed_from_u64(seed);
     while !stop.load(Ordering::SeqCst) {
         let (tenant, id) = (random.random_range(95..105), random.random_range(0..40));
@@ -278,9 +278,7 @@ async fn a_stream_waits_for_a_commit_of_its_own_that_is_under_way() {
     let end: Lsn = app.query_one(read, &[]).await.expect("read").get(0);
 
     let earlier = bench.ours(&bench.target).await;
-    epoch::begin(&earlier, &bench.token, "t")
-        .await
-        .expect("proved");
+    epoch::begin(&earlier, &bench.token).await.expect("proved");
     earlier.batch_execute(insert).await.expect("applied");
     let applied = ApplyProgress {
         lsn: end,
@@ -288,7 +286,7 @@ async fn a_stream_waits_for_a_commit_of_its_own_that_is_under_way() {
         transactions: 1,
         changes: 1,
     };
-    apply_progress::write(&earlier, &bench.token, FORWARD, applied, "t")
+    apply_progress::write(&earlier, &bench.token, FORWARD, applied)
         .await
         .expect("written");
     let stream = bench.stream(FORWARD).await;

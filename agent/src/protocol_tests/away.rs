@@ -4,11 +4,11 @@ use connect::Connected;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId};
 use plans::key::Key;
 use plans::key_set::KeySet;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, pid, state};
 use super::shard::until;
 use crate::shard::epoch::{self, EpochToken};
+use crate::shard::guard::GuardedRows;
 use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{conflicting_migrations, guard, register};
 
@@ -18,7 +18,7 @@ fn keys(from: i64, to: i64) -> KeySet {
     KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
 }
 
-async fn insert(session: &Client, tenant: i64, id: i64) -> Result<u64, tokio_postgres::Error> {
+async fn insert(session: &Connected, tenant: i64, id: i64) -> Result<u64, tokio_postgres::Error> {
     let sql = format!("insert into public.item values ({tenant}, {id}, 'x')");
     session.execute(&sql, &[]).await
 }
@@ -51,22 +51,24 @@ fn away<'a>(
 }
 
 /// Another move, whose keys come to the shard; its closed guard stands.
-async fn coming(bench: &Bench, ours: &Client, keys: &KeySet) -> EpochToken {
+async fn coming(bench: &Bench, ours: &Connected, keys: &KeySet) -> EpochToken {
     let token = EpochToken {
         migration: MigrationId(format!("{}back", bench.token.migration)),
         epoch: Epoch(1),
         until: MapVersion(9),
     };
-    epoch::enrol(ours, &token, "target", "m", "s")
+    epoch::enrol(ours, &token, "target", "m")
         .await
         .expect("enrolled");
     let (id, map) = (&token.migration, MapName::from("m"));
     guard::create_register(ours, id, CLOSED)
         .await
         .expect("a register");
-    guard::put(ours, &token, &map, (keys, &bench.tables), "s")
-        .await
-        .expect("put");
+    let guarded = GuardedRows {
+        keys,
+        tables: &bench.tables,
+    };
+    guard::put(ours, &token, &map, guarded).await.expect("put");
     token
 }
 
@@ -77,12 +79,7 @@ async fn a_finished_move_hands_its_keys_to_one_guard_that_stays() {
     assert_eq!(state(insert(&app, 150, 1).await), "SM001");
     insert(&app, 250, 1).await.expect("other keys pass");
     let id = &bench.token.migration;
-    assert!(
-        guard::standing(&ours, id, "s")
-            .await
-            .expect("read")
-            .is_empty()
-    );
+    assert!(guard::standing(&ours, id).await.expect("read").is_empty());
     let second = keys(200, 300);
     let token = coming(&bench, &ours, &second).await;
     away(&bench, &token, &second, &MapName::from("m"))
@@ -153,7 +150,7 @@ async fn keys_that_come_back_are_refused_until_their_register_is_open() {
         "SM001",
         "what stays away is refused"
     );
-    register::begin_and_set(&ours, &token, 1, register::RegisterSetting::Open, "s")
+    register::begin_and_set(&ours, &token, 1, register::RegisterSetting::Open)
         .await
         .expect("opened");
     insert(&app, 150, 1).await.expect("open");
@@ -174,7 +171,7 @@ async fn keys_that_do_not_come_after_all_are_refused_as_before() {
     // Done again after an interruption: nothing is forgotten.
     coming.take(&ours).await.expect("taken");
     coming.restore(&ours).await.expect("restored");
-    guard::drop_all(&ours, &token, "s").await.expect("dropped");
+    guard::drop_all(&ours, &token).await.expect("dropped");
     assert_eq!(state(insert(&app, 150, 1).await), "SM001");
     insert(&app, 60, 1).await.expect("never given away");
 }
@@ -188,7 +185,7 @@ async fn the_last_keys_that_come_back_leave_nothing_behind() {
         .take(&ours)
         .await
         .expect("taken");
-    guard::drop_all(&ours, &token, "s").await.expect("dropped");
+    guard::drop_all(&ours, &token).await.expect("dropped");
     let row = ours
         .query_one(
             "select (select count(*) from shardwright.away), count(*) from pg_trigger where tgname like 'shardwright_guard%'",
@@ -207,13 +204,7 @@ async fn where_the_last_migration_took_our_schema_along_there_is_no_other_one() 
     let drop = "drop schema if exists shardwright cascade";
     app.batch_execute(drop).await.expect("dropped");
     let (map, keys) = (MapName::from("items"), keys(1, 9));
-    let found = conflicting_migrations::of_same_keys(
-        &ours,
-        &bench.token.migration,
-        (&map, &keys),
-        &[],
-        "t",
-    )
-    .await;
+    let found =
+        conflicting_migrations::of_same_keys(&ours, &bench.token.migration, &map, &keys, &[]).await;
     assert_eq!(found.expect("none to look at"), None);
 }

@@ -10,7 +10,6 @@ use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::names::Direction;
 use plans::table::{CopyFormat, KeyColumn, Majors, MovingTable, TableKey, copy_format};
-use tokio_postgres::Client;
 
 use super::shard::{LIMIT, Shard as Database, until};
 use crate::error::StepError;
@@ -20,6 +19,7 @@ use crate::postgres::replication::{ReplicationSession, SlotOptions, SystemIdenti
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
+use crate::shard::guard::GuardedRows;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::{guard, publication, sidecar_schema};
 use crate::stream::{ApplyStream, StreamSpec};
@@ -112,7 +112,7 @@ impl Bench {
         session.batch_execute(ddl).await.expect("schema");
         for (database, role) in [(&bench.source, "source"), (&bench.target, "target")] {
             let session = bench.ours(database).await;
-            sidecar_schema::enrol(&session, &bench.token, role, "m", role)
+            sidecar_schema::enrol(&session, &bench.token, role, "m")
                 .await
                 .expect("enrolled");
         }
@@ -129,8 +129,9 @@ impl Bench {
 
     /// A shard as the owner under `epoch` sees it.
     pub(crate) fn shard(&self, database: &Database, epoch: Epoch) -> Shard {
+        let is_target = database.dsn_text() == self.target.dsn_text();
         let reference = ShardRef {
-            name: ShardName::from("s"),
+            name: ShardName::from(if is_target { "t" } else { "s" }),
             number: 1,
             dsn: database.dsn_text(),
             identity: None,
@@ -160,22 +161,28 @@ impl Bench {
             .await
             .expect("a register");
         self.put_guard(&session).await;
-        let about = (&self.keys, self.tables.as_slice());
-        guard::cascade::put(&session, &self.token, about, value == i64::MAX, "s")
+        let guarded = GuardedRows {
+            keys: &self.keys,
+            tables: &self.tables,
+        };
+        guard::cascade::put(&session, &self.token, guarded, value == i64::MAX)
             .await
             .expect("put");
     }
 
     /// Puts the guard on the tables.
-    pub(crate) async fn put_guard(&self, session: &Client) {
-        let about = (&self.keys, self.tables.as_slice());
-        guard::put(session, &self.token, &MapName::from("m"), about, "s")
+    pub(crate) async fn put_guard(&self, session: &Connected) {
+        let guarded = GuardedRows {
+            keys: &self.keys,
+            tables: &self.tables,
+        };
+        guard::put(session, &self.token, &MapName::from("m"), guarded)
             .await
             .expect("put");
     }
 
     /// The register's value.
-    pub(crate) async fn register(&self, session: &Client) -> i64 {
+    pub(crate) async fn register(&self, session: &Connected) -> i64 {
         let read = format!(
             "select last_value from shardwright.{}",
             self.token.migration.register()
@@ -192,7 +199,7 @@ impl Bench {
         let filtered: Vec<_> = tables
             .map(|t| format!("{} where {predicate}", t.table.sql()))
             .collect();
-        publication::create(&session, &self.token, direction, &filtered, "s")
+        publication::create(&session, &self.token, direction, &filtered)
             .await
             .expect("published");
         let (options, slot) = (
@@ -223,10 +230,8 @@ impl Bench {
             transactions: 0,
             changes: 0,
         };
-        epoch::begin(&session, &self.token, "s")
-            .await
-            .expect("proved");
-        apply_progress::write(&session, &self.token, direction, progress, "s")
+        epoch::begin(&session, &self.token).await.expect("proved");
+        apply_progress::write(&session, &self.token, direction, progress)
             .await
             .expect("written");
         epoch::commit(&session, "progress")
@@ -272,14 +277,14 @@ impl Bench {
         let (origin, _) = self.ends(stream.direction);
         let session = self.ours(origin).await;
         let marker = Marker::new(&self.token, 1, MarkerKind::Probe);
-        marker.emit(&session, &self.token, "s").await?;
+        marker.emit(&session, &self.token).await?;
         tokio::time::timeout(LIMIT, crate::stream::reached(stream.watch(), marker.id))
             .await
             .expect("applied in time")
     }
 
     /// The moving rows of a database, whole, in order of their text.
-    pub(crate) async fn rows(&self, session: &Client) -> Vec<String> {
+    pub(crate) async fn rows(&self, session: &Connected) -> Vec<String> {
         let mut all = Vec::new();
         for table in self.tables.iter() {
             let read = format!(
@@ -323,13 +328,11 @@ pub(crate) async fn system(database: &Database) -> SystemIdentity {
 }
 
 /// Every table of `public` as a plan describes it, partitioned ones by their leaves.
-pub(crate) async fn tables(session: &Client) -> Vec<MovingTable> {
+pub(crate) async fn tables(session: &Connected) -> Vec<MovingTable> {
     let mut tables = Vec::new();
-    let found = catalog::tables(session, "s").await.expect("tables");
+    let found = catalog::tables(session).await.expect("tables");
     for (name, found) in found.into_iter().filter(|(_, found)| found.kind != 'p') {
-        let columns = catalog::columns(session, &name, "s")
-            .await
-            .expect("columns");
+        let columns = catalog::columns(session, &name).await.expect("columns");
         let key = TableKey::Columns(vec![KeyColumn {
             name: "tenant_id".to_owned(),
             kind: KeyType::Bigint,
@@ -348,7 +351,7 @@ pub(crate) async fn tables(session: &Client) -> Vec<MovingTable> {
 }
 
 /// Waits until a session waits for a lock.
-pub(crate) async fn until_blocked(observer: &Client, blocked: i32) {
+pub(crate) async fn until_blocked(observer: &Connected, blocked: i32) {
     until("the session waits for a lock", || async {
         let read = "select wait_event_type = 'Lock' from pg_stat_activity where pid = $1";
         let row = observer.query_opt(read, &[&blocked]).await.expect("read");
@@ -358,7 +361,7 @@ pub(crate) async fn until_blocked(observer: &Client, blocked: i32) {
 }
 
 /// The server process behind a session.
-pub(crate) async fn pid(session: &Client) -> i32 {
+pub(crate) async fn pid(session: &Connected) -> i32 {
     let read = "select pg_backend_pid()";
     session.query_one(read, &[]).await.expect("a pid").get(0)
 }

@@ -13,7 +13,6 @@ use plans::request::Schema;
 use plans::step::StepKind;
 use plans::step::unwind::Unwound;
 use plans::table::TableKey;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, VERSION, code, state, tables};
 use super::interrupted::again;
@@ -33,7 +32,7 @@ fn keys(from: i64, to: i64) -> KeySet {
     KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
 }
 
-async fn count(session: &Client, what: &str) -> i64 {
+async fn count(session: &Connected, what: &str) -> i64 {
     let sql = format!("select count(*) from {what}");
     session.query_one(&sql, &[]).await.expect("counted").get(0)
 }
@@ -151,13 +150,13 @@ fn about(keys: &KeySet) -> About {
 }
 
 /// Another migration on a shard, which says what it is about.
-async fn beside(session: &Client, name: &str, keys: &KeySet) -> EpochToken {
+async fn beside(session: &Connected, name: &str, keys: &KeySet) -> EpochToken {
     let token = EpochToken {
         migration: MigrationId::from(name),
         epoch: Epoch(1),
         until: MapVersion(VERSION),
     };
-    epoch::enrol(session, &token, "target", "m", "t")
+    epoch::enrol(session, &token, "target", "m")
         .await
         .expect("enrolled");
     session
@@ -175,7 +174,7 @@ async fn preparing(bench: &Bench) -> StepContext {
     let context = again(bench, StepKind::CreateTarget);
     let session = bench.ours(&bench.source).await;
     let mut dispatch = (*context.dispatch).clone();
-    dispatch.schema_fingerprint = catalog::fingerprint(&session, &bench.tables, "s")
+    dispatch.schema_fingerprint = catalog::fingerprint(&session, &bench.tables)
         .await
         .expect("read");
     StepContext::new(
@@ -234,7 +233,7 @@ const FINDINGS: &str = "
     insert into shardwright.difference (migration, direction, relation, ordinal, key, digest, kind, columns)
       select migration, 'forward', 'r', 1, 'k', '', 'missing', '{}' from shardwright.move";
 
-async fn findings(session: &Client) -> i64 {
+async fn findings(session: &Connected) -> i64 {
     let mut all = 0;
     for table in ["verification", "verified", "difference"] {
         all += count(session, &format!("shardwright.{table}")).await;

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use connect::Connected;
 use plans::id::MapVersion;
 use plans::names::Direction;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, VERSION, code, pid, state, until_blocked};
 use crate::error::StepError;
 use crate::shard::epoch::EpochProof;
+use crate::shard::guard::GuardedRows;
 use crate::shard::guard::{self, cascade};
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::register::{self, RegisterSetting};
@@ -53,13 +53,13 @@ async fn bench(name: &str, ddl: &str, rows: &str) -> Bench {
 async fn give(bench: &Bench) -> Connected {
     bench.guard(&bench.source, 0).await;
     let ours = bench.ours(&bench.source).await;
-    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed, "source")
+    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
         .await
         .expect("sealed");
-    let told = register::tell_flipped(&ours, &bench.token, 1, VERSION + 1, "source")
+    let told = register::tell_flipped(&ours, &bench.token, 1, VERSION + 1)
         .await
         .expect("told");
-    cascade::allow(&ours, &bench.token, EpochProof::Count(told), "source")
+    cascade::allow(&ours, &bench.token, EpochProof::Count(told))
         .await
         .expect("allowed");
     ours
@@ -73,22 +73,25 @@ async fn gave(name: &str) -> (Bench, Connected) {
 }
 
 /// Attempt `number` begins on the shard that is to gain the keys; its count there.
-async fn begun(bench: &Bench, ours: &Client, number: i64) -> i64 {
-    register::witness(ours, &bench.token, number, VERSION + 1, "gaining")
+async fn begun(bench: &Bench, ours: &Connected, number: i64) -> i64 {
+    register::witness(ours, &bench.token, number, VERSION + 1)
         .await
         .expect("closed")
 }
 
 /// What an attempt does before its fence.
 async fn settled(bench: &Bench, ours: &Connected, count: i64) -> Result<(), StepError> {
-    if cascade::refuse(ours, &bench.token, count, "gaining").await? == 0 {
+    if cascade::refuse(ours, &bench.token, count).await? == 0 {
         return Ok(());
     }
-    let about = (&bench.keys, bench.tables.as_slice());
-    cascade::settle(ours, (&bench.token, count), about, "gaining").await
+    let guarded = GuardedRows {
+        keys: &bench.keys,
+        tables: &bench.tables,
+    };
+    cascade::settle(ours, &bench.token, count, guarded).await
 }
 
-async fn rows(client: &Client, what: &str) -> Vec<String> {
+async fn rows(client: &Connected, what: &str) -> Vec<String> {
     let sql = format!("select t::text from {what} t order by 1");
     let rows = client.query(&sql, &[]).await.expect("rows");
     rows.iter().map(|row| row.get(0)).collect()
@@ -134,11 +137,11 @@ async fn an_owner_that_is_fenced_or_sealed_leaves_nothing_out() {
         (1, RegisterSetting::FencedFor(50_000)),
         (2, RegisterSetting::Closed),
     ] {
-        register::begin_and_set(&ours, &bench.token, number, setting, "source")
+        register::begin_and_set(&ours, &bench.token, number, setting)
             .await
             .expect("set");
         // Not told of a flip, it owns the keys, whoever asks.
-        cascade::allow(&ours, &bench.token, EpochProof::Next(number), "source")
+        cascade::allow(&ours, &bench.token, EpochProof::Next(number))
             .await
             .expect("asked");
         assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
@@ -172,10 +175,10 @@ async fn an_old_snapshot_leaves_nothing_out_of_what_the_shard_owns_again() {
     let ours = bench.ours(&bench.source).await;
     let count = begun(&bench, &ours, 2).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
-    register::begin_and_set(&ours, &bench.token, 2, RegisterSetting::Open, "source")
+    register::begin_and_set(&ours, &bench.token, 2, RegisterSetting::Open)
         .await
         .expect("rolled back");
-    register::begin_and_set(&ours, &bench.token, 3, RegisterSetting::Closed, "source")
+    register::begin_and_set(&ours, &bench.token, 3, RegisterSetting::Closed)
         .await
         .expect("the next attempt's seal");
     assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
@@ -193,7 +196,7 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
     settled(&bench, &ours, count).await.expect("nothing is out");
     assert_eq!(state(app.batch_execute(DELETE).await), "SM002");
     let released = begun(&bench, &ours, 1).await;
-    cascade::allow(&ours, &bench.token, EpochProof::Count(released), "target")
+    cascade::allow(&ours, &bench.token, EpochProof::Count(released))
         .await
         .expect("allowed");
     app.batch_execute(DELETE).await.expect("passes");
@@ -201,9 +204,9 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
 
     // A release that hung comes late: the next attempt has begun.
     let begun = begun(&bench, &ours, 2).await;
-    let refused = cascade::refuse(&ours, &bench.token, begun, "target").await;
+    let refused = cascade::refuse(&ours, &bench.token, begun).await;
     assert!(refused.expect("counted") > 0);
-    let late = cascade::allow(&ours, &bench.token, EpochProof::Count(released), "target").await;
+    let late = cascade::allow(&ours, &bench.token, EpochProof::Count(released)).await;
     assert!(late.expect_err("refused").is_superseded());
     let again = "delete from public.country where id = 2";
     assert_eq!(state(app.batch_execute(again).await), "SM002");
@@ -220,19 +223,22 @@ async fn keys_do_not_come_back_before_their_owner_has_followed() {
     let stream = bench.stream(Direction::Reverse).await;
     let there = bench.ours(&bench.target).await;
     Marker::new(&bench.token, 1, MarkerKind::Opened)
-        .emit(&there, &bench.token, "target")
+        .emit(&there, &bench.token)
         .await
         .expect("opened");
 
     let count = begun(&bench, &ours, 2).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
     let released = EpochProof::Count(begun(&bench, &ours, 2).await);
-    cascade::allow(&ours, &bench.token, released, "source")
+    cascade::allow(&ours, &bench.token, released)
         .await
         .expect("allowed");
     app.batch_execute(DELETE).await.expect("on the old owner");
-    let about = (&bench.keys, bench.tables.as_slice());
-    let lacks = cascade::unsettled(&ours, &bench.token, about, "source").await;
+    let guarded = GuardedRows {
+        keys: &bench.keys,
+        tables: &bench.tables,
+    };
+    let lacks = cascade::unsettled(&ours, &bench.token, guarded).await;
     let lacks = lacks.expect("asked").expect("lacks");
     assert!(
         lacks.contains("public.item") && lacks.contains("item_country_fkey"),
@@ -244,10 +250,10 @@ async fn keys_do_not_come_back_before_their_owner_has_followed() {
 
     owner.batch_execute(DELETE).await.expect("on the owner");
     bench.drain(&stream).await.expect("followed");
-    let lacks = cascade::unsettled(&ours, &bench.token, about, "source").await;
+    let lacks = cascade::unsettled(&ours, &bench.token, guarded).await;
     assert_eq!(lacks.expect("asked"), None);
     settled(&bench, &ours, count).await.expect("followed");
-    let counted = cascade::refuse(&ours, &bench.token, count, "source").await;
+    let counted = cascade::refuse(&ours, &bench.token, count).await;
     assert_eq!(counted.expect("asked"), 0, "what was settled is forgotten");
     assert_eq!(bench.assert_equal().await, 3);
     stream.stop().await;
@@ -270,7 +276,7 @@ async fn an_attempt_waits_for_who_leaves_rows_out_and_gives_up_for_now() {
         bench.source.session().await,
     );
     let waiting = pid(&second).await;
-    let counted = cascade::refuse(&second, &bench.token, count, "source");
+    let counted = cascade::refuse(&second, &bench.token, count);
     let ends = async {
         until_blocked(&observer, waiting).await;
         deleting.commit().await.expect("committed");
@@ -284,9 +290,7 @@ async fn an_attempt_waits_for_who_leaves_rows_out_and_gives_up_for_now() {
 async fn nothing_is_left_of_what_lets_cascades_skip_rows() {
     let (bench, _app) = gave("cascade_dropped").await;
     let ours = bench.ours(&bench.source).await;
-    guard::drop_all(&ours, &bench.token, "source")
-        .await
-        .expect("dropped");
+    guard::drop_all(&ours, &bench.token).await.expect("dropped");
     let left = "select count(*) from (
         select proname::text from pg_proc where pronamespace = 'shardwright'::regnamespace
         union all select relname from pg_class where relnamespace = 'shardwright'::regnamespace and relkind = 'S' and relname ~ $1
@@ -312,10 +316,10 @@ async fn an_older_guard_refuses_as_it_did() {
     assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
     let count = begun(&bench, &ours, 2).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
-    cascade::allow(&ours, &bench.token, EpochProof::Count(count), "source")
+    cascade::allow(&ours, &bench.token, EpochProof::Count(count))
         .await
         .expect("nothing to allow");
-    guard::check(&ours, id, &bench.tables, "source")
+    guard::check(&ours, id, &bench.tables)
         .await
         .expect("it stands");
 }

@@ -7,7 +7,7 @@ use plans::id::MigrationId;
 use super::schema::drop_created;
 use super::shard::Shard;
 use crate::postgres::pg_dump::{DumpSource, DumpedSchema, RestoreSection, SchemaEntry};
-use crate::schema::compare::{NamedSession, compare};
+use crate::schema::compare::compare;
 use crate::schema::{dump, refreshes, write};
 
 const RICH: &str = include_str!("rich.sql");
@@ -116,7 +116,7 @@ fn assert_equal(ours: &DumpedSchema, theirs: &DumpedSchema) {
 }
 
 /// The comparison finds no difference, whatever made the copy.
-async fn assert_same(source: NamedSession<'_>, target: NamedSession<'_>) {
+async fn assert_same(source: &Connected, target: &Connected) {
     let compared = compare(source, target).await.expect("the same");
     assert!(compared.objects > 300, "{compared:?}");
     let left_out = compared.left_out.join(", ");
@@ -129,24 +129,21 @@ async fn the_writer_and_pg_dump_make_the_same_database() {
     let session = source.session().await;
     let major = make(&session).await;
     let version = u32::try_from(major).expect("a version");
-    let written = write(&session, version, "s").await.expect("written");
+    let written = write(&session, version).await.expect("written");
     // A role without any rights of its own reads as much.
     session
         .batch_execute("set role pg_monitor")
         .await
         .expect("set");
-    assert_equal(
-        &write(&session, version, "s").await.expect("written"),
-        &written,
-    );
+    assert_equal(&write(&session, version).await.expect("written"), &written);
     session.batch_execute("reset role").await.expect("reset");
     let ours = beside(&source, "writer_ours").await;
     let on_ours = ours.session().await;
     restore(&on_ours, &written).await;
-    let again = write(&on_ours, version, "s").await.expect("written again");
+    let again = write(&on_ours, version).await.expect("written again");
     assert_equal(&again, &written);
 
-    assert_same((&session, "s"), (&on_ours, "ours")).await;
+    assert_same(&session, &on_ours).await;
 
     let tools = Binaries::for_dump(version);
     if let Ok(tools) = &tools {
@@ -159,17 +156,17 @@ async fn the_writer_and_pg_dump_make_the_same_database() {
         let from_ours = dumped(&ours, tools, version).await;
         assert_equal(&from_ours, &dumped(&theirs, tools, version).await);
         assert_equal(&from_ours, &whole);
-        let by_theirs = write(&on_theirs, version, "s").await;
+        let by_theirs = write(&on_theirs, version).await;
         assert_equal(&by_theirs.expect("written"), &written);
-        assert_same((&session, "s"), (&on_theirs, "theirs")).await;
+        assert_same(&session, &on_theirs).await;
     }
     assert!(tools.is_ok() || major > 15, "{tools:?}");
 
-    for entry in refreshes(&session, "s").await.expect("read") {
+    for entry in refreshes(&session).await.expect("read") {
         on_ours.batch_execute(&entry.sql()).await.expect("rows");
     }
     drop_created(&on_ours, &migration()).await;
-    let left = write(&on_ours, version, "s").await.expect("an empty one");
+    let left = write(&on_ours, version).await.expect("an empty one");
     // Privileges on what the server has made, and on what is yet to be made, may have been there before.
     let created = left.entries.iter().map(|e| e.label.as_str());
     let created = created.filter(|label| !label.contains("ACL - ") && *label != "SCHEMA - public");
@@ -182,7 +179,7 @@ async fn written(name: &str, ddl: &str) -> Result<DumpedSchema, String> {
     let shard = Shard::new(name).await;
     let session = shard.session().await;
     session.batch_execute(ddl).await.expect("made");
-    let schema = write(&session, 15, "s").await;
+    let schema = write(&session, 15).await;
     schema.map_err(|error| error.to_string())
 }
 

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use connect::Connected;
 use plans::names::Direction;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, until_old};
 
@@ -22,7 +22,7 @@ const COUNT: &str = "
     create trigger counts after update on public.item for each row execute function public.count();
     alter table public.item enable always trigger counts";
 
-async fn counted(there: &Client) -> i64 {
+async fn counted(there: &Connected) -> i64 {
     let read = "select last_value from public.counted";
     there.query_one(read, &[]).await.expect("read").get(0)
 }
@@ -42,7 +42,7 @@ async fn copied(name: &str) -> (Bench, connect::Connected, connect::Connected) {
 }
 
 /// Each row is updated 500 times, and `more` is done in each of the transactions.
-async fn busy(app: &Client, more: &str) {
+async fn busy(app: &Connected, more: &str) {
     let work = format!(
         "do $$ begin
            for n in 1..500 loop

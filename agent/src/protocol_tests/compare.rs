@@ -6,7 +6,7 @@ use connect::Connected;
 use plans::step::verify::{DifferenceKind, RowDifference};
 
 use super::bench::Bench;
-use crate::compare::{self, ChunkScope, ComparedShard, MovingRows, RowsDigest};
+use crate::compare::{self, ChunkScope, MovingRows, RowsDigest};
 
 /// Columns with the names that the statements use themselves.
 const NAMES: &str = "create table public.names ( \
@@ -18,13 +18,6 @@ const ORDERED: &str = "create table public.ordered ( \
     tenant_id bigint, at timestamptz, name text, primary key (tenant_id, at, name)); \
     insert into public.ordered select case g % 10 when 0 then 1 else 100 + g % 7 end, \
       timestamptz '2026-01-01' + g % 50 * interval '1 day', 'n' || g from generate_series(1, 2000) g";
-
-fn side<'a>(session: &'a Connected, shard: &'a str) -> ComparedShard<'a> {
-    ComparedShard {
-        client: session,
-        shard,
-    }
-}
 
 /// Changes of the target, with the rows that differ after each.
 const CHANGES: [(&str, i64); 7] = [
@@ -48,7 +41,7 @@ async fn one_changed_value_is_found_by_digest_by_row_and_by_key() {
         bench.ours(&bench.target).await,
     );
     let moving = MovingRows::new(&bench.tables[0], &bench.keys);
-    let (origin, copy) = (side(&here, "s"), side(&there, "t"));
+    let (origin, copy) = (&here, &there);
     let drill = async |most| {
         let found = compare::drill(origin, copy, &moving, &ChunkScope::Whole, most);
         found.await.expect("compared")
@@ -82,13 +75,13 @@ async fn one_changed_value_is_found_by_digest_by_row_and_by_key() {
     assert_eq!(differ.count(), 4);
 }
 
-async fn whole(side: ComparedShard<'_>, moving: &MovingRows<'_>) -> RowsDigest {
+async fn whole(side: &Connected, moving: &MovingRows<'_>) -> RowsDigest {
     let digest = compare::digest(side, moving, &ChunkScope::Whole).await;
     digest.expect("digested")
 }
 
 async fn keyed(
-    side: ComparedShard<'_>,
+    side: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> BTreeMap<String, String> {
@@ -104,20 +97,18 @@ async fn tiles(name: &str, ddl: &str, plant: &str) -> Vec<ChunkScope> {
         bench.ours(&bench.target).await,
     );
     let moving = MovingRows::new(&bench.tables[0], &bench.keys);
-    let all = whole(side(&here, "s"), &moving).await;
+    let all = whole(&here, &moving).await;
     there.batch_execute(plant).await.expect("planted");
-    let parts = compare::cut(side(&here, "s"), &moving, 300)
-        .await
-        .expect("cut");
+    let parts = compare::cut(&here, &moving, 300).await.expect("cut");
     let (mut rows, mut different) = (0, 0);
     for part in &parts {
         let text = serde_json::to_string(part).expect("written");
         let part: ChunkScope = serde_json::from_str(&text).expect("read");
         let digests = (
-            compare::digest(side(&here, "s"), &moving, &part)
+            compare::digest(&here, &moving, &part)
                 .await
                 .expect("digested"),
-            compare::digest(side(&there, "t"), &moving, &part)
+            compare::digest(&there, &moving, &part)
                 .await
                 .expect("digested"),
         );

@@ -47,8 +47,15 @@ async fn sides(bench: &Bench) -> (Connected, Connected) {
 /// What a copy of all rows that match fails with; both servers have ended its sessions.
 async fn failure(bench: &Bench, predicate: &str) -> Failure {
     let (mut from, mut to) = sides(bench).await;
-    let both = ((&mut from, "a"), (&mut to, "b"));
-    let copied = copy_chunk(both, &bench.tables[0], &ALL, predicate, |_, _| ready(())).await;
+    let copied = copy_chunk(
+        &mut from,
+        &mut to,
+        &bench.tables[0],
+        &ALL,
+        predicate,
+        |_, _| ready(()),
+    )
+    .await;
     ended(bench).await;
     assert!(from.batch_execute("").await.expect_err("over").is_closed());
     let Err(StepError::Failed(failure)) = copied else {
@@ -85,8 +92,7 @@ async fn rows_of_many_mebibytes_and_of_few_bytes_arrive_as_they_are() {
         let (mut from, mut to) = sides(&bench).await;
         let mut table = bench.tables[0].clone();
         table.format = format;
-        let both = ((&mut from, "a"), (&mut to, "b"));
-        let (rows, bytes) = copy_chunk(both, &table, &ALL, "true", |_, _| ready(()))
+        let (rows, bytes) = copy_chunk(&mut from, &mut to, &table, &ALL, "true", |_, _| ready(()))
             .await
             .expect("copied");
         assert_eq!(rows, 200);
@@ -107,7 +113,7 @@ async fn what_the_source_refuses_half_way_is_told_with_its_state_and_shard() {
     assert_eq!(failure.code, "sql.22012");
     assert_eq!(
         failure.message,
-        "shard a: copying public.note: reading: division by zero (SQLSTATE 22012)"
+        "shard s: copying public.note: reading: division by zero (SQLSTATE 22012)"
     );
     assert_eq!(failure.retry, RetryClass::None);
 }
@@ -121,7 +127,7 @@ async fn what_the_target_refuses_half_way_is_told_with_its_state_and_shard() {
     there.batch_execute(check).await.expect("a constraint");
     let failure = failure(&bench, "true").await;
     assert_eq!(failure.code, "sql.23514");
-    let message = "shard b: copying public.note: writing: new row for relation \"note\" violates check constraint \"few\" (SQLSTATE 23514)";
+    let message = "shard t: copying public.note: writing: new row for relation \"note\" violates check constraint \"few\" (SQLSTATE 23514)";
     assert_eq!(failure.message, message);
 }
 
@@ -139,8 +145,7 @@ async fn a_session_that_an_administrator_ends_is_tried_again() {
                        where application_name like $1 and datname = current_database()";
             admin.execute(end, &[&name]).await.expect("ended");
         };
-        let both = ((&mut from, "a"), (&mut to, "b"));
-        let copied = copy_chunk(both, &bench.tables[0], &ALL, "true", end).await;
+        let copied = copy_chunk(&mut from, &mut to, &bench.tables[0], &ALL, "true", end).await;
         let Err(StepError::Failed(failure)) = copied else {
             panic!("{copied:?}");
         };
@@ -159,10 +164,9 @@ async fn a_copy_that_is_given_up_leaves_no_session_behind() {
         moves.notify_one();
         pending()
     };
-    let both = ((&mut from, "a"), (&mut to, "b"));
     tokio::select! {
         biased;
-        copied = copy_chunk(both, &bench.tables[0], &ALL, "true", moved) => panic!("{copied:?}"),
+        copied = copy_chunk(&mut from, &mut to, &bench.tables[0], &ALL, "true", moved) => panic!("{copied:?}"),
         () = moves.notified() => {}
     }
     ended(&bench).await;

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use connect::Connected;
 use plans::names::Direction;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, state, system};
 use super::shard::{LIMIT, until};
@@ -24,7 +24,7 @@ struct Ledger(BTreeSet<i64>);
 
 impl Ledger {
     /// Acknowledged writes that a copy does not have.
-    async fn lost(&self, copy: &Client) -> Vec<i64> {
+    async fn lost(&self, copy: &Connected) -> Vec<i64> {
         let read = "select id from public.item where tenant_id between 100 and 199";
         let rows = copy.query(read, &[]).await.expect("rows");
         let there: BTreeSet<i64> = rows.iter().map(|row| row.get(0)).collect();
@@ -33,22 +33,16 @@ impl Ledger {
 }
 
 /// A writer that has read "open" and has not committed yet.
-async fn open_writer(session: &Client, id: i64) {
+async fn open_writer(session: &Connected, id: i64) {
     let insert = format!("begin; insert into public.item values (100, {id}, 'x')");
     session.batch_execute(&insert).await.expect("open");
 }
 
 /// C3: fences the source; later writers are refused.
-async fn fence(bench: &Bench, ours: &Client) {
-    register::begin_and_set(
-        ours,
-        &bench.token,
-        1,
-        RegisterSetting::FencedFor(50_000),
-        "s",
-    )
-    .await
-    .expect("fenced");
+async fn fence(bench: &Bench, ours: &Connected) {
+    register::begin_and_set(ours, &bench.token, 1, RegisterSetting::FencedFor(50_000))
+        .await
+        .expect("fenced");
     let late = bench.source.session().await;
     let insert = "insert into public.item values (100, 99, 'late')";
     assert_eq!(state(late.batch_execute(insert).await), "SM001");
@@ -57,11 +51,11 @@ async fn fence(bench: &Bench, ours: &Client) {
 }
 
 /// C5, and the stream ends at the marker, as the cutover's last one does; the target opens here.
-async fn drained_to_marker(bench: &Bench, ours: &Client) {
+async fn drained_to_marker(bench: &Bench, ours: &Connected) {
     let mut stream = bench.stream(FORWARD).await;
     let marker = Marker::new(&bench.token, 1, MarkerKind::Sealed);
     stream.stop_at(marker.id);
-    marker.emit(ours, &bench.token, "s").await.expect("marked");
+    marker.emit(ours, &bench.token).await.expect("marked");
     let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
     arrived.await.expect("in time").expect("reached");
     stream.ended().await;
@@ -80,7 +74,7 @@ async fn a_writer_from_before_the_fence_is_kept_by_the_wait_out() {
     fence(&bench, &ours).await;
 
     let mut ledger = Ledger::default();
-    let waiting = wait_out(&ours, &bench.tables, Instant::now() + LIMIT, "s");
+    let waiting = wait_out(&ours, &bench.tables, Instant::now() + LIMIT);
     let committing = async {
         writer.batch_execute("commit").await.expect("acknowledged");
         ledger.0.insert(1);
@@ -103,7 +97,7 @@ pub(super) async fn control_without_the_wait_out_an_acknowledged_write_is_lost()
     );
     open_writer(&writer, 1).await;
     fence(&bench, &ours).await;
-    let there = writers(&ours, &bench.tables, "s").await.expect("listed");
+    let there = writers(&ours, &bench.tables).await.expect("listed");
     assert_eq!(there.len(), 1, "the wait-out would see it");
 
     drained_to_marker(&bench, &ours).await;
@@ -183,13 +177,13 @@ pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_positio
         writer.batch_execute("commit").await.expect("acknowledged");
         ledger.0.insert(id);
     }
-    wait_out(&ours, &bench.tables, Instant::now() + LIMIT, "s")
+    wait_out(&ours, &bench.tables, Instant::now() + LIMIT)
         .await
         .expect("everybody has ended");
     let read = "select pg_current_wal_lsn()";
     let naive: Lsn = ours.query_one(read, &[]).await.expect("a position").get(0);
     let marker = Marker::new(&bench.token, 1, MarkerKind::Fenced);
-    marker.emit(&ours, &bench.token, "s").await.expect("marked");
+    marker.emit(&ours, &bench.token).await.expect("marked");
 
     let to_marker = committed_before(&bench, Lsn(u64::MAX), &marker).await;
     assert_eq!(to_marker, ledger.0);
@@ -221,7 +215,7 @@ async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
     let insert = "insert into public.item values (100, 1, 'x')";
     app.batch_execute(insert).await.expect("written");
     let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
-    marker.emit(&ours, &bench.token, "s").await.expect("marked");
+    marker.emit(&ours, &bench.token).await.expect("marked");
     until("the stream waits for its progress", || async {
         let waits = "select exists (select from pg_stat_activity where wait_event_type = 'Lock' \
                      and query like '%shardwright.progress%' and datname = current_database())";

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, code, state, tables};
 use super::interrupted::again;
@@ -34,13 +34,13 @@ pub(super) async fn dispatched(bench: &Bench, step: StepKind) -> StepContext {
         serde_json::to_value(live).expect("json"),
     );
     dispatch.tables = bench.tables.to_vec();
-    dispatch.schema_fingerprint = catalog::fingerprint(&session, &bench.tables, "s")
+    dispatch.schema_fingerprint = catalog::fingerprint(&session, &bench.tables)
         .await
         .expect("a fingerprint");
     context
 }
 
-pub(super) async fn run(session: &Client, sql: &str) {
+pub(super) async fn run(session: &Connected, sql: &str) {
     session.batch_execute(sql).await.expect(sql);
 }
 
@@ -160,7 +160,7 @@ async fn what_captured_rows_cannot_follow_is_refused_on_both_sides_too() {
         let bench = Bench::new(name, ITEM).await;
         let context = dispatched(&bench, StepKind::CatchUp).await;
         for database in [&bench.source, &bench.target] {
-            run(&*bench.ours(database).await, change).await;
+            run(&bench.ours(database).await, change).await;
         }
         let message = drift(&context).await;
         assert!(message.contains(words), "{message}");
@@ -210,7 +210,7 @@ async fn a_stream_halts_at_a_column_of_one_side_and_goes_on_where_both_have_it()
         "alter table public.item add column note text default 'none'",
     )
     .await;
-    bench.tables = Arc::new(tables(&*bench.ours(&bench.source).await).await);
+    bench.tables = Arc::new(tables(&bench.ours(&bench.source).await).await);
     let stream = bench.stream(FORWARD).await;
     bench.drain(&stream).await.expect("it goes on from there");
     assert_eq!(bench.assert_equal().await, 3);
@@ -276,7 +276,7 @@ async fn a_guard_that_was_dropped_is_named_and_put_back_before_the_comparison() 
     ] {
         run(&there, &sql).await;
     }
-    let refused = guard::check(&there, id, &bench.tables, "t").await;
+    let refused = guard::check(&there, id, &bench.tables).await;
     let message = refused.as_ref().expect_err("refused").to_string();
     assert!(
         message.contains(&id.trigger("update")) && message.contains(&id.trigger("truncate")),
@@ -286,7 +286,7 @@ async fn a_guard_that_was_dropped_is_named_and_put_back_before_the_comparison() 
     shape::check(&context, StepKind::Verify)
         .await
         .expect("put back");
-    guard::check(&there, id, &bench.tables, "t")
+    guard::check(&there, id, &bench.tables)
         .await
         .expect("they stand");
     let app = bench.target.session().await;
@@ -331,7 +331,7 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
         "create index item_v on public.item (v); create table public.other (id int)",
     )
     .await;
-    ddl_guard::put(&ours, &bench.token, &bench.tables, "s")
+    ddl_guard::put(&ours, &bench.token, &bench.tables)
         .await
         .expect("put");
     for change in changes_of_the_moving_table(&bench) {
@@ -366,11 +366,9 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
     }
     // Ours pass, and nothing is left behind.
     bench.put_guard(&ours).await;
-    guard::drop_all(&ours, &bench.token, "s")
-        .await
-        .expect("dropped");
+    guard::drop_all(&ours, &bench.token).await.expect("dropped");
     assert!(
-        !ddl_guard::stands(&ours, &bench.token.migration, "s")
+        !ddl_guard::stands(&ours, &bench.token.migration)
             .await
             .expect("read")
     );

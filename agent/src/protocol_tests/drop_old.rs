@@ -49,7 +49,7 @@ async fn rows_of_a_partition_that_came_after_the_flip_stay() {
         let archive = "create table public.archive (like public.sale including all); \
             insert into public.archive values (150, '2025-01-05', 1); \
             alter table public.sale attach partition public.archive for values from ('2025-01-01') to ('2025-02-01')";
-        run(&*bench.source.session().await, archive).await;
+        run(&bench.source.session().await, archive).await;
         let dropped = drop_old::run(&context).await.expect("dropped");
         assert_eq!(dropped.rows, 2);
         assert_eq!(rows(&bench, "public.sale").await, 1);
@@ -61,7 +61,7 @@ async fn rows_of_a_partition_that_came_after_the_flip_stay() {
 async fn a_partition_that_was_dropped_since_is_passed_over() {
     let bench = given_away("gone").await;
     let context = dispatched(&bench, StepKind::DropOld).await;
-    run(&*bench.source.session().await, "drop table public.sale_1").await;
+    run(&bench.source.session().await, "drop table public.sale_1").await;
     let dropped = drop_old::run(&context).await.expect("dropped");
     assert_eq!(dropped.rows, 1);
     assert_eq!(rows(&bench, "public.sale").await, 0);

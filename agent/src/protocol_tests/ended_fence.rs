@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use connect::Connected;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, code, pid, state};
 use super::cutover::committed_before;
@@ -22,13 +22,14 @@ const WRITE: &str = "begin; insert into public.item values (100, 1, 'x')";
 /// Fences for no time at all; the shard's count.
 async fn fence_that_has_ended(marking: &Marking) -> i64 {
     let fence = RegisterSetting::FencedFor(0);
-    let fenced = register::begin_and_set(&marking.session, &marking.token, 1, fence, "s");
+    let fenced = register::begin_and_set(&marking.session, &marking.token, 1, fence);
     fenced.await.expect("fenced")
 }
 
 async fn seal(marking: &Marking, count: i64) -> BTreeSet<String> {
-    let closed = (EpochProof::Count(count), RegisterSetting::Closed);
-    let sealed = marking.behind().set(closed, AwaitedWriters::Passed).await;
+    let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
+    let behind = marking.behind();
+    let sealed = behind.set(proof, closed, AwaitedWriters::Passed).await;
     sealed.expect("sealed").1
 }
 
@@ -73,9 +74,9 @@ async fn who_reads_an_ended_fence_while_it_is_being_sealed_is_refused() {
     let waiter = pid(&writer).await;
     let writing = tokio::spawn(async move { writer.batch_execute(WRITE).await });
     until_queued(&marking.session, waiter).await;
-    let closed = (EpochProof::Count(count), RegisterSetting::Closed);
-    let who = marking.writers();
-    let (_, everybody) = marking.behind().set(closed, who).await.expect("sealed");
+    let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
+    let sealed = marking.behind().set(proof, closed, marking.writers()).await;
+    let (_, everybody) = sealed.expect("sealed");
     assert_eq!(everybody.len(), 1, "it writes to a moving table");
     holder.batch_execute("commit").await.expect("let go");
     assert_eq!(state(writing.await.expect("no panic")), "SM001");
@@ -118,7 +119,7 @@ async fn a_guard_of_an_older_version_is_made_again_before_the_fence() {
 }
 
 /// Which transaction wrote the guard's function.
-async fn written_by(bench: &Bench, observer: &Client) -> String {
+async fn written_by(bench: &Bench, observer: &Connected) -> String {
     let read = "select xmin::text from pg_catalog.pg_proc where proname = $1";
     let function = bench.token.migration.guard_function();
     let row = observer.query_one(read, &[&function]).await;

@@ -24,12 +24,12 @@ struct TurnCounts {
 
 /// One transaction of the former owner; it lasts while others begin.
 async fn turn(
-    session: &tokio_postgres::Client,
+    session: &connect::Connected,
     token: &EpochToken,
     seen: &TurnCounts,
 ) -> Result<(), StepError> {
     let taken = seen.taken.load(Ordering::SeqCst);
-    let proof = epoch::begin(session, token, "s").await;
+    let proof = epoch::begin(session, token).await;
     if proof.as_ref().is_err_and(StepError::is_superseded) {
         seen.refused.fetch_add(1, Ordering::SeqCst);
     }
@@ -73,7 +73,7 @@ async fn a_take_over_passes_busy_lanes_and_a_zombie_that_reconnects() {
     let new = bench.shard(&bench.source, Epoch(2));
     let session = new.session("register").await.expect("a session");
     let limit = Duration::from_secs(60);
-    tokio::time::timeout(limit, epoch::take_over(&session, &bench.token_of(2), "s"))
+    tokio::time::timeout(limit, epoch::take_over(&session, &bench.token_of(2)))
         .await
         .expect("it passes the others")
         .expect("taken");
@@ -82,7 +82,7 @@ async fn a_take_over_passes_busy_lanes_and_a_zombie_that_reconnects() {
         task.await.expect("no lane was accepted afterwards");
     }
     assert!(seen.refused.load(Ordering::SeqCst) >= 20);
-    let late = epoch::take_over(&session, &bench.token, "s").await;
+    let late = epoch::take_over(&session, &bench.token).await;
     assert!(late.expect_err("refused").is_superseded());
 }
 
@@ -95,14 +95,12 @@ async fn the_queue_of_the_advisory_lock_is_fair() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.source).await,
     );
-    epoch::begin(&first, &bench.token, "s")
-        .await
-        .expect("proved");
+    epoch::begin(&first, &bench.token).await.expect("proved");
     let (owner_pid, second_pid) = (pid(&owner).await, pid(&second).await);
-    let exclusive = epoch::begin_next(&owner, &bench.token, 1, "s");
+    let exclusive = epoch::begin_next(&owner, &bench.token, 1);
     let overlapping = async {
         until_blocked(&first, owner_pid).await;
-        epoch::begin(&second, &bench.token, "s").await
+        epoch::begin(&second, &bench.token).await
     };
     tokio::pin!(overlapping);
     let handed_over = async {
@@ -154,7 +152,7 @@ async fn definitions_of_a_former_owner_are_refused_too() {
     let former = bench.ours(&bench.source).await;
     let newer = bench.ours(&bench.source).await;
     let sql = "create publication late for table public.item";
-    epoch::take_over(&newer, &bench.token_of(2), "s")
+    epoch::take_over(&newer, &bench.token_of(2))
         .await
         .expect("taken over");
     // A zombie's session of the old epoch is ended by the take-over; one that reconnects is not.
@@ -177,13 +175,12 @@ async fn a_batch_runs_nothing_of_what_is_not_proven() {
         token.migration.register()
     );
     let run = async |token: &EpochToken, proof| {
-        let text = ("writing", "s");
-        epoch::transact(&ours, token, proof, &write, text).await
+        epoch::transact(&ours, token, proof, &write, "writing").await
     };
     let begun = run(token, EpochProof::Next(2))
         .await
         .expect("the next attempt");
-    let told = register::tell_flipped(&ours, token, 2, VERSION + 1, "s");
+    let told = register::tell_flipped(&ours, token, 2, VERSION + 1);
     let told = told.await.expect("told of the flip");
     assert_eq!((begun, told), (2000, 2001));
 
@@ -228,7 +225,7 @@ async fn behind_a_transaction_that_is_refused_none_is_run() {
     let write = |value: i64| format!("select setval('shardwright.{register}', {value})");
     let (nothing, closed, again) = ("select 1", write(5), write(6));
     let proven = |token, proof, sql| ProvenTransaction { token, proof, sql };
-    let text = ("writing", "s");
+    let text = "writing";
     let in_turn = [
         proven(token, EpochProof::Next(2), nothing),
         proven(former, EpochProof::Work, nothing),
@@ -255,18 +252,16 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
         bench.ours(&bench.source).await,
     );
     let (app, observer) = (bench.source.session().await, bench.source.session().await);
-    sidecar_schema::forget(&ours, &bench.token, "s")
+    sidecar_schema::forget(&ours, &bench.token)
         .await
         .expect("ended");
-    assert!(!epoch::schema_exists(&ours, "s").await.expect("read"));
-    sidecar_schema::drop_unused(&ours, "s")
+    assert!(!epoch::schema_exists(&ours).await.expect("read"));
+    sidecar_schema::drop_unused(&ours)
         .await
         .expect("gone already");
 
     // The row of the one that begins is under way while the other one looks whether there is any.
-    sidecar_schema::ensure(&ours, "s")
-        .await
-        .expect("our schema");
+    sidecar_schema::ensure(&ours).await.expect("our schema");
     app.batch_execute(
         "begin; insert into shardwright.move (migration, role, epoch, map, map_version) \
          values ('next', 'source', 1, 'm', 1)",
@@ -279,10 +274,10 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
     };
     let (begins, ends) = (pid(&ours).await, pid(&other).await);
     let (enrolled, dropped, ()) = tokio::join!(
-        sidecar_schema::enrol(&ours, &next, "source", "m", "s"),
+        sidecar_schema::enrol(&ours, &next, "source", "m"),
         async {
             until_blocked(&observer, begins).await;
-            sidecar_schema::drop_unused(&other, "s").await
+            sidecar_schema::drop_unused(&other).await
         },
         async {
             until_blocked(&observer, ends).await;
@@ -291,7 +286,7 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
     );
     enrolled.expect("enrolled");
     dropped.expect("looked");
-    let there = epoch::is_enrolled(&ours, &next, "s").await.expect("read");
+    let there = epoch::is_enrolled(&ours, &next).await.expect("read");
     assert!(there, "the schema was dropped with the row");
 }
 
@@ -309,35 +304,33 @@ async fn what_is_not_ours_stays_in_the_schema() {
     let left = "select array(select relname::text from pg_class
                              where relnamespace = 'shardwright'::regnamespace and relkind in ('r', 'S', 'v') order by 1),
                        array(select proname::text from pg_proc where pronamespace = 'shardwright'::regnamespace)";
-    sidecar_schema::forget(&ours, &bench.token, "s")
+    sidecar_schema::forget(&ours, &bench.token)
         .await
         .expect("ended");
     let row = app.query_one(left, &[]).await.expect("read");
     let (relations, functions): (Vec<String>, Vec<String>) = (row.get(0), row.get(1));
     assert_eq!(relations, ["notes", "notes_id_seq", "numbers", "seen"]);
     assert_eq!(functions, ["twice"]);
-    assert!(!epoch::schema_exists(&ours, "s").await.expect("read"));
+    assert!(!epoch::schema_exists(&ours).await.expect("read"));
 }
 
 #[tokio::test]
 async fn a_migration_enrols_also_where_the_schema_has_just_been_dropped() {
     let bench = Bench::new("enrols_after", ITEM).await;
     let ours = bench.ours(&bench.source).await;
-    sidecar_schema::ensure(&ours, "s")
-        .await
-        .expect("our schema");
-    sidecar_schema::forget(&ours, &bench.token, "s")
+    sidecar_schema::ensure(&ours).await.expect("our schema");
+    sidecar_schema::forget(&ours, &bench.token)
         .await
         .expect("ended");
-    let enrolled = sidecar_schema::enrol(&ours, &bench.token, "source", "m", "s").await;
+    let enrolled = sidecar_schema::enrol(&ours, &bench.token, "source", "m").await;
     enrolled.expect("enrolled");
     let older = EpochToken {
         epoch: Epoch(0),
         ..bench.token.clone()
     };
-    let refused = sidecar_schema::enrol(&ours, &older, "source", "m", "s").await;
+    let refused = sidecar_schema::enrol(&ours, &older, "source", "m").await;
     assert!(refused.expect_err("refused").is_superseded());
     // Nothing is left open.
-    let there = epoch::is_enrolled(&ours, &bench.token, "s").await;
+    let there = epoch::is_enrolled(&ours, &bench.token).await;
     assert!(there.expect("read"));
 }

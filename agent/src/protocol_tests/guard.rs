@@ -1,7 +1,6 @@
 //! The guard refuses every way to write a moving key, and nothing else (R5, R13, R16, R19).
 
 use connect::{Connected, Session};
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, state};
 use crate::shard::guard;
@@ -31,14 +30,14 @@ async fn guarded(name: &str, value: i64) -> Bench {
     bench
 }
 
-async fn set(bench: &Bench, session: &Client, value: &str) {
+async fn set(bench: &Bench, session: &Connected, value: &str) {
     let register = bench.token.migration.register();
     let set = format!("select setval('shardwright.{register}', {value})");
     session.batch_execute(&set).await.expect("set");
 }
 
 /// Runs a statement and takes it back.
-async fn tried(session: &Client, statement: &str) -> Result<(), tokio_postgres::Error> {
+async fn tried(session: &Connected, statement: &str) -> Result<(), tokio_postgres::Error> {
     session.batch_execute("begin").await.expect("begun");
     let outcome = session.batch_execute(statement).await;
     session
@@ -48,7 +47,7 @@ async fn tried(session: &Client, statement: &str) -> Result<(), tokio_postgres::
     outcome
 }
 
-async fn copy_in(session: &Client) -> Result<u64, tokio_postgres::Error> {
+async fn copy_in(session: &Connected) -> Result<u64, tokio_postgres::Error> {
     let copy = session.copy_in::<_, bytes::Bytes>("copy public.item from stdin");
     let sink = copy.await?;
     futures::pin_mut!(sink);
@@ -210,7 +209,7 @@ async fn truncate_is_refused_whatever_the_register_says() {
     let ours = "set local shardwright.bypass = 'on'; truncate public.item";
     tried(&app, ours).await.expect("ours passes");
     let session = bench.ours(&bench.source).await;
-    guard::drop_all(&session, &bench.token, "s")
+    guard::drop_all(&session, &bench.token)
         .await
         .expect("dropped");
     tried(&app, "truncate public.item")
@@ -226,7 +225,7 @@ async fn refused_writes_are_counted_though_their_transactions_are_rolled_back() 
         bench.ours(&bench.source).await,
     );
     let id = &bench.token.migration;
-    let refused = async || guard::refused(&ours, id, "s").await.expect("counted");
+    let refused = async || guard::refused(&ours, id).await.expect("counted");
     tried(&app, WRITES[0]).await.expect("open");
     assert_eq!(refused().await, Some(0));
     set(&bench, &app, &CLOSED.to_string()).await;
@@ -238,9 +237,7 @@ async fn refused_writes_are_counted_though_their_transactions_are_rolled_back() 
         .await
         .expect("another key");
     assert_eq!(refused().await, Some(9));
-    guard::drop_all(&ours, &bench.token, "s")
-        .await
-        .expect("dropped");
+    guard::drop_all(&ours, &bench.token).await.expect("dropped");
     assert_eq!(refused().await, None);
 }
 
@@ -341,10 +338,10 @@ async fn a_guard_whose_functions_were_dropped_is_put_back() {
     ] {
         let drop = format!("drop function shardwright.{function} cascade");
         session.batch_execute(&drop).await.expect("dropped");
-        let found = guard::check(&session, id, &bench.tables, "s").await;
+        let found = guard::check(&session, id, &bench.tables).await;
         assert_eq!(super::bench::code(found), "guard.changed");
         bench.put_guard(&session).await;
-        guard::check(&session, id, &bench.tables, "s")
+        guard::check(&session, id, &bench.tables)
             .await
             .expect("stands");
     }
@@ -353,7 +350,7 @@ async fn a_guard_whose_functions_were_dropped_is_put_back() {
 }
 
 /// SQLSTATE and detail of a refused write.
-async fn refusal(session: &Client) -> (String, String) {
+async fn refusal(session: &Connected) -> (String, String) {
     let error = tried(session, WRITES[0]).await.expect_err("refused");
     let db = error.as_db_error().expect("by the server");
     let detail = db.detail().expect("a detail").to_owned();
@@ -378,7 +375,7 @@ async fn a_refusal_names_the_version_that_is_there_and_after_the_flip_the_next_o
 async fn a_guard_that_was_disabled_or_changed_is_noticed() {
     let bench = guarded("noticed", 0).await;
     let (session, id) = (bench.ours(&bench.source).await, &bench.token.migration);
-    let standing = guard::check(&session, id, &bench.tables, "s")
+    let standing = guard::check(&session, id, &bench.tables)
         .await
         .expect("stands");
     let insert = id.trigger("insert");
@@ -388,20 +385,17 @@ async fn a_guard_that_was_disabled_or_changed_is_noticed() {
     ] {
         let change = format!("alter table public.item {change} {insert}");
         session.batch_execute(&change).await.expect("changed");
-        let found = guard::check(&session, id, &bench.tables, "s").await;
+        let found = guard::check(&session, id, &bench.tables).await;
         assert_eq!(super::bench::code(found), "guard.changed");
         let back = format!("alter table public.item {back} {insert}");
         session.batch_execute(&back).await.expect("as it was");
     }
-    assert_eq!(
-        guard::standing(&session, id, "s").await.expect("read"),
-        standing
-    );
-    guard::drop_all(&session, &bench.token, "s")
+    assert_eq!(guard::standing(&session, id).await.expect("read"), standing);
+    guard::drop_all(&session, &bench.token)
         .await
         .expect("dropped");
     assert!(
-        guard::standing(&session, id, "s")
+        guard::standing(&session, id)
             .await
             .expect("read")
             .is_empty()

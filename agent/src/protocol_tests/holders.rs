@@ -1,7 +1,7 @@
 //! The copy's snapshot outlives the process that made it (R21).
 
+use connect::Connected;
 use plans::id::Epoch;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM};
 use super::shard::until;
@@ -10,7 +10,7 @@ use crate::shard::database::Shard;
 use crate::shard::snapshot::{self, SnapshotHolders};
 
 /// Process ids of the holders that sleep.
-async fn asleep(session: &Client) -> Vec<i32> {
+async fn asleep(session: &Connected) -> Vec<i32> {
     let read = "select pid from pg_stat_activity where datname = current_database() \
                 and application_name like 'shardwright/%/holder/%' and wait_event = 'PgSleep' order by pid";
     let rows = session.query(read, &[]).await.expect("sessions");
@@ -44,7 +44,7 @@ fn die_holding(shard: Shard, migration: String, both_asleep: std::sync::mpsc::Re
 async fn seen_on_snapshot(bench: &Bench) -> Option<i64> {
     let session = bench.ours(&bench.source).await;
     let id = bench.token.migration.as_str();
-    let held = snapshot::begin_held(&session, id, "s").await;
+    let held = snapshot::begin_held(&session, id).await;
     if !held.expect("no error") {
         return None;
     }
@@ -77,9 +77,7 @@ async fn a_snapshot_stays_importable_when_its_owner_dies_and_the_next_owner_take
     assert_eq!(seen_on_snapshot(&bench).await, Some(10));
 
     let next = bench.shard(&bench.source, Epoch(2));
-    let names = snapshot::importable(&session, &id, "s")
-        .await
-        .expect("read");
+    let names = snapshot::importable(&session, &id).await.expect("read");
     let holders = SnapshotHolders::start(&next, &id, &names[0])
         .await
         .expect("taken over");
@@ -90,7 +88,7 @@ async fn a_snapshot_stays_importable_when_its_owner_dies_and_the_next_owner_take
     .await;
     assert_eq!(seen_on_snapshot(&bench).await, Some(10));
 
-    snapshot::end_all(&session, &id, "s").await.expect("ended");
+    snapshot::end_all(&session, &id).await.expect("ended");
     until("none is left", || async {
         asleep(&session).await.is_empty()
     })

@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use connect::Connected;
 use plans::failure::Failure;
 use plans::names::Direction;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use tokio_postgres::Client;
 
 use super::apply::halted;
 use super::bench::Bench;
@@ -25,15 +25,12 @@ async fn open(bench: &Bench, direction: Direction) {
     if direction == Direction::Reverse {
         let session = bench.ours(&bench.target).await;
         let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
-        marker
-            .emit(&session, &bench.token, "t")
-            .await
-            .expect("opened");
+        marker.emit(&session, &bench.token).await.expect("opened");
     }
 }
 
 /// Transactions that change rows, their keys, and whether they move, until it is told to stop.
-async fn write(session: &Client, seed: u64, insert: &str, stop: &AtomicBool) {
+async fn write(session: &Connected, seed: u64, insert: &str, stop: &AtomicBool) {
     let mut random = StdRng::seed_from_u64(seed);
     while !stop.load(Ordering::SeqCst) {
         let mut turn = "begin; ".to_owned();
@@ -123,7 +120,7 @@ async fn arrives_or_halts(name: &str, ddl: &str, insert: &str, secondary: Option
 }
 
 /// The remedy of a halt in the index `secondary`; another halt is none that may be.
-async fn give_up(session: &Client, failure: &Failure, secondary: Option<&str>) {
+async fn give_up(session: &Connected, failure: &Failure, secondary: Option<&str>) {
     let known = secondary.is_some_and(|index| failure.message.contains(index));
     assert!(known && failure.code == "sql.23505", "{failure:?}");
     let anew = "delete from public.item; insert into public.item values (100, 0, 0, 'n')";

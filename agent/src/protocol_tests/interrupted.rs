@@ -115,15 +115,11 @@ async fn a_drop_that_had_handed_its_keys_over_ends() {
         shard: "source",
     };
     away.give(&ours, VERSION + 1).await.expect("handed over");
-    guard::drop_all(&ours, &bench.token, "source")
-        .await
-        .expect("dropped");
+    guard::drop_all(&ours, &bench.token).await.expect("dropped");
     steps::run(&again(&bench, StepKind::DropOld), StepKind::DropOld)
         .await
         .expect("it ends");
-    let left = epoch::is_enrolled(&ours, &bench.token, "source")
-        .await
-        .expect("read");
+    let left = epoch::is_enrolled(&ours, &bench.token).await.expect("read");
     assert!(!left, "the migration is forgotten");
 }
 
@@ -138,7 +134,7 @@ async fn taking_back_goes_on_after_the_targets_guards_are_gone() {
     steps::run(&again(&bench, StepKind::DropNew), StepKind::DropNew)
         .await
         .expect("it ends");
-    let left = epoch::is_enrolled(&there, &bench.token, "target")
+    let left = epoch::is_enrolled(&there, &bench.token)
         .await
         .expect("read");
     assert!(!left, "the migration is forgotten");

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::request::Options;
 use plans::step::StepKind;
 use plans::wire::Dispatch;
-use tokio_postgres::Client;
 
 use super::apply::halted;
 use super::bench::{Bench, pid, until_old};
@@ -76,27 +76,27 @@ async fn captured(name: &str) -> (Bench, connect::Connected, connect::Connected)
     (bench, app, there)
 }
 
-async fn fails(there: &Client, most: i32) {
+async fn fails(there: &Connected, most: i32) {
     let set = "update public.fails set most = $1";
     there.execute(set, &[&most]).await.expect("set");
 }
 
 /// Writes a backlog that is old enough to be one.
-async fn work(app: &Client, seed: f64, moves: i32) {
+async fn work(app: &Connected, seed: f64, moves: i32) {
     let call = format!("call public.work({seed}, {moves})");
     app.batch_execute(&call).await.expect("worked");
     until_old().await;
 }
 
 /// Where the lanes are: that of the progress, and the second one.
-async fn lanes(there: &Client) -> (Lsn, Lsn) {
+async fn lanes(there: &Connected) -> (Lsn, Lsn) {
     let read = "select coalesce(max(lsn) filter (where direction = 'forward'), '0/0'),
                        coalesce(max(lsn) filter (where direction <> 'forward'), '0/0') from shardwright.progress";
     let row = there.query_one(read, &[]).await.expect("read");
     (row.get(0), row.get(1))
 }
 
-async fn until_second_is_ahead(there: &Client) {
+async fn until_second_is_ahead(there: &Connected) {
     until("the second session is ahead", || async {
         let (first, second) = lanes(there).await;
         second > first
@@ -297,7 +297,7 @@ async fn a_register_write_that_waits_for_the_one_session_does_not_stop_the_other
     loop {
         tokio::select! {
             done = &mut drained => { done.expect("drained"); break }
-            begun = epoch::begin_next(&ours, &bench.token, 1, "s") => {
+            begun = epoch::begin_next(&ours, &bench.token, 1) => {
                 begun.expect("alone");
                 epoch::rollback(&ours).await;
                 writes += 1;

@@ -9,9 +9,7 @@ use crate::shard::long_writers::{WriteObstacle, end, obstacles};
 /// The writers in the way of the bench's source, older than a millisecond.
 async fn in_the_way(bench: &Bench) -> Vec<WriteObstacle> {
     let session = bench.ours(&bench.source).await;
-    obstacles(&session, &bench.tables, 1, "s")
-        .await
-        .expect("listed")
+    obstacles(&session, &bench.tables, 1).await.expect("listed")
 }
 
 async fn only_writer(bench: &Bench) -> LongWriter {

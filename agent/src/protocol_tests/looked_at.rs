@@ -47,7 +47,7 @@ async fn whatever_changes_a_table_gives_it_another_version() {
         .await
         .expect("a domain");
     let ours = bench.ours(&bench.source).await;
-    let read = async || versions(&ours, &bench.tables, "s").await.expect("read");
+    let read = async || versions(&ours, &bench.tables).await.expect("read");
     let mut seen = read().await;
     for change in CHANGES {
         session.batch_execute(change).await.expect(change);

@@ -4,15 +4,13 @@
 
 use std::collections::BTreeMap;
 
+use connect::Connected;
 use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::names::Direction;
-use tokio_postgres::Client;
 
 use super::bench::Bench;
-use crate::compare::{
-    ComparedShard, MovingRows, canonical, delete_rows, keyed_rows, parse_key, values,
-};
+use crate::compare::{MovingRows, canonical, delete_rows, keyed_rows, parse_key, values};
 use crate::postgres::pgoutput::{OldRow, Relation, RelationColumn, Tuple, TupleValue};
 use crate::stream::apply::{Applier, Executor, PlannedChanges, RowChange};
 
@@ -70,7 +68,7 @@ async fn loaded(name: &str, statistics: Statistics) -> Bench {
     bench
 }
 
-async fn load(session: &Client) {
+async fn load(session: &Connected) {
     let rows = format!(
         "insert into public.item select 100, g, 0, 'v', g from pg_catalog.generate_series(1, {ROWS}) g"
     );
@@ -78,7 +76,7 @@ async fn load(session: &Client) {
 }
 
 /// Scans of the table and of each of its indexes by this session, with the entries or rows that they read.
-async fn scans(session: &Client) -> BTreeMap<String, (i64, i64)> {
+async fn scans(session: &Connected) -> BTreeMap<String, (i64, i64)> {
     let read = "select c.relname::text, pg_stat_get_xact_numscans(c.oid), pg_stat_get_xact_tuples_returned(c.oid)
                 from pg_class c left join pg_index i on i.indexrelid = c.oid
                 where c.oid = 'public.item'::regclass or i.indrelid = 'public.item'::regclass";
@@ -90,7 +88,7 @@ async fn scans(session: &Client) -> BTreeMap<String, (i64, i64)> {
 /// The session has looked up `rows` rows since `before`, each by the primary key and at once.
 async fn assert_by_identity(
     what: &str,
-    session: &Client,
+    session: &Connected,
     before: &BTreeMap<String, (i64, i64)>,
     rows: i64,
 ) {
@@ -139,10 +137,7 @@ async fn changed_keys_are_compared_by_the_index_of_the_identity() {
             let generic = "set plan_cache_mode = force_generic_plan";
             session.batch_execute(generic).await.expect("set");
             let moving = MovingRows::new(&bench.tables[0], &keys_that_move);
-            let side = ComparedShard {
-                client: &session,
-                shard: "t",
-            };
+            let side = &session;
             if let Statistics::Empty = statistics {
                 let none = keyed_rows(side, &moving, &keys()).await.expect("looked up");
                 assert!(none.is_empty());
@@ -212,7 +207,7 @@ fn tuple(id: i64, v: &str) -> Tuple {
 }
 
 /// Rows `from..to` updated, or deleted.
-fn changes(applier: &Applier, (from, to): (i64, i64), updated: bool) -> Vec<RowChange> {
+fn changes(applier: &Applier, from: i64, to: i64, updated: bool) -> Vec<RowChange> {
     (from..to)
         .map(|id| match updated {
             true => applier.update(1, OldRow::Absent, tuple(id, "w")),
@@ -228,11 +223,11 @@ async fn changes_are_applied_by_the_index_of_the_identity() {
         let bench = loaded("look_apply", statistics).await;
         let shard = bench.shard(&bench.target, bench.token.epoch);
         let session = shard.replica_session("apply").await.expect("a session");
-        let mut applier = Applier::prepare(&session, &bench.tables, "t")
+        let mut applier = Applier::prepare(&session, &bench.tables)
             .await
             .expect("prepared");
         applier.relation(relation()).expect("its shape");
-        let mut executor = Executor::new(session, "t").await.expect("a session");
+        let mut executor = Executor::new(session).await.expect("a session");
         if let Statistics::Empty = statistics {
             plan_on_empty(&mut executor, &applier).await;
             let app = bench.target.session().await;
@@ -246,7 +241,7 @@ async fn changes_are_applied_by_the_index_of_the_identity() {
         ];
         let one_by_one = [((3000, 3001), true), ((4000, 4001), false)];
         for (ids, updated) in sets.into_iter().chain(one_by_one) {
-            let changes = changes(&applier, ids, updated);
+            let changes = changes(&applier, ids.0, ids.1, updated);
             let planned = PlannedChanges::of(&changes);
             let before = scans(&session).await;
             executor.execute(&planned).await.expect("applied");
@@ -261,7 +256,7 @@ async fn plan_on_empty(executor: &mut Executor, applier: &Applier) {
     for updated in [true, false] {
         let session = executor.session().clone();
         session.batch_execute("begin").await.expect("begun");
-        let changes = changes(applier, (1, 2), updated);
+        let changes = changes(applier, 1, 2, updated);
         let missed = executor.execute(&PlannedChanges::of(&changes)).await;
         assert!(missed.is_err(), "no row is there");
         session.batch_execute("rollback").await.expect("undone");
@@ -323,10 +318,7 @@ async fn an_index_in_another_order_is_not_asked_for_its_own() {
         let shard = bench.shard(&bench.target, bench.token.epoch);
         let session = shard.lookup_session("test").await.expect("a session");
         let moving = MovingRows::new(table, &bench.keys);
-        let side = ComparedShard {
-            client: &session,
-            shard: "t",
-        };
+        let side = &session;
         let key = match expected {
             Some(1) => "[\"n4\",\"100\"]",
             _ => "[\"100\",\"n4\"]",
@@ -393,10 +385,7 @@ async fn rows_are_found_whatever_the_type_of_the_first_column_is() {
         let shard = bench.shard(&bench.target, bench.token.epoch);
         let session = shard.lookup_session("test").await.expect("a session");
         let moving = MovingRows::new(&bench.tables[0], &bench.keys);
-        let side = ComparedShard {
-            client: &session,
-            shard: "t",
-        };
+        let side = &session;
         let keys = "select json_build_array(format('%s', k), format('%s', tenant_id), format('%s', id))::text from public.item";
         let rows = session.query(keys, &[]).await.expect("keys");
         let keys: Vec<String> = rows

@@ -1,8 +1,8 @@
 //! Objects by every hostile name are created and dropped again, by pg_dump and by the catalog writer; no name is executed.
 
+use connect::Connected;
 use plans::id::MigrationId;
 use plans::sql::{quote_ident, quote_literal};
-use tokio_postgres::Client;
 
 use super::bench::Bench;
 use super::schema::{drop_created, restore};
@@ -57,7 +57,7 @@ fn objects() -> String {
     sql
 }
 
-async fn count(session: &Client, of: &str) -> i64 {
+async fn count(session: &Connected, of: &str) -> i64 {
     let sql = format!("select count(*) from {of}");
     session.query_one(&sql, &[]).await.expect("counted").get(0)
 }
@@ -74,7 +74,7 @@ async fn whatever_objects_are_called_they_are_made_and_dropped_by_their_names() 
     let there = count(&source, users).await;
     let shard = bench.shard(&bench.source, bench.token.epoch);
     let dumped = schema::read(&shard, 15).await.expect("read");
-    let written = schema::write(&source, 15, "s").await.expect("written");
+    let written = schema::write(&source, 15).await.expect("written");
     let migration = MigrationId::from("names");
     for schema in [dumped, written] {
         restore(&target, &schema, &ALL, &migration).await;

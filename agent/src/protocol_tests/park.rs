@@ -69,10 +69,7 @@ async fn until_more_than(bench: &Bench, compared: usize) {
 pub(super) async fn mark(bench: &Bench) {
     let session = bench.ours(&bench.source).await;
     let marker = Marker::new(&bench.token, 0, MarkerKind::Park);
-    marker
-        .emit(&session, &bench.token, "s")
-        .await
-        .expect("marked");
+    marker.emit(&session, &bench.token).await.expect("marked");
 }
 
 #[tokio::test]
@@ -164,10 +161,7 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
     let held = stream.hold().await.expect("held");
     let session = bench.ours(&bench.source).await;
     let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
-    marker
-        .emit(&session, &bench.token, "s")
-        .await
-        .expect("marked");
+    marker.emit(&session, &bench.token).await.expect("marked");
     let read = "select pg_current_wal_flush_lsn()";
     let end: Lsn = session.query_one(read, &[]).await.expect("read").get(0);
     until("the marker was sent", || async {
@@ -214,10 +208,7 @@ async fn a_stream_that_is_to_stop_does_so_at_its_marker_even_after_a_restart() {
     let insert = |id| format!("insert into public.item values (100, {id}, 'x')");
     app.batch_execute(&insert(1)).await.expect("before");
     let session = bench.ours(&bench.source).await;
-    marker
-        .emit(&session, &bench.token, "s")
-        .await
-        .expect("marked");
+    marker.emit(&session, &bench.token).await.expect("marked");
     app.batch_execute(&insert(2)).await.expect("after");
     let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
     arrived.await.expect("in time").expect("reached");

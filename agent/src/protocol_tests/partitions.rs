@@ -1,13 +1,13 @@
 //! Partitioned tables: each leaf is a table of the move, the guard stands at the top and reaches partitions that
 //! come later, and a partition that comes or goes meanwhile halts the move.
 
+use connect::Connected;
 use plans::id::{MapName, MigrationId};
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::shard_map::{KeyColumns, ThroughRef};
 use plans::step::StepKind;
 use plans::table::TableName;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, state};
 use super::ddl::{dispatched, drift, run};
@@ -79,7 +79,7 @@ async fn a_row_that_goes_from_one_partition_to_another_is_applied_as_it_went() {
 }
 
 /// Each statement that touches a moving row is refused on every way to it; other rows stay free.
-async fn refuses_moving_rows(app: &tokio_postgres::Client) {
+async fn refuses_moving_rows(app: &connect::Connected) {
     for refused in [
         "insert into public.sale (tenant_id, at) values (100, '2026-01-02')",
         "insert into public.sale (tenant_id, at) values (100, '2026-03-02')",
@@ -121,7 +121,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
     run(&app, COMING).await;
     refuses_moving_rows(&app).await;
     let (ours, id) = (bench.ours(&bench.source).await, &bench.token.migration);
-    guard::check(&ours, id, &bench.tables, "s")
+    guard::check(&ours, id, &bench.tables)
         .await
         .expect("stands");
     let off = format!(
@@ -129,11 +129,11 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
         id.trigger("update")
     );
     run(&app, &off).await;
-    guard::check(&ours, id, &bench.tables, "s")
+    guard::check(&ours, id, &bench.tables)
         .await
         .expect_err("a leaf without it");
     bench.put_guard(&ours).await;
-    guard::check(&ours, id, &bench.tables, "s")
+    guard::check(&ours, id, &bench.tables)
         .await
         .expect("stands again");
 
@@ -148,12 +148,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
     .give(&ours, 8)
     .await
     .expect("given");
-    assert!(
-        guard::standing(&ours, id, "s")
-            .await
-            .expect("read")
-            .is_empty()
-    );
+    assert!(guard::standing(&ours, id).await.expect("read").is_empty());
     run(
         &app,
         &COMING
@@ -165,9 +160,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
     let late = "insert into public.sale (tenant_id, at) values (100, '2026-04-02')";
     assert_eq!(state(app.execute(late, &[]).await), "SM001");
     run(&app, "truncate public.sale_4").await;
-    guard::drop_all(&ours, &bench.token, "s")
-        .await
-        .expect("dropped");
+    guard::drop_all(&ours, &bench.token).await.expect("dropped");
 }
 
 #[tokio::test]
@@ -228,7 +221,7 @@ async fn with_refused_changes_no_partition_comes_or_goes() {
         bench.source.session().await,
     );
     run(&app, "create table public.loose (like public.sale)").await;
-    ddl_guard::put(&ours, &bench.token, &bench.tables, "s")
+    ddl_guard::put(&ours, &bench.token, &bench.tables)
         .await
         .expect("put");
     for change in [
@@ -241,21 +234,17 @@ async fn with_refused_changes_no_partition_comes_or_goes() {
     ] {
         assert_eq!(state(app.batch_execute(change).await), "SM003", "{change}");
     }
-    ddl_guard::drop(&ours, &bench.token, "s")
-        .await
-        .expect("dropped");
+    ddl_guard::drop(&ours, &bench.token).await.expect("dropped");
 }
 
 /// Restores a section in the order of `build_indexes`: what may be done side by side, the last first, then the rest.
 async fn restore(
-    target: &Client,
+    target: &Connected,
     dumped: &DumpedSchema,
     section: RestoreSection,
     migration: &MigrationId,
 ) {
-    sidecar_schema::ensure(target, "t")
-        .await
-        .expect("our schema");
+    sidecar_schema::ensure(target).await.expect("our schema");
     run(target, "begin").await;
     let entries = || dumped.entries.iter().filter(move |e| e.section == section);
     let beside = entries().filter(|e| e.parallel).rev();
@@ -291,10 +280,10 @@ async fn the_schema_of_partitioned_tables_is_restored_in_parts_and_dropped_again
         restore(&there, &dumped, section, migration).await;
     }
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();
-    let facts = async |of| catalog::facts(of, &names, "s").await.expect("read");
+    let facts = async |of| catalog::facts(of, &names).await.expect("read");
     assert_eq!(facts(&there).await, facts(&here).await);
     drop_created(&there, migration).await;
-    assert_eq!(catalog::tables(&there, "t").await.expect("read").len(), 0);
+    assert_eq!(catalog::tables(&there).await.expect("read").len(), 0);
 }
 
 #[tokio::test]
@@ -345,9 +334,7 @@ async fn a_partitioned_table_is_listed_at_the_top_and_moves_leaf_by_leaf() {
         again.tables.keys().next().map(String::as_str),
         Some("public.sale")
     );
-    let sequences = sequences::behind(&app, &found.tables, "s")
-        .await
-        .expect("read");
+    let sequences = sequences::behind(&app, &found.tables).await.expect("read");
     assert_eq!(sequences[0].0, "\"public\".\"sale_id_seq\"");
 }
 

@@ -12,7 +12,7 @@ const FORWARD: Direction = Direction::Forward;
 
 async fn check(bench: &Bench) -> Result<(), StepError> {
     let session = bench.ours(&bench.source).await;
-    publication::check(&session, &bench.token, FORWARD, "s").await
+    publication::check(&session, &bench.token, FORWARD).await
 }
 
 async fn refused(bench: &Bench, done: &str) {
@@ -36,7 +36,7 @@ async fn a_publication_is_dropped_once_the_writers_of_its_tables_have_ended() {
     let write = "begin; insert into public.item values (1, 1, 'a')";
     application.batch_execute(write).await.expect("written");
     let ours = bench.ours(&bench.source).await;
-    let dropped = publication::drop(&ours, Some(&bench.token), &name, "s");
+    let dropped = publication::drop(&ours, Some(&bench.token), &name);
     let ended = async {
         let waits = "select exists (select from pg_stat_activity
                        where query like '%virtualtransaction%' and pid not in (pg_backend_pid(), $1))";
@@ -141,7 +141,7 @@ async fn a_publication_gives_its_tables_up_before_it_goes() {
     let held = "begin; lock table public.item in share update exclusive mode";
     other.batch_execute(held).await.expect("held");
     let us = pid(&ours).await;
-    let dropped = publication::drop(&ours, Some(&bench.token), &name, "s");
+    let dropped = publication::drop(&ours, Some(&bench.token), &name);
     let letting_go = async {
         until("the table is to be taken out", || async {
             let waits = "select exists (select from pg_locks where pid = $1 and not granted \

@@ -62,16 +62,15 @@ async fn routed(bench: &Bench, other: &Database, table: &MovingTable, sets: &[Ke
         panic!("two targets");
     };
     let reading = async {
-        let from = (&mut source, "s");
-        read_for_all(from, table, &ALL, &predicates, &mut receivers)
+        read_for_all(&mut source, table, &ALL, &predicates, &mut receivers)
             .await
             .expect("read");
         receivers.end().await;
     };
     let ((), one, two) = tokio::join!(
         reading,
-        write_given((first, "t"), table, one.1, (|| (), |_, _| ready(()))),
-        write_given((second, "t"), table, two.1, (|| (), |_, _| ready(()))),
+        write_given(first, table, one.1, (|| (), |_, _| ready(()))),
+        write_given(second, table, two.1, (|| (), |_, _| ready(()))),
     );
     let name = table.table.sql();
     for ((written, target), predicate) in [one, two].into_iter().zip(&targets).zip(&predicates) {

@@ -16,17 +16,17 @@ async fn a_late_seal_of_a_released_attempt_is_refused() {
         bench.ours(&bench.source).await,
     );
     let token = &bench.token;
-    let count = register::begin_and_set(&seal, token, 1, RegisterSetting::FencedFor(2000), "s")
+    let count = register::begin_and_set(&seal, token, 1, RegisterSetting::FencedFor(2000))
         .await
         .expect("fenced");
 
     let lane = bench.ours(&bench.source).await;
-    epoch::begin(&lane, token, "s").await.expect("proved");
+    epoch::begin(&lane, token).await.expect("proved");
     let (seal_pid, release_pid) = (pid(&seal).await, pid(&release).await);
-    let released = register::begin_and_set(&release, token, 1, RegisterSetting::Open, "s");
+    let released = register::begin_and_set(&release, token, 1, RegisterSetting::Open);
     let sealed = async {
         until_blocked(&lane, release_pid).await;
-        register::set(&seal, token, count, RegisterSetting::Closed, "s").await
+        register::set(&seal, token, count, RegisterSetting::Closed).await
     };
     let unblocked = async {
         until_blocked(&lane, seal_pid).await;
@@ -45,19 +45,13 @@ async fn control_a_proof_of_the_epoch_alone_lets_a_late_seal_close_the_keys() {
     let bench = Bench::new("epoch_only", ITEM).await;
     bench.guard(&bench.source, 0).await;
     let session = bench.ours(&bench.source).await;
-    register::begin_and_set(
-        &session,
-        &bench.token,
-        1,
-        RegisterSetting::FencedFor(2000),
-        "s",
-    )
-    .await
-    .expect("fenced");
-    register::begin_and_set(&session, &bench.token, 1, RegisterSetting::Open, "s")
+    register::begin_and_set(&session, &bench.token, 1, RegisterSetting::FencedFor(2000))
+        .await
+        .expect("fenced");
+    register::begin_and_set(&session, &bench.token, 1, RegisterSetting::Open)
         .await
         .expect("released");
-    epoch::begin(&session, &bench.token, "s")
+    epoch::begin(&session, &bench.token)
         .await
         .expect("the epoch is current");
     let seal = format!(
@@ -77,20 +71,20 @@ async fn a_late_release_does_not_open_what_the_next_attempt_sealed() {
         bench.ours(&bench.source).await,
     );
     let token = &bench.token;
-    register::begin_and_set(&late, token, 1, RegisterSetting::FencedFor(2000), "s")
+    register::begin_and_set(&late, token, 1, RegisterSetting::FencedFor(2000))
         .await
         .expect("fenced");
-    let count = register::begin_and_set(&retry, token, 2, RegisterSetting::FencedFor(2000), "s")
+    let count = register::begin_and_set(&retry, token, 2, RegisterSetting::FencedFor(2000))
         .await
         .expect("fenced again");
-    register::set(&retry, token, count, RegisterSetting::Closed, "s")
+    register::set(&retry, token, count, RegisterSetting::Closed)
         .await
         .expect("sealed");
 
-    let released = register::begin_and_set(&late, token, 1, RegisterSetting::Open, "s").await;
+    let released = register::begin_and_set(&late, token, 1, RegisterSetting::Open).await;
     assert_eq!(code(released), "epoch.stale");
     assert_eq!(bench.register(&retry).await, CLOSED);
-    let witnessed = register::witness(&late, token, 1, 7, "s").await;
+    let witnessed = register::witness(&late, token, 1, 7).await;
     assert_eq!(
         code(witnessed),
         "epoch.stale",
@@ -106,14 +100,14 @@ async fn the_register_does_not_move_while_the_lock_is_waited_for() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.source).await,
     );
-    let count = epoch::begin_next(&zombie, &bench.token, 1, "s")
+    let count = epoch::begin_next(&zombie, &bench.token, 1)
         .await
         .expect("begun");
     epoch::commit(&zombie, "begun").await.expect("begun");
 
     owner.batch_execute(TAKE).await.expect("taken");
     let zombie_pid = pid(&zombie).await;
-    let late = register::set(&zombie, &bench.token, count, RegisterSetting::Closed, "s");
+    let late = register::set(&zombie, &bench.token, count, RegisterSetting::Closed);
     let (late, ()) = tokio::join!(late, async {
         until_blocked(&owner, zombie_pid).await;
         assert_eq!(bench.register(&owner).await, 0, "it waits");
@@ -156,24 +150,24 @@ async fn a_witness_of_a_flip_that_the_store_lost_stops_the_fence() {
     bench.guard(&bench.target, CLOSED).await;
     let session = bench.ours(&bench.target).await;
     let token = &bench.token;
-    register::witness(&session, token, 1, 7, "t")
+    register::witness(&session, token, 1, 7)
         .await
         .expect("closed and never told");
-    register::tell_flipped(&session, token, 1, 8, "t")
+    register::tell_flipped(&session, token, 1, 8)
         .await
         .expect("told");
     assert_eq!(
-        code(register::witness(&session, token, 2, 7, "t").await),
+        code(register::witness(&session, token, 2, 7).await),
         "flip.lost"
     );
-    register::witness(&session, token, 3, 8, "t")
+    register::witness(&session, token, 3, 8)
         .await
         .expect("told of nothing newer");
-    register::begin_and_set(&session, token, 4, RegisterSetting::Open, "t")
+    register::begin_and_set(&session, token, 4, RegisterSetting::Open)
         .await
         .expect("opened");
     assert_eq!(
-        code(register::witness(&session, token, 5, 8, "t").await),
+        code(register::witness(&session, token, 5, 8).await),
         "flip.lost"
     );
 }
@@ -188,7 +182,6 @@ async fn a_fence_says_until_when_on_the_clock_of_its_shard() {
         &bench.token,
         1,
         RegisterSetting::FencedFor(30_000),
-        "s",
     )
     .await
     .expect("fenced");
@@ -215,7 +208,6 @@ async fn opened(bench: &Bench) -> Vec<String> {
         },
         number: 1,
         version: VERSION + 1,
-        shard: "t",
     };
     let delayed = |why: &str| delays.lock().expect("told").push(why.to_owned());
     let done = tokio::time::timeout(LIMIT, opening.open(delayed)).await;
@@ -235,9 +227,7 @@ async fn a_lost_session_of_ours_does_not_delay_the_opening() {
     let bench = Bench::new("open_held", ITEM).await;
     bench.guard(&bench.target, i64::MAX).await;
     let lost = bench.ours(&bench.target).await;
-    epoch::begin(&lost, &bench.token, "t")
-        .await
-        .expect("proved");
+    epoch::begin(&lost, &bench.token).await.expect("proved");
     let delays = opened(&bench).await;
     assert!(delays[0].contains("shard t to take writes"), "{delays:?}");
     assert!(lost.batch_execute("select").await.is_err(), "it was ended");

@@ -1,8 +1,8 @@
 //! The way back begins at the open marker (C10, C11, R17).
 
+use connect::Connected;
 use plans::id::MapVersion;
 use plans::names::Direction;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, VERSION, code, state};
 use crate::shard::epoch::{self, EpochToken};
@@ -18,7 +18,7 @@ async fn flipped(name: &str) -> (Bench, i64) {
     bench.guard(&bench.target, i64::MAX).await;
     bench.capture(REVERSE).await;
     let gaining = bench.ours(&bench.target).await;
-    let count = register::tell_flipped(&gaining, &bench.token, 1, VERSION + 1, "t")
+    let count = register::tell_flipped(&gaining, &bench.token, 1, VERSION + 1)
         .await
         .expect("told");
     bench.token.until = MapVersion(VERSION + 1);
@@ -26,14 +26,14 @@ async fn flipped(name: &str) -> (Bench, i64) {
 }
 
 /// A write of ours, as the forward stream and the copy make them.
-async fn write_ours(session: &Client, token: &EpochToken, id: i64) {
-    epoch::begin(session, token, "t").await.expect("proved");
+async fn write_ours(session: &Connected, token: &EpochToken, id: i64) {
+    epoch::begin(session, token).await.expect("proved");
     let insert = "insert into public.item values (100, $1, 'ours')";
     session.execute(insert, &[&id]).await.expect("passes");
     epoch::commit(session, "ours").await.expect("committed");
 }
 
-async fn ids(session: &Client) -> Vec<i64> {
+async fn ids(session: &Connected) -> Vec<i64> {
     let read = "select id from public.item order by id";
     let rows = session.query(read, &[]).await.expect("rows");
     rows.iter().map(|row| row.get(0)).collect()
@@ -55,12 +55,9 @@ async fn what_lies_before_the_open_marker_does_not_come_back_and_what_follows_do
     bench.drain(&stream).await.expect("drained");
     write_ours(&gaining, &bench.token, 2).await;
     let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
-    marker
-        .emit(&gaining, &bench.token, "t")
-        .await
-        .expect("marked");
+    marker.emit(&gaining, &bench.token).await.expect("marked");
     assert_eq!(state(app.batch_execute(&insert(3)).await), "SM001");
-    register::set(&gaining, &bench.token, count, RegisterSetting::Open, "t")
+    register::set(&gaining, &bench.token, count, RegisterSetting::Open)
         .await
         .expect("opened");
     app.batch_execute(&insert(4))
@@ -89,16 +86,14 @@ async fn control_marker_and_setval_in_one_transaction_lose_a_write() {
         bench.target.session().await,
     );
     let stream = bench.stream(REVERSE).await;
-    epoch::begin(&gaining, &bench.token, "t")
-        .await
-        .expect("proved");
+    epoch::begin(&gaining, &bench.token).await.expect("proved");
     let register = bench.token.migration.register();
     let open = format!("select setval('shardwright.{register}', 0)");
     gaining.batch_execute(&open).await.expect("seen at once");
     app.batch_execute(&insert(1)).await.expect("acknowledged");
     let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
     marker
-        .write_and_commit(&gaining, "t")
+        .write_and_commit(&gaining)
         .await
         .expect("marked too late");
     bench.drain(&stream).await.expect("drained");
@@ -118,8 +113,5 @@ async fn a_shard_that_was_told_of_the_flip_refuses_the_forward_stream() {
         until: MapVersion(VERSION),
         ..bench.token.clone()
     };
-    assert_eq!(
-        code(epoch::begin(&session, &forward, "t").await),
-        "epoch.stale"
-    );
+    assert_eq!(code(epoch::begin(&session, &forward).await), "epoch.stale");
 }

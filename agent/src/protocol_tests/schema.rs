@@ -1,7 +1,7 @@
 //! A schema is carried over entry by entry and taken back by its script.
 
+use connect::Connected;
 use plans::id::MigrationId;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, tables};
 use crate::postgres::catalog;
@@ -47,7 +47,7 @@ pub(super) const SHOP: &str = "\
     create publication everything for all tables";
 
 /// Everything in the user's schemas, by kind and name.
-async fn objects(session: &Client) -> Vec<String> {
+async fn objects(session: &Connected) -> Vec<String> {
     let read = "\
         select pg_catalog.pg_describe_object(classid, objid, 0) from ( \
           select 'pg_class'::regclass as classid, oid as objid, relnamespace as space from pg_class where relkind <> 't' \
@@ -72,14 +72,12 @@ async fn objects(session: &Client) -> Vec<String> {
 
 /// Creates the objects of some sections as a migration does, each section in one transaction.
 pub(super) async fn restore(
-    session: &Client,
+    session: &Connected,
     schema: &DumpedSchema,
     sections: &[RestoreSection],
     migration: &MigrationId,
 ) {
-    sidecar_schema::ensure(session, "t")
-        .await
-        .expect("our schema");
+    sidecar_schema::ensure(session).await.expect("our schema");
     for section in sections {
         session.batch_execute("begin").await.expect("begun");
         for entry in schema.entries.iter().filter(|e| e.section == *section) {
@@ -93,7 +91,7 @@ pub(super) async fn restore(
 }
 
 /// Drops what was created, twice.
-pub(super) async fn drop_created(session: &Client, migration: &MigrationId) {
+pub(super) async fn drop_created(session: &Connected, migration: &MigrationId) {
     let drops = async || created::drops(session, migration).await.expect("read");
     let some = drops().await.expect("an order");
     assert!(!some.is_empty());
@@ -129,7 +127,7 @@ async fn of_indexes_that_are_built_side_by_side_the_largest_comes_first() {
 }
 
 /// Foreign keys as a server has them.
-async fn foreign_keys(session: &Client) -> Vec<String> {
+async fn foreign_keys(session: &Connected) -> Vec<String> {
     let read = "select concat_ws(' ', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid)) \
                 from pg_constraint where contype = 'f' order by 1";
     let rows = session.query(read, &[]).await.expect("foreign keys");
@@ -156,7 +154,7 @@ async fn foreign_keys_are_validated_behind_all_of_them_and_end_as_they_were() {
     source.batch_execute(tables).await.expect("tables");
     let shard = bench.shard(&bench.source, bench.token.epoch);
     let dumped = schema::read(&shard, 15).await.expect("read");
-    let written = schema::write(&source, 15, "s").await.expect("written");
+    let written = schema::write(&source, 15).await.expect("written");
     assert!(
         written
             .entries
@@ -196,16 +194,14 @@ async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
     let moving = tables(&source).await;
     let whole = objects(&source).await;
     assert_eq!(moving.len(), 5);
-    let wanted = catalog::fingerprint(&source, &moving, "s")
-        .await
-        .expect("read");
+    let wanted = catalog::fingerprint(&source, &moving).await.expect("read");
     let bench = Bench {
         tables: moving.into(),
         ..bench
     };
     bench.guard(&bench.source, 0).await;
     // As an earlier move from the same shard has left them while it is held.
-    ddl_guard::put(&source, &bench.token, &bench.tables, "s")
+    ddl_guard::put(&source, &bench.token, &bench.tables)
         .await
         .expect("event triggers");
     let name = bench.token.migration.ddl_guard("end");
@@ -221,7 +217,7 @@ async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
         RestoreSection::Post,
     ];
     restore(&target, &dumped, &sections, migration).await;
-    let restored = catalog::fingerprint(&target, &bench.tables, "t").await;
+    let restored = catalog::fingerprint(&target, &bench.tables).await;
     assert_eq!(restored.expect("read"), wanted);
     assert_eq!(objects(&target).await, whole);
     let index = |label: &str| dumped.entries.iter().find(|e| e.label.starts_with(label));

@@ -1,6 +1,6 @@
 //! The comparison of two whole schemas finds every planted difference, by no other means than both catalogs.
 
-use tokio_postgres::Client;
+use connect::Connected;
 
 use super::bench::Bench;
 use super::schema::{SHOP, restore};
@@ -154,8 +154,8 @@ const PLANTS: [(&str, &str); 36] = [
     ("drop view shop.paid", "view shop.paid"),
 ];
 
-async fn named(source: &Client, target: &Client) -> String {
-    match compare((source, "s"), (target, "t")).await {
+async fn named(source: &Connected, target: &Connected) -> String {
+    match compare(source, target).await {
         Err(StepError::Failed(failure)) => {
             assert_eq!(failure.code, "schema.different");
             failure.message
@@ -181,7 +181,7 @@ async fn every_difference_of_a_schema_is_named_with_both_definitions() {
         "create table public.theirs (id int primary key); create index on public.theirs (id)";
     target.batch_execute(besides).await.expect("theirs");
     bench.guard(&bench.source, 0).await;
-    let compared = compare((&source, "s"), (&target, "t")).await;
+    let compared = compare(&source, &target).await;
     let compared = compared.expect("the same");
     assert!(compared.objects > 80, "{compared:?}");
     // The cutover of another migration has shared out the source's sequences meanwhile.
@@ -192,7 +192,7 @@ async fn every_difference_of_a_schema_is_named_with_both_definitions() {
         source.batch_execute(shared_out).await.expect("shared out");
         let before = shared_out.replace("64", "1");
         target.batch_execute(&before).await.expect("as before");
-        let compared = compare((&source, "s"), (&target, "t")).await;
+        let compared = compare(&source, &target).await;
         compared.expect("the same");
     }
     for (plant, name) in PLANTS {
@@ -223,12 +223,10 @@ async fn a_schema_is_the_same_on_a_newer_server() {
     let (source, target) = (old.session().await, new.session().await);
     let made = format!("{SHOP}; {PATHS}");
     source.batch_execute(&made).await.expect("a schema");
-    let written = schema::write(&source, 18, "s").await.expect("written");
+    let written = schema::write(&source, 18).await.expect("written");
     let migration = plans::id::MigrationId::from("newer");
     restore(&target, &written, &ALL, &migration).await;
-    let compared = compare((&source, "s"), (&target, "t"))
-        .await
-        .expect("the same");
+    let compared = compare(&source, &target).await.expect("the same");
     assert!(
         compared
             .left_out

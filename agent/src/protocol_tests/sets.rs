@@ -1,9 +1,9 @@
 //! Changes are executed by sets, to the effect that they have one after the other, and one by one where order matters.
 
+use connect::Connected;
 use plans::names::Direction;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
-use tokio_postgres::Client;
 
 use super::apply::halted;
 use super::bench::Bench;
@@ -76,7 +76,7 @@ fn transaction(random: &mut StdRng) -> String {
     turn + "commit"
 }
 
-async fn write(app: &Client, seed: u64, transactions: usize) {
+async fn write(app: &Connected, seed: u64, transactions: usize) {
     let mut random = StdRng::seed_from_u64(seed);
     for _ in 0..transactions {
         if app.batch_execute(&transaction(&mut random)).await.is_err() {

@@ -1,6 +1,6 @@
 //! Settings of a role or a database do not reach what the agents read and write, nor the programs that they start.
 
-use tokio_postgres::Client;
+use connect::Connected;
 
 use super::bench::Bench;
 use super::shard::Shard;
@@ -88,7 +88,7 @@ const PATHS: &str = r"
       raw bytea default '\x5c00ff', ratio float8 default 0.1, price money default '12.5')";
 
 /// Everything whose text a setting could have changed.
-async fn definitions(session: &Client) -> Vec<String> {
+async fn definitions(session: &Connected) -> Vec<String> {
     let read = "
         select pg_get_viewdef('public.vw'::regclass)
         union all select pg_get_constraintdef(oid) from pg_constraint where connamespace = 'public'::regnamespace
@@ -114,7 +114,7 @@ async fn a_schema_means_the_same_whatever_the_databases_set_by_default() {
         bench.ours(&bench.target).await,
     );
     let dumped = schema::read(&shard, 15).await.expect("read");
-    let written = schema::write(&source, 15, "s").await.expect("written");
+    let written = schema::write(&source, 15).await.expect("written");
     for (how, schema) in [("pg_dump", dumped), ("the catalog", written)] {
         target.batch_execute("begin").await.expect("begun");
         for entry in &schema.entries {

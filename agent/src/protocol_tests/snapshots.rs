@@ -5,7 +5,6 @@ use std::sync::Arc;
 use cluster::Cluster;
 use connect::Connected;
 use plans::names::Direction;
-use tokio_postgres::Client;
 
 use super::apply::halted;
 use super::bench::{Bench, ITEM};
@@ -21,16 +20,16 @@ use crate::shard::snapshot;
 
 const FORWARD: Direction = Direction::Forward;
 
-async fn text<T: for<'a> tokio_postgres::types::FromSql<'a>>(session: &Client, sql: &str) -> T {
+async fn text<T: for<'a> tokio_postgres::types::FromSql<'a>>(session: &Connected, sql: &str) -> T {
     session.query_one(sql, &[]).await.expect(sql).get(0)
 }
 
-async fn current(session: &Client) -> TxSnapshot {
+async fn current(session: &Connected) -> TxSnapshot {
     let read = text::<String>(session, "select pg_current_snapshot()::text").await;
     read.parse().expect("a snapshot")
 }
 
-pub(super) async fn server_waits_for(session: &Client, standbys: &str) {
+pub(super) async fn server_waits_for(session: &Connected, standbys: &str) {
     let set = format!("alter system set synchronous_standby_names = '{standbys}'");
     session.batch_execute(&set).await.expect("set");
     text::<bool>(session, "select pg_reload_conf()").await;
@@ -51,7 +50,7 @@ struct Unseen {
 }
 
 impl Unseen {
-    async fn insert(bench: &Bench, session: &Client, id: i64) -> Self {
+    async fn insert(bench: &Bench, session: &Connected, id: i64) -> Self {
         server_waits_for(session, "nobody").await;
         let writer = bench.source.session().await;
         let commit = tokio::spawn(async move {
@@ -67,7 +66,7 @@ impl Unseen {
         Self { commit }
     }
 
-    async fn acknowledged(self, session: &Client) {
+    async fn acknowledged(self, session: &Connected) {
         server_waits_for(session, "").await;
         self.commit.await.expect("the writer");
     }
@@ -83,7 +82,7 @@ async fn open(bench: &Bench, id: i64) -> (Connected, String) {
 }
 
 /// Waits until somebody waits for the end of transaction `xid`: the creation of a slot.
-async fn until_waited_for(session: &Client, xid: &str) {
+async fn until_waited_for(session: &Connected, xid: &str) {
     let waits = format!(
         "select exists (select from pg_locks where locktype = 'transactionid' and not granted
                         and transactionid::text = '{xid}')"
@@ -118,7 +117,7 @@ async fn slot_with_snapshot(bench: &Bench) -> (ReplicationSession, TxSnapshot) {
     (replication, first)
 }
 
-async fn count(session: &Client) -> i64 {
+async fn count(session: &Connected) -> i64 {
     text(session, "select count(*) from public.item").await
 }
 
@@ -151,7 +150,7 @@ pub(super) async fn control_without_the_gate_a_commit_is_neither_copied_nor_sent
 
     let ours = bench.ours(&bench.source).await;
     let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
-    marker.emit(&ours, &bench.token, "s").await.expect("marked");
+    marker.emit(&ours, &bench.token).await.expect("marked");
     let sent = committed_before(&bench, Lsn(u64::MAX), &marker).await;
     assert!(sent.is_empty(), "control: the slot does not send it either");
 }
@@ -168,7 +167,7 @@ pub(super) async fn control_a_filter_by_position_drops_a_commit_that_the_copy_la
     unseen.acknowledged(&session).await;
     let ours = bench.ours(&bench.source).await;
     let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
-    marker.emit(&ours, &bench.token, "s").await.expect("marked");
+    marker.emit(&ours, &bench.token).await.expect("marked");
     let dropped = committed_before(&bench, position, &marker).await;
     assert!(dropped.contains(&1), "control: it lies before the position");
     let xid: String = text(&session, "select xmin::text from public.item").await;
@@ -194,10 +193,7 @@ async fn crash_behind_a_snapshot(name: &str, barrier: bool) -> (TxSnapshot, i64,
     assert_eq!(count(&reader).await, 5, "a copy made now has them");
     if barrier {
         let marker = Marker::new(&bench.token, 0, MarkerKind::Barrier);
-        marker
-            .emit(&reader, &bench.token, "s")
-            .await
-            .expect("a barrier");
+        marker.emit(&reader, &bench.token).await.expect("a barrier");
     }
     crash(bench.source.cluster.clone()).await;
     let session = bench.ours(&bench.source).await;
@@ -247,9 +243,7 @@ pub(super) async fn control_changes_applied_asynchronously_and_confirmed_are_los
 
     let set = "set synchronous_commit = off";
     there.batch_execute(set).await.expect("set");
-    epoch::begin(&there, &bench.token, "t")
-        .await
-        .expect("proved");
+    epoch::begin(&there, &bench.token).await.expect("proved");
     there.batch_execute(insert).await.expect("applied");
     let applied = ApplyProgress {
         lsn: end,
@@ -257,7 +251,7 @@ pub(super) async fn control_changes_applied_asynchronously_and_confirmed_are_los
         transactions: 1,
         changes: 1,
     };
-    apply_progress::write(&there, &bench.token, FORWARD, applied, "t")
+    apply_progress::write(&there, &bench.token, FORWARD, applied)
         .await
         .expect("written");
     epoch::commit(&there, "applying").await.expect("committed");

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use connect::Connected;
 use plans::id::Epoch;
 use plans::names::Direction;
 use plans::wire::StreamMode;
-use tokio_postgres::Client;
 
 use super::apply::{halted, positions, write};
 use super::bench::{Bench, ITEM};
@@ -76,7 +76,7 @@ async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) ->
 }
 
 /// The slot is confirmed up to what the source has written by now.
-async fn until_captured(bench: &Bench, source: &Client) {
+async fn until_captured(bench: &Bench, source: &Connected) {
     let read = "select pg_current_wal_lsn()";
     let written = source.query_one(read, &[]).await.expect("read").get(0);
     // Something must come after it for the slot to be told.
@@ -97,7 +97,7 @@ async fn next_owner(bench: &mut Bench) {
     bench.token.epoch = Epoch(bench.token.epoch.0 + 1);
     for database in [&bench.source, &bench.target] {
         let session = bench.ours(database).await;
-        epoch::take_over(&session, &bench.token, "s")
+        epoch::take_over(&session, &bench.token)
             .await
             .expect("taken");
     }

@@ -41,9 +41,9 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
         return; // the servers of the test matrix come without it, and it follows no newer ones
     }
     let session = shard.session().await;
-    let now = flushed(&session, "s").await.expect("a position");
+    let now = flushed(&session).await.expect("a position");
     assert!(
-        behind(&session, Some(now), &[], "s")
+        behind(&session, Some(now), &[])
             .await
             .expect("none")
             .is_empty()
@@ -51,18 +51,16 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
 
     let quiet = receive(&shard, "quiet", &[]);
     until("it streams", || async {
-        !behind(&session, Some(now), &[], "s")
+        !behind(&session, Some(now), &[])
             .await
             .expect("listed")
             .is_empty()
     })
     .await;
-    let list = behind(&session, None, &[], "s").await.expect("listed");
+    let list = behind(&session, None, &[]).await.expect("listed");
     assert!(list[0].contains("standby 'quiet' never says"), "{list:?}");
     let waived = [String::from("quiet")];
-    let list = behind(&session, Some(now), &waived, "s")
-        .await
-        .expect("listed");
+    let list = behind(&session, Some(now), &waived).await.expect("listed");
     assert!(list.is_empty(), "{list:?}");
 
     let honest = receive(&shard, "honest", &["--synchronous"]);
@@ -76,9 +74,9 @@ async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out(
         .batch_execute("select pg_logical_emit_message(false, 'test', 'x'); checkpoint")
         .await
         .expect("logged");
-    let now = flushed(&session, "s").await.expect("a position");
+    let now = flushed(&session).await.expect("a position");
     until("it has flushed it", || async {
-        behind(&session, Some(now), &waived, "s")
+        behind(&session, Some(now), &waived)
             .await
             .expect("listed")
             .is_empty()

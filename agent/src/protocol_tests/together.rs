@@ -74,7 +74,7 @@ impl Move {
         let bench = &self.bench;
         let session = bench.ours(&bench.source).await;
         let filtered = [format!("public.item where {}", bench.predicate())];
-        publication::create(&session, &bench.token, FORWARD, &filtered, "s")
+        publication::create(&session, &bench.token, FORWARD, &filtered)
             .await
             .expect("published");
         let options = SlotOptions {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use connect::Connected;
 use plans::names::Direction;
 use plans::step::StepKind;
-use tokio_postgres::Client;
 
 use super::apply::{halted, write};
 use super::bench::{Bench, ITEM};
@@ -58,20 +58,19 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     let text: String = source.query_one(read, &[]).await.expect("read").get(0);
     let other = bench.ours(&bench.source).await;
     Marker::new(&bench.token, 0, MarkerKind::Barrier)
-        .emit(&other, &bench.token, "s")
+        .emit(&other, &bench.token)
         .await
         .expect("a barrier");
     let barrier = other.query_one("select pg_current_wal_lsn()", &[]).await;
     record_snapshot(bench, number, &text, barrier.expect("read").get(0)).await;
     let shard = bench.shard(&bench.target, bench.token.epoch);
     let mut target = shard.replica_session("copy").await.expect("a session");
-    epoch::begin(&target, &bench.token, "t")
-        .await
-        .expect("proved");
+    epoch::begin(&target, &bench.token).await.expect("proved");
     let extent = CopyExtent::Keys(keys.clone());
     let table = &bench.tables[0];
     copy_chunk(
-        ((&mut source, "s"), (&mut target, "t")),
+        &mut source,
+        &mut target,
         table,
         &extent,
         &bench.predicate(),
@@ -91,7 +90,7 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     text.parse().expect("a snapshot")
 }
 
-async fn run(session: &Client, sql: &str) {
+async fn run(session: &Connected, sql: &str) {
     session.batch_execute(sql).await.expect(sql);
 }
 
@@ -222,9 +221,7 @@ async fn a_unit_begins_again_with_what_hung_in_a_commit() {
         let bench = Bench::apart(name, ITEM).await;
         record_chunks(&bench, chunks).await;
         let chunk = bench.ours(&bench.target).await;
-        epoch::begin(&chunk, &bench.token, "target")
-            .await
-            .expect("proved");
+        epoch::begin(&chunk, &bench.token).await.expect("proved");
         run(
             &chunk,
             "insert into public.item values (100, 1, 'x');
@@ -243,7 +240,7 @@ async fn a_unit_begins_again_with_what_hung_in_a_commit() {
         let (context, ended) = (again(&bench, StepKind::Copy), AtomicBool::new(false));
         let emptying = async {
             let session = bench.ours(&bench.target).await;
-            let emptied = steps::empty_unfinished(&context, &session, "target").await;
+            let emptied = steps::empty_unfinished(&context, &session).await;
             ended.store(true, Ordering::SeqCst);
             emptied.expect("emptied");
         };
@@ -290,7 +287,7 @@ async fn a_finished_unit_is_not_copied_again() {
     )
     .await;
     let context = again(&bench, StepKind::Copy);
-    steps::empty_unfinished(&context, &target, "target")
+    steps::empty_unfinished(&context, &target)
         .await
         .expect("emptied");
     let left: Vec<String> = admin

@@ -6,7 +6,7 @@ mod paths;
 mod places;
 mod waiting;
 
-use tokio_postgres::Client;
+use connect::Connected;
 
 use super::bench::Bench;
 use crate::error::StepError;
@@ -47,13 +47,13 @@ create table public.item (tenant_id bigint, id int, v text, mail evil.mail, pair
 reset role;";
 
 /// Runs statements as the owner.
-async fn as_owner(session: &Client, sql: &str) {
+async fn as_owner(session: &Connected, sql: &str) {
     let sql = format!("set evil.himself = on; set role evil; {sql}; reset role");
     session.batch_execute(&sql).await.expect(&sql);
 }
 
 /// How often the owner's code was run as somebody else.
-async fn calls(session: &Client) -> i64 {
+async fn calls(session: &Connected) -> i64 {
     let read = "select case when is_called then last_value else 0 end from evil.calls";
     session.query_one(read, &[]).await.expect("read").get(0)
 }
@@ -65,6 +65,6 @@ async fn assert_refused(bench: &Bench, done: Result<impl std::fmt::Debug, StepEr
     assert_eq!(failure.code, REFUSED, "{what}: {failure:?}");
     assert!(failure.hint.is_some(), "{what}: {failure:?}");
     for shard in [&bench.source, &bench.target] {
-        assert_eq!(calls(&*shard.session().await).await, 0, "{what}");
+        assert_eq!(calls(&shard.session().await).await, 0, "{what}");
     }
 }

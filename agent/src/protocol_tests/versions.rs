@@ -103,11 +103,8 @@ async fn connected(standby: &Cluster) -> Connected {
 #[tokio::test]
 async fn a_slot_that_a_standby_keeps_outlives_a_promotion_and_the_stream_still_refuses_it() {
     let plain = Database::new("keepsnone").await;
-    assert!(
-        !keep_slots(&*plain.session().await, "s")
-            .await
-            .expect("read")
-    );
+    let session = plain.session().await;
+    assert!(!keep_slots(&session).await.expect("read"));
     if plain.cluster.binaries().major() < 17 {
         return;
     }
@@ -119,7 +116,7 @@ async fn a_slot_that_a_standby_keeps_outlives_a_promotion_and_the_stream_still_r
     let options = SlotOptions {
         temporary: false,
         export: false,
-        failover: keep_slots(&sql, "s").await.expect("read"),
+        failover: keep_slots(&sql).await.expect("read"),
     };
     let mut session = ReplicationSession::open(&primary.dsn(), "test")
         .await
@@ -229,7 +226,7 @@ async fn grants_that_an_older_target_does_not_know_are_left_out() {
                    alter default privileges grant select, maintain on tables to app; \
                    alter default privileges grant maintain on tables to pg_monitor";
     here.batch_execute(granted).await.expect("granted");
-    let mut schemas = vec![write(&here, 15, "s").await.expect("written")];
+    let mut schemas = vec![write(&here, 15).await.expect("written")];
     if let Ok(tools) = Binaries::for_dump(18) {
         let dsn = source.dsn();
         let dumped = DumpSource {

@@ -9,7 +9,6 @@ use plans::id::MapName;
 use plans::names::Direction;
 use plans::table::MovingTable;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use super::bench::{Bench, ITEM, code, pid};
 use super::cutover::committed_before;
@@ -18,6 +17,7 @@ use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::wait_out::{virtual_transaction, wait_out, writers};
 use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::guard::GuardedRows;
 use crate::shard::long_writers::obstacles;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::marker_after_wait::{self, AwaitedWriters, MarkerAfterWait};
@@ -26,7 +26,7 @@ use crate::shard::register::{self, RegisterSetting};
 const FORWARD: Direction = Direction::Forward;
 
 /// Waits until a session has asked for the writers, from the beginning, after now.
-async fn until_polled(observer: &Client, waiter: i32) {
+async fn until_polled(observer: &Connected, waiter: i32) {
     let now = "select clock_timestamp()::text";
     let now: String = observer.query_one(now, &[]).await.expect("a time").get(0);
     until("the writers were listed", || async {
@@ -39,7 +39,7 @@ async fn until_polled(observer: &Client, waiter: i32) {
 }
 
 /// Waits until a session waits for an advisory lock.
-pub(super) async fn until_queued(observer: &Client, waiter: i32) {
+pub(super) async fn until_queued(observer: &Connected, waiter: i32) {
     until("it waits for the lock", || async {
         let read = "select wait_event = 'advisory' from pg_stat_activity where pid = $1";
         let row = observer.query_one(read, &[&waiter]).await.expect("read");
@@ -49,7 +49,7 @@ pub(super) async fn until_queued(observer: &Client, waiter: i32) {
 }
 
 /// As a naive wait-out would list them.
-async fn pids(observer: &Client) -> Vec<i32> {
+async fn pids(observer: &Connected) -> Vec<i32> {
     let read = "select distinct pid from pg_locks where pid is not null \
                 and relation = 'public.item'::regclass and mode = 'RowExclusiveLock'";
     let rows = observer.query(read, &[]).await.expect("locks");
@@ -69,14 +69,14 @@ async fn a_writer_that_prepares_meanwhile_is_waited_for_until_its_second_phase()
     let waiter = pid(&session).await;
     let tables = bench.tables.clone();
     let waiting =
-        tokio::spawn(async move { wait_out(&session, &tables, Instant::now() + LIMIT, "s").await });
+        tokio::spawn(async move { wait_out(&session, &tables, Instant::now() + LIMIT).await });
     until_polled(&observer, waiter).await;
     let prepare = "prepare transaction 'meanwhile'";
     writer.batch_execute(prepare).await.expect("prepared");
     assert!(pids(&observer).await.is_empty(), "by pid it has ended");
     until_polled(&observer, waiter).await;
     assert!(!waiting.is_finished());
-    let old = obstacles(&observer, &bench.tables, 1000, "s").await;
+    let old = obstacles(&observer, &bench.tables, 1000).await;
     assert_eq!(old.expect("read").len(), 1, "the gate names it");
 
     let commit = "commit prepared 'meanwhile'";
@@ -100,19 +100,19 @@ async fn who_comes_later_or_only_reads_is_not_waited_for() {
         let open = format!("begin; {statement}");
         other.batch_execute(&open).await.expect("open");
     }
-    let list = writers(&session, &bench.tables, "s").await.expect("listed");
+    let list = writers(&session, &bench.tables).await.expect("listed");
     assert!(list.is_empty(), "{list:?}");
 
     let first = bench.source.session().await;
     let second = bench.source.session().await;
     let write = "begin; delete from public.item where id = 0";
     first.batch_execute(write).await.expect("open");
-    let before = writers(&session, &bench.tables, "s").await.expect("listed");
+    let before = writers(&session, &bench.tables).await.expect("listed");
     second.batch_execute(write).await.expect("open");
-    let after = writers(&session, &bench.tables, "s").await.expect("listed");
+    let after = writers(&session, &bench.tables).await.expect("listed");
     assert_eq!((before.len(), after.len()), (1, 2));
     let soon = Instant::now() + Duration::from_millis(50);
-    let over = wait_out(&session, &bench.tables, soon, "s").await;
+    let over = wait_out(&session, &bench.tables, soon).await;
     assert_eq!(code(over), "wait_out.budget");
 }
 
@@ -126,8 +126,11 @@ pub(super) struct Marking {
 
 /// A session of ours is made ready for a cutover.
 pub(super) async fn prepare(bench: &Bench, session: &Connected) {
-    let about = (&bench.keys, bench.tables.as_slice());
-    marker_after_wait::prepare(session, &bench.token, &MapName::from("m"), about, "s")
+    let guarded = GuardedRows {
+        keys: &bench.keys,
+        tables: &bench.tables,
+    };
+    marker_after_wait::prepare(session, &bench.token, &MapName::from("m"), guarded)
         .await
         .expect("prepared");
 }
@@ -157,7 +160,6 @@ impl Marking {
             client: &self.session,
             token: &self.token,
             marker: &self.marker,
-            shard: "s",
         }
     }
 
@@ -170,12 +172,13 @@ impl Marking {
     }
 
     pub(super) async fn fence(&self) -> Result<(i64, BTreeSet<String>), StepError> {
-        let fence = (EpochProof::Next(1), RegisterSetting::FencedFor(50_000));
-        self.behind().set(fence, self.writers()).await
+        let fence = RegisterSetting::FencedFor(50_000);
+        let behind = self.behind();
+        behind.set(EpochProof::Next(1), fence, self.writers()).await
     }
 
     /// How many markers the log has.
-    pub(super) async fn markers(&self, observer: &Client) -> i64 {
+    pub(super) async fn markers(&self, observer: &Connected) -> i64 {
         let migration = &self.token.migration;
         let read = format!(
             "select count(*) from pg_logical_slot_peek_binary_changes('{}', null, null,
@@ -237,16 +240,11 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     assert_eq!(marking.markers(&observer).await, 1);
 
     // Who hung and comes late closes nothing, and marks nothing either (R3).
-    let release = register::begin_and_set(
-        &marking.session,
-        &bench.token,
-        1,
-        RegisterSetting::Open,
-        "s",
-    );
+    let release = register::begin_and_set(&marking.session, &bench.token, 1, RegisterSetting::Open);
     assert_eq!(release.await.expect("released"), 1001);
-    let late = (EpochProof::Count(count), RegisterSetting::Closed);
-    let late = marking.behind().set(late, AwaitedWriters::Passed).await;
+    let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
+    let behind = marking.behind();
+    let late = behind.set(proof, closed, AwaitedWriters::Passed).await;
     assert!(late.expect_err("another count").is_superseded());
     assert_eq!(marking.markers(&observer).await, 1);
     assert_eq!(bench.register(&observer).await, 0);
@@ -259,7 +257,7 @@ async fn the_session_that_reads_under_a_writers_lock_is_left_out_and_no_other_on
     let (reader, writer) = (bench.source.session().await, bench.source.session().await);
     let read = "begin; lock table public.item in row exclusive mode";
     reader.batch_execute(read).await.expect("locked");
-    let except = &virtual_transaction(&reader, "s").await.expect("its number");
+    let except = &virtual_transaction(&reader).await.expect("its number");
     let who = || AwaitedWriters::Writers {
         tables: &marking.tables,
         except,
@@ -268,7 +266,7 @@ async fn the_session_that_reads_under_a_writers_lock_is_left_out_and_no_other_on
     assert_eq!(listed.expect("all"), BTreeSet::from([except.clone()]));
     let write = "begin; insert into public.item values (200, 1, 'x')";
     writer.batch_execute(write).await.expect("written");
-    let other = virtual_transaction(&writer, "s").await.expect("its number");
+    let other = virtual_transaction(&writer).await.expect("its number");
     let listed = marking.behind().writers(who()).await;
     assert_eq!(listed.expect("others"), BTreeSet::from([other]));
     writer.batch_execute("rollback").await.expect("ended");

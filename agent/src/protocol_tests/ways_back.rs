@@ -18,15 +18,13 @@ const REVERSE: Direction = Direction::Reverse;
 async fn unopened(bench: &Bench, direction: Direction) {
     let (_, destination) = bench.ends(direction);
     let session = bench.ours(destination).await;
-    let known = apply_progress::read(&session, &bench.token, direction, "s").await;
+    let known = apply_progress::read(&session, &bench.token, direction).await;
     let closed = ApplyProgress {
         opened: false,
         ..known.expect("read").expect("a row")
     };
-    epoch::begin(&session, &bench.token, "s")
-        .await
-        .expect("proved");
-    apply_progress::write(&session, &bench.token, direction, closed, "s")
+    epoch::begin(&session, &bench.token).await.expect("proved");
+    apply_progress::write(&session, &bench.token, direction, closed)
         .await
         .expect("written");
     epoch::commit(&session, "progress")
@@ -42,9 +40,7 @@ async fn what_the_way_back_wrote_does_not_go_forward_again() {
     unopened(&bench, FORWARD).await;
     let ours = bench.ours(&bench.source).await;
     let write_ours = async |id: i64| {
-        epoch::begin(&ours, &bench.token, "s")
-            .await
-            .expect("proved");
+        epoch::begin(&ours, &bench.token).await.expect("proved");
         let insert = format!("insert into public.item values (100, {id}, 'ours')");
         ours.batch_execute(&insert).await.expect("passes");
         epoch::commit(&ours, "ours").await.expect("committed");
@@ -54,7 +50,7 @@ async fn what_the_way_back_wrote_does_not_go_forward_again() {
     bench.drain(&stream).await.expect("drained");
     write_ours(2).await;
     let marker = Marker::new(&bench.token, 2, MarkerKind::Opened);
-    marker.emit(&ours, &bench.token, "s").await.expect("marked");
+    marker.emit(&ours, &bench.token).await.expect("marked");
     let register = bench.token.migration.register();
     let open = format!("select setval('shardwright.{register}', 0)");
     ours.batch_execute(&open).await.expect("opened");
@@ -102,7 +98,7 @@ async fn a_slot_that_nobody_reads_follows_the_log_while_its_shard_is_closed() {
     // Its stream still begins at the open marker, and loses nothing after it.
     let stream = bench.stream(REVERSE).await;
     Marker::new(&bench.token, 1, MarkerKind::Opened)
-        .emit(&ours, &bench.token, "t")
+        .emit(&ours, &bench.token)
         .await
         .expect("marked");
     let register = bench.token.migration.register();

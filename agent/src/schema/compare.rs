@@ -6,8 +6,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use connect::Connected;
 use plans::step::build_indexes::SchemaCompared;
-use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use super::major;
@@ -26,9 +26,6 @@ const NAMED: usize = 20;
 /// Code of the failure.
 pub(crate) const DIFFERENT: &str = "schema.different";
 
-/// One of the two databases: a session with our settings, and the shard's name.
-pub(crate) type NamedSession<'a> = (&'a Client, &'a str);
-
 /// Kind and name.
 type ObjectName = (String, String);
 
@@ -43,13 +40,10 @@ struct ObjectDefinition {
 /// # Errors
 /// `schema.different` with the objects and both definitions.
 pub(crate) async fn compare(
-    source: NamedSession<'_>,
-    target: NamedSession<'_>,
+    source: &Connected,
+    target: &Connected,
 ) -> Result<SchemaCompared, StepError> {
-    let (here, there) = (
-        major(source.0, source.1).await?,
-        major(target.0, target.1).await?,
-    );
+    let (here, there) = (major(source).await?, major(target).await?);
     let (same_words, maintain) = (here == there, here.min(there) >= MAINTAINS);
     let (wanted, found) = tokio::try_join!(
         definitions(source, same_words, maintain),
@@ -57,7 +51,7 @@ pub(crate) async fn compare(
     )?;
     let different = differences(&wanted, &found);
     if !different.is_empty() {
-        return Err(refused(target.1, &different));
+        return Err(refused(target.name(), &different));
     }
     let mut left_out = left_out(source).await?;
     if !same_words {
@@ -72,13 +66,16 @@ pub(crate) async fn compare(
 }
 
 async fn definitions(
-    (client, shard): NamedSession<'_>,
+    client: &Connected,
     same_words: bool,
     maintain: bool,
 ) -> Result<BTreeMap<ObjectName, ObjectDefinition>, StepError> {
     let parameters: [&(dyn ToSql + Sync); 3] = [&same_words, &maintain, &STRIDE];
     let rows = client.query(DEFINITIONS, &parameters).await;
-    let rows = rows.at(format_args!("shard {shard}: reading the whole schema"))?;
+    let rows = rows.at(format_args!(
+        "shard {}: reading the whole schema",
+        client.name()
+    ))?;
     let definitions = rows.iter().map(|row| {
         let definition = ObjectDefinition {
             of: row.get(2),
@@ -89,10 +86,11 @@ async fn definitions(
     Ok(definitions.collect())
 }
 
-async fn left_out((client, shard): NamedSession<'_>) -> Result<Vec<String>, StepError> {
+async fn left_out(client: &Connected) -> Result<Vec<String>, StepError> {
     let rows = client.query(LEFT_OUT, &[]).await;
     let rows = rows.at(format_args!(
-        "shard {shard}: reading what is not carried over"
+        "shard {}: reading what is not carried over",
+        client.name()
     ))?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }

@@ -1,7 +1,7 @@
 //! Foreign keys are added without a look at the rows, and validated afterwards: that locks out neither the stream nor
 //! another validation, so that all of them go on side by side. A key of a partitioned table can only be added whole.
 
-use tokio_postgres::Client;
+use connect::Connected;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::archive::ObjectId;
@@ -24,10 +24,8 @@ pub(super) struct ForeignKeyStatements {
 ///
 /// # Errors
 /// When the catalog cannot be read.
-pub(super) async fn validated(
-    client: &Client,
-    shard: &str,
-) -> Result<Vec<ForeignKeyStatements>, StepError> {
+pub(super) async fn validated(client: &Connected) -> Result<Vec<ForeignKeyStatements>, StepError> {
+    let shard = client.name();
     let rows = client
         .query(include_str!("sql/validated_keys.sql"), &[])
         .await

@@ -12,7 +12,7 @@ mod order;
 mod reader;
 
 use cluster::Binaries;
-use tokio_postgres::Client;
+use connect::Connected;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::pg_dump::{self, DumpSource, DumpedSchema, RestoreSection, SchemaEntry};
@@ -26,7 +26,7 @@ use reader::{SchemaGraph, SchemaObject, SchemaPrivileges};
 /// Those of [`dump()`], or of [`write()`].
 pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, StepError> {
     let (session, name) = (shard.session("schema").await?, &shard.name);
-    let tools = Binaries::for_dump(major(&session, name).await?);
+    let tools = Binaries::for_dump(major(&session).await?);
     let schema = async {
         match tools {
             Ok(tools) => {
@@ -37,14 +37,14 @@ pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, Ste
                 };
                 dump(dumped, &tools, target).await
             }
-            Err(_) => write(&session, target, name).await,
+            Err(_) => write(&session, target).await,
         }
     };
     // The session has nothing to do while pg_dump runs.
     let (mut schema, keys, refreshes) = tokio::try_join!(
         schema,
-        foreign_keys::validated(&session, name),
-        refreshes(&session, name)
+        foreign_keys::validated(&session),
+        refreshes(&session)
     )?;
     foreign_keys::validate_later(&mut schema.entries, keys);
     schema.entries.extend(refreshes);
@@ -60,16 +60,11 @@ pub(crate) async fn dump(
     tools: &Binaries,
     target: u32,
 ) -> Result<DumpedSchema, StepError> {
-    let DumpSource { client, shard, .. } = dumped;
-    reader::open(client, target, shard).await?;
-    let read = async {
-        tokio::try_join!(
-            pg_dump::dump(dumped, tools),
-            reader::privileges(client, shard)
-        )
-    };
+    let client = dumped.client;
+    reader::open(client, target).await?;
+    let read = async { tokio::try_join!(pg_dump::dump(dumped, tools), reader::privileges(client)) };
     let read: Result<_, StepError> = read.await;
-    let closed = reader::close(client, shard).await;
+    let closed = reader::close(client).await;
     let (mut schema, privileges) = read?;
     closed?;
     grant(&mut schema, privileges);
@@ -106,10 +101,10 @@ fn grant(schema: &mut DumpedSchema, privileges: SchemaPrivileges) {
 ///
 /// # Errors
 /// Those of [`write()`], where pg_dump of the server's version is missing.
-pub(crate) async fn check(client: &Client, shard: &str) -> Result<(), StepError> {
-    let version = major(client, shard).await?;
+pub(crate) async fn check(client: &Connected) -> Result<(), StepError> {
+    let version = major(client).await?;
     if Binaries::for_dump(version).is_err() {
-        write(client, version, shard).await?;
+        write(client, version).await?;
     }
     Ok(())
 }
@@ -118,7 +113,8 @@ pub(crate) async fn check(client: &Client, shard: &str) -> Result<(), StepError>
 ///
 /// # Errors
 /// When it cannot be asked.
-pub(crate) async fn major(client: &Client, shard: &str) -> Result<u32, StepError> {
+pub(crate) async fn major(client: &Connected) -> Result<u32, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select pg_catalog.current_setting('server_version_num')::integer / 10000",
@@ -134,14 +130,11 @@ pub(crate) async fn major(client: &Client, shard: &str) -> Result<u32, StepError
 /// # Errors
 /// `schema.uncarried` with the names of what the writer has no words for; `schema.cycle` with objects that need
 /// each other, or a table that needs what is built after the copy.
-pub(crate) async fn write(
-    client: &Client,
-    target: u32,
-    shard: &str,
-) -> Result<DumpedSchema, StepError> {
-    reader::open(client, target, shard).await?;
-    let found = reader::read(client, shard).await;
-    let closed = reader::close(client, shard).await;
+pub(crate) async fn write(client: &Connected, target: u32) -> Result<DumpedSchema, StepError> {
+    let shard = client.name();
+    reader::open(client, target).await?;
+    let found = reader::read(client).await;
+    let closed = reader::close(client).await;
     let found = found?;
     closed?;
     let order = order::creation(&found).map_err(|stuck| {
@@ -170,7 +163,8 @@ pub(crate) async fn write(
 ///
 /// # Errors
 /// When the catalog cannot be read.
-pub(crate) async fn refreshes(client: &Client, shard: &str) -> Result<Vec<SchemaEntry>, StepError> {
+pub(crate) async fn refreshes(client: &Connected) -> Result<Vec<SchemaEntry>, StepError> {
+    let shard = client.name();
     let rows = client
         .query(include_str!("sql/refreshes.sql"), &[])
         .await

@@ -8,7 +8,8 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use tokio_postgres::{Client, Row};
+use connect::Connected;
+use tokio_postgres::Row;
 
 use super::kind::{QUERIES, SchemaObjectKind};
 use crate::error::{StepError, WithIntent};
@@ -44,13 +45,15 @@ pub(super) struct SchemaGraph {
 ///
 /// # Errors
 /// `schema.uncarried` with the names of what cannot be carried.
-pub(super) async fn read(client: &Client, shard: &str) -> Result<SchemaGraph, StepError> {
+pub(super) async fn read(client: &Connected) -> Result<SchemaGraph, StepError> {
+    let shard = client.name();
     SchemaReader { client, shard }.all().await
 }
 
 /// Opens the snapshot in which a schema is read, for a target of major version `target`, with an empty search path;
 /// [`close`] ends it.
-pub(super) async fn open(client: &Client, target: u32, shard: &str) -> Result<(), StepError> {
+pub(super) async fn open(client: &Connected, target: u32) -> Result<(), StepError> {
+    let shard = client.name();
     client
         .batch_execute(&format!(
             "begin isolation level repeatable read read only; set local search_path = ''; \
@@ -61,7 +64,8 @@ pub(super) async fn open(client: &Client, target: u32, shard: &str) -> Result<()
 }
 
 /// Ends the snapshot.
-pub(super) async fn close(client: &Client, shard: &str) -> Result<(), StepError> {
+pub(super) async fn close(client: &Connected) -> Result<(), StepError> {
+    let shard = client.name();
     let ended = client.batch_execute("rollback").await;
     ended.at(format_args!("shard {shard}: closing the snapshot"))
 }
@@ -75,10 +79,8 @@ pub(super) struct SchemaPrivileges {
 }
 
 /// Reads all privileges.
-pub(super) async fn privileges(
-    client: &Client,
-    shard: &str,
-) -> Result<SchemaPrivileges, StepError> {
+pub(super) async fn privileges(client: &Connected) -> Result<SchemaPrivileges, StepError> {
+    let shard = client.name();
     let reader = SchemaReader { client, shard };
     let by_default = reader.rows("privileges", include_str!("sql/default_grants.sql"));
     let by_default = by_default.await?;
@@ -92,7 +94,7 @@ pub(super) async fn privileges(
 }
 
 struct SchemaReader<'a> {
-    client: &'a Client,
+    client: &'a Connected,
     shard: &'a str,
 }
 

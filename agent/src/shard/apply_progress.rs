@@ -6,8 +6,8 @@ use connect::Connected;
 use futures::future::{Either, ready};
 use plans::names::Direction;
 use plans::sql::quote_literal;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Row};
 
 use super::epoch::{self, EpochProof, EpochToken};
 use crate::error::{StepError, WithIntent};
@@ -47,11 +47,11 @@ pub(crate) struct ApplyProgress {
 
 /// Reads the progress row, if there is one.
 pub(crate) async fn read(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     direction: Direction,
-    shard: &str,
 ) -> Result<Option<ApplyProgress>, StepError> {
+    let shard = client.name();
     let row = client
         .query_opt(
             "select lsn, opened, transactions, changes from shardwright.progress
@@ -74,11 +74,11 @@ pub(crate) async fn read(
 /// # Errors
 /// One that passes when the row is not settled in time; the session's lock timeout is then what it was set to here.
 pub(crate) async fn read_settled(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     direction: Direction,
-    shard: &str,
 ) -> Result<Option<ApplyProgress>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: waiting for a commit of ours that is under way");
     let sql =
         "select 1 from shardwright.progress where migration = $1 and direction = $2 for update";
@@ -89,7 +89,7 @@ pub(crate) async fn read_settled(
         &what,
     )
     .await?;
-    read(client, token, direction, shard).await
+    read(client, token, direction).await
 }
 
 /// Rows that `sql` locks, once no transaction is writing them: one that is being written is as it is then.
@@ -97,7 +97,7 @@ pub(crate) async fn read_settled(
 /// # Errors
 /// As [`read_settled`].
 pub(crate) async fn settled(
-    client: &Client,
+    client: &Connected,
     sql: &str,
     parameters: &[&(dyn ToSql + Sync)],
     what: &str,
@@ -115,7 +115,8 @@ pub(crate) async fn settled(
 }
 
 /// Lets the session know the statements of [`write`] and [`mark_dirty`], which then go out with their first poll.
-pub(crate) async fn prepare(client: &Connected, shard: &str) -> Result<(), StepError> {
+pub(crate) async fn prepare(client: &Connected) -> Result<(), StepError> {
+    let shard = client.name();
     for statement in [&write_sql(PARAMETERS), MARK] {
         let prepared = client.prepared(statement).await;
         prepared.at(format_args!("shard {shard}: preparing to write progress"))?;
@@ -129,9 +130,8 @@ pub(crate) async fn write(
     token: &EpochToken,
     direction: Direction,
     progress: ApplyProgress,
-    shard: &str,
 ) -> Result<(), StepError> {
-    write_as(client, token, &direction.to_string(), progress, shard).await
+    write_as(client, token, &direction.to_string(), progress).await
 }
 
 /// As [`write`], under another name than that of a direction.
@@ -140,8 +140,8 @@ pub(crate) async fn write_as(
     token: &EpochToken,
     name: &str,
     progress: ApplyProgress,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     client
         .query_prepared(
             &write_sql(PARAMETERS),
@@ -161,12 +161,12 @@ pub(crate) async fn write_as(
 
 /// As [`write`], in a transaction of its own that proves its epoch, in one round trip.
 pub(crate) async fn commit(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     direction: Direction,
     progress: ApplyProgress,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: committing progress");
     let ApplyProgress {
         lsn,
@@ -178,15 +178,9 @@ pub(crate) async fn commit(
         "{}, '{direction}', '{lsn}', {opened}, {transactions}, {changes}",
         quote_literal(token.migration.as_str())
     );
-    epoch::transact(
-        client,
-        token,
-        EpochProof::Work,
-        &write_sql(&values),
-        (&what, shard),
-    )
-    .await
-    .map(|_| ())
+    epoch::transact(client, token, EpochProof::Work, &write_sql(&values), &what)
+        .await
+        .map(|_| ())
 }
 
 /// Records keys as changed at `lsn`, inside the caller's transaction; whoever has them sorted has the fewest entries.
@@ -195,8 +189,8 @@ pub(crate) async fn mark_dirty(
     token: &EpochToken,
     keys: &[(impl AsRef<str>, String)],
     lsn: Lsn,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let of_one_table = |(one, _): &(_, String), (other, _): &(_, String)| {
         let (one, other): (&str, &str) = (AsRef::as_ref(one), AsRef::as_ref(other));
         one == other

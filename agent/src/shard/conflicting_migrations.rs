@@ -1,10 +1,10 @@
 //! Other migrations that are known on a shard: those that are about the same keys, and the word that somebody came.
 
+use connect::Connected;
 use plans::id::{MapName, MigrationId};
 use plans::inspection::inventory::About;
 use plans::key_set::KeySet;
 use plans::sql::quote_literal;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::created;
@@ -15,12 +15,13 @@ use crate::error::{StepError, WithIntent};
 ///
 /// One that does not say what it is about has done nothing here yet: it says so before anything else.
 pub(crate) async fn of_same_keys(
-    client: &Client,
+    client: &Connected,
     own: &MigrationId,
-    (map, keys): (&MapName, &KeySet),
+    map: &MapName,
+    keys: &KeySet,
     besides: &[MigrationId],
-    shard: &str,
 ) -> Result<Option<MigrationId>, StepError> {
+    let shard = client.name();
     let found = client
         .query(
             "select migration, about from shardwright.move
@@ -48,10 +49,10 @@ pub(crate) async fn of_same_keys(
 
 /// The tables that others created here are not theirs alone from now on: what they brought is taken back row by row.
 pub(crate) async fn keep_their_tables(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let of_others = format!("migration <> {}", quote_literal(token.migration.as_str()));
     let sql = created::forget_sql(&of_others);
     epoch::execute(client, token, &sql).await.at(format_args!(

@@ -7,8 +7,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use connect::Connected;
 use plans::id::MigrationId;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use crate::postgres::archive::ObjectId;
 
@@ -28,7 +29,7 @@ pub(crate) struct CreatedTable {
 
 /// Records what the session's transaction has created so far.
 pub(crate) async fn record(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
 ) -> Result<(), tokio_postgres::Error> {
     client.execute(RECORD, &[&migration.0]).await.map(|_| ())
@@ -37,7 +38,7 @@ pub(crate) async fn record(
 /// Whether anything is recorded. Of a migration that an older version prepared nothing is: the script that it kept is
 /// not run.
 pub(crate) async fn is_recorded(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
 ) -> Result<bool, tokio_postgres::Error> {
     let kept = "select pg_catalog.to_regclass('shardwright.created') is not null";
@@ -56,7 +57,7 @@ pub(crate) fn forget_sql(of: &str) -> String {
 
 /// The tables that the migration created and that still are there, with the one of `given` that each is.
 pub(crate) async fn tables(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
     given: &[String],
 ) -> Result<Vec<CreatedTable>, tokio_postgres::Error> {
@@ -73,7 +74,7 @@ pub(crate) async fn tables(
 /// The statements that drop what the migration created and still is there, dependents first; `None` where objects need
 /// each other in a circle that cannot be opened.
 pub(crate) async fn drops(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
 ) -> Result<Option<Vec<String>>, tokio_postgres::Error> {
     let sql = DROPS.replace("{standing}", STANDING);

@@ -98,7 +98,7 @@ impl Shard {
     }
 
     async fn open(&self, session: Session) -> Result<Connected, StepError> {
-        connect(&self.dsn, &session)
+        connect(&self.dsn, &session.on(&self.name))
             .await
             .at(format_args!("shard {}", self.name))
     }

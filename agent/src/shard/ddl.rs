@@ -7,9 +7,9 @@
 
 use std::collections::BTreeMap;
 
+use connect::Connected;
 use plans::inspection::check::Fact;
 use plans::table::{Column, MovingTable, TableName};
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog::{self, TableFacts};
@@ -93,10 +93,10 @@ fn uncarried(lines: &[String]) -> StepError {
 /// `schema.drift` where a change cannot be carried.
 pub(crate) async fn carried(
     planned: &[MovingTable],
-    sides: [(&Client, &str); 2],
+    sides: [&Connected; 2],
 ) -> Result<(Vec<MovingTable>, Vec<String>), StepError> {
-    let (client, shard) = sides[0];
-    let found = catalog::tables(client, shard).await?;
+    let client = sides[0];
+    let found = catalog::tables(client).await?;
     let (mut tables, mut changes) = (Vec::new(), Vec::new());
     let mut refused = new_partitions(planned, &found);
     for table in planned {
@@ -106,7 +106,7 @@ pub(crate) async fn carried(
             continue;
         }
         let name = &table.table;
-        let columns = catalog::columns(client, name, shard).await?;
+        let columns = catalog::columns(client, name).await?;
         now.columns = columns.into_iter().map(|found| found.column).collect();
         refused.extend(unfit(table, &now.columns));
         let identity = found.get(name).map(|found| found.identity(&table.key));
@@ -187,10 +187,11 @@ fn unfit(planned: &MovingTable, now: &[Column]) -> Vec<String> {
 async fn unfit_addition(
     table: &TableName,
     column: &Column,
-    sides: [(&Client, &str); 2],
+    sides: [&Connected; 2],
 ) -> Result<Option<String>, StepError> {
     let mut values = Vec::new();
-    for (client, shard) in sides {
+    for client in sides {
+        let shard = client.name();
         let row = client
             .query_one(
                 "select pg_catalog.pg_get_expr(d.adbin, d.adrelid),
@@ -259,19 +260,19 @@ fn constant(expression: &str) -> Option<String> {
 /// `schema.drift` with what differs now.
 pub(crate) async fn is_history(
     planned: &MovingTable,
-    origin: (&Client, &str),
-    destination: (&Client, &str),
+    origin: &Connected,
+    destination: &Connected,
 ) -> Result<(), StepError> {
     let name = std::slice::from_ref(&planned.table);
-    let here = catalog::facts(origin.0, name, origin.1).await?;
-    let there = catalog::facts(destination.0, name, destination.1).await?;
+    let here = catalog::facts(origin, name).await?;
+    let there = catalog::facts(destination, name).await?;
     let lines = differences(
         DefinitionSide {
-            shard: origin.1,
+            shard: origin.name(),
             definitions: &here,
         },
         DefinitionSide {
-            shard: destination.1,
+            shard: destination.name(),
             definitions: &there,
         },
         true,
@@ -279,7 +280,7 @@ pub(crate) async fn is_history(
     if !lines.is_empty() {
         return Err(drift(&lines));
     }
-    let columns = catalog::columns(origin.0, &planned.table, origin.1).await?;
+    let columns = catalog::columns(origin, &planned.table).await?;
     let columns: Vec<Column> = columns.into_iter().map(|found| found.column).collect();
     if columns == planned.columns {
         return Ok(());

@@ -9,9 +9,9 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::MigrationId;
 use plans::sql::quote_literal;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, EpochToken};
@@ -52,17 +52,15 @@ pub(crate) struct StandbyStatus {
 }
 
 /// Settings of the sessions that look at and change the setting.
-pub(crate) async fn prepare(client: &Client) -> Result<(), tokio_postgres::Error> {
+pub(crate) async fn prepare(client: &Connected) -> Result<(), tokio_postgres::Error> {
     client
         .batch_execute("set synchronous_commit = local; set lock_timeout = '500ms'")
         .await
 }
 
 /// The rights that our role lacks, and what of the setting cannot be extended, each with its remedy.
-pub(crate) async fn obstacles(
-    client: &Client,
-    shard: &str,
-) -> Result<Vec<(String, String)>, StepError> {
+pub(crate) async fn obstacles(client: &Connected) -> Result<Vec<(String, String)>, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select s.setting, s.source, pg_catalog.quote_ident(current_user),
@@ -112,11 +110,8 @@ pub(crate) async fn obstacles(
 }
 
 /// Looks at the shard through our eyes: `name` is our walsender's `application_name`.
-pub(crate) async fn look(
-    client: &Client,
-    name: &str,
-    shard: &str,
-) -> Result<StandbyStatus, StepError> {
+pub(crate) async fn look(client: &Connected, name: &str) -> Result<StandbyStatus, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select pg_catalog.current_setting('synchronous_standby_names'), r.pid is not null,
@@ -144,13 +139,15 @@ pub(crate) async fn look(
 }
 
 /// Whether commits on this shard wait for a stream of ours: two streams that wait for each other never end.
-pub(crate) async fn waits_for_us(client: &Client, shard: &str) -> Result<bool, StepError> {
-    let names = current(client, shard).await?;
+pub(crate) async fn waits_for_us(client: &Connected) -> Result<bool, StepError> {
+    let names = current(client).await?;
     Ok(names.holds(|name| name.starts_with(OURS)))
 }
 
 /// The names of ours in the setting, whichever migration's.
-pub(crate) async fn names_of_ours(client: &Client) -> Result<Vec<String>, tokio_postgres::Error> {
+pub(crate) async fn names_of_ours(
+    client: &Connected,
+) -> Result<Vec<String>, tokio_postgres::Error> {
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await?;
     let names = StandbyNames::parse(row.get(0)).map(StandbyNames::into_names);
@@ -160,36 +157,30 @@ pub(crate) async fn names_of_ours(client: &Client) -> Result<Vec<String>, tokio_
 
 /// From when this returns the server is told that commits wait for `name` as well.
 pub(crate) async fn put_in(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     name: &str,
-    shard: &str,
 ) -> Result<(), StepError> {
     let locks = format!(
         "select pg_catalog.pg_advisory_lock_shared({}); {LOCK_SETTING}",
         epoch::lock_key(&token.migration)
     );
-    locked(client, &locks, token, OwnershipProof::Owner, shard).await?;
-    let done = put_in_locked(client, token, name, shard).await;
+    locked(client, &locks, token, OwnershipProof::Owner).await?;
+    let done = put_in_locked(client, token, name).await;
     unlock(client).await;
     done
 }
 
 async fn put_in_locked(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     name: &str,
-    shard: &str,
 ) -> Result<(), StepError> {
-    let names = current(client, shard).await?;
+    let shard = client.name();
+    let names = current(client).await?;
     let ours = mine(&token.migration);
     let others = names.without(|name| name.starts_with(&ours));
-    let without_us = base(
-        client,
-        &others.without(|name| name.starts_with(OURS)),
-        shard,
-    )
-    .await?;
+    let without_us = base(client, &others.without(|name| name.starts_with(OURS))).await?;
     let id = quote_literal(token.migration.as_str());
     let record = format!(
         "insert into shardwright.dual_write as d (migration, former) values ({id}, {})
@@ -201,7 +192,7 @@ async fn put_in_locked(
         .at(format_args!(
             "shard {shard}: recording synchronous_standby_names"
         ))?;
-    write(client, &others.with(name).render(), shard).await
+    write(client, &others.with(name).render()).await
 }
 
 /// Takes every name of this migration out again; true if there was one, or may have been.
@@ -209,39 +200,33 @@ async fn put_in_locked(
 /// What is written may not be in force: a reload did not take effect, or never came. The record of the change,
 /// which comes before it, tells.
 pub(crate) async fn take_out(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     proof: OwnershipProof,
-    shard: &str,
 ) -> Result<bool, StepError> {
     let ours = mine(&token.migration);
-    let named = current(client, shard)
-        .await?
-        .holds(|name| name.starts_with(&ours));
-    if !named && !is_recorded(client, &token.migration, shard).await? {
+    let named = current(client).await?.holds(|name| name.starts_with(&ours));
+    if !named && !is_recorded(client, &token.migration).await? {
         return Ok(false);
     }
-    locked(client, LOCK_SETTING, token, proof, shard).await?;
-    let done = take_out_locked(client, token, shard).await;
+    locked(client, LOCK_SETTING, token, proof).await?;
+    let done = take_out_locked(client, token).await;
     unlock(client).await;
     done.map(|()| true)
 }
 
-async fn take_out_locked(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
+async fn take_out_locked(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let shard = client.name();
     let ours = mine(&token.migration);
-    let left = current(client, shard)
+    let left = current(client)
         .await?
         .without(|name| name.starts_with(&ours));
     let value = if left.holds(|name| name.starts_with(OURS)) {
         left.render()
     } else {
-        base(client, &left, shard).await?
+        base(client, &left).await?
     };
-    write(client, &value, shard).await?;
+    write(client, &value).await?;
     let forget = "delete from shardwright.dual_write where migration = $1";
     client
         .execute(forget, &[&token.migration.as_str()])
@@ -253,11 +238,8 @@ async fn take_out_locked(
 }
 
 /// Whether a change of the setting for this migration was recorded and not undone.
-async fn is_recorded(
-    client: &Client,
-    migration: &MigrationId,
-    shard: &str,
-) -> Result<bool, StepError> {
+async fn is_recorded(client: &Connected, migration: &MigrationId) -> Result<bool, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: reading what synchronous_standby_names was");
     let there = "select pg_catalog.to_regclass('shardwright.dual_write') is not null";
     let row = client.query_one(there, &[]).await.at(&what)?;
@@ -277,7 +259,8 @@ fn mine(migration: &MigrationId) -> String {
     migration.application_name("")
 }
 
-async fn current(client: &Client, shard: &str) -> Result<StandbyNames, StepError> {
+async fn current(client: &Connected) -> Result<StandbyNames, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: reading synchronous_standby_names");
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await.at(&what)?;
@@ -291,7 +274,8 @@ async fn current(client: &Client, shard: &str) -> Result<StandbyNames, StepError
 }
 
 /// The text that says what `left` says as it was before the first of us came: `ANY`, a plain list, its quotes.
-async fn base(client: &Client, left: &StandbyNames, shard: &str) -> Result<String, StepError> {
+async fn base(client: &Connected, left: &StandbyNames) -> Result<String, StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             "select former from shardwright.dual_write order by migration",
@@ -320,12 +304,12 @@ async fn base(client: &Client, left: &StandbyNames, shard: &str) -> Result<Strin
 
 /// Takes `locks` and shows the epoch.
 async fn locked(
-    client: &Client,
+    client: &Connected,
     locks: &str,
     token: &EpochToken,
     proof: OwnershipProof,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: locking synchronous_standby_names");
     let mut tries = 0;
     while let Err(error) = client.batch_execute(locks).await {
@@ -360,7 +344,7 @@ async fn locked(
 }
 
 /// Ends those sessions that hold the setting's lock for this migration: their process was stopped meanwhile.
-async fn end_stopped(client: &Client, token: &EpochToken) -> Result<(), tokio_postgres::Error> {
+async fn end_stopped(client: &Connected, token: &EpochToken) -> Result<(), tokio_postgres::Error> {
     let pattern = token.migration.application_name("dual-write-%/%");
     client
         .execute(
@@ -376,14 +360,15 @@ async fn end_stopped(client: &Client, token: &EpochToken) -> Result<(), tokio_po
 }
 
 /// The session may be broken, and its locks with it.
-async fn unlock(client: &Client) {
+async fn unlock(client: &Connected) {
     let _ = client
         .batch_execute("select pg_catalog.pg_advisory_unlock_all()")
         .await;
 }
 
 /// Sets the value and waits until sessions see it.
-async fn write(client: &Client, value: &str, shard: &str) -> Result<(), StepError> {
+async fn write(client: &Connected, value: &str) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: setting synchronous_standby_names");
     let change = if underneath(client).await.at(&what)?.as_deref() == Some(value) {
         "alter system reset synchronous_standby_names".to_owned()
@@ -415,7 +400,7 @@ async fn write(client: &Client, value: &str, shard: &str) -> Result<(), StepErro
 }
 
 /// The value without what `alter system` wrote; `None` where our role may not read the files.
-async fn underneath(client: &Client) -> Result<Option<String>, tokio_postgres::Error> {
+async fn underneath(client: &Connected) -> Result<Option<String>, tokio_postgres::Error> {
     let may = "select pg_catalog.has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'execute')";
     if !client.query_one(may, &[]).await?.get::<_, bool>(0) {
         return Ok(None);

@@ -11,11 +11,12 @@ pub(crate) use transact::{
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::{Epoch, MapVersion, MigrationId};
 use plans::names::{BYPASS_SETTING, SQLSTATE_SUPERSEDED};
 use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
 use super::identity::{self, TimelineRule};
 use crate::error::{StepError, WithIntent};
@@ -57,7 +58,7 @@ pub(crate) fn lock_holders(key: &str, column: &str) -> String {
 ///
 /// Only once the map has flipped, on the shard that gains the keys: nothing is left there for them to do.
 pub(crate) async fn end_holders(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
 ) -> Result<usize, tokio_postgres::Error> {
     let pids = lock_holders(&lock_key(&token.migration), "pid");
@@ -79,7 +80,7 @@ pub(crate) async fn end_holders(
 /// Opens a transaction of ours, which guards let pass, behind the migration's lock, and runs `proof` in it as a later
 /// statement with a snapshot of its own: all in one round trip. The row that the proof returns.
 async fn prove(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     how: &str,
     proof: &str,
@@ -104,21 +105,17 @@ fn last_row(messages: Vec<SimpleQueryMessage>) -> Option<SimpleQueryRow> {
 }
 
 /// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
-pub(crate) async fn begin(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
-    begin_with(client, token, "", shard).await
+pub(crate) async fn begin(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    begin_with(client, token, "").await
 }
 
 /// As [`begin`], with statements behind the proof that return no rows, in the same round trip.
 pub(crate) async fn begin_with(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     then: &str,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: proving the epoch");
     let proof = format!(
         "select 1 from shardwright.move
@@ -130,12 +127,12 @@ pub(crate) async fn begin_with(
     let row = prove(client, token, "pg_advisory_xact_lock_shared", &proof)
         .await
         .at(&what)?;
-    proven(client, row, shard).await.map(|_| ())
+    proven(client, row).await.map(|_| ())
 }
 
 /// Runs `sql` in a transaction of its own that proves the database and the epoch first, all in one batch: for DDL.
 pub(crate) async fn execute(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     sql: &str,
 ) -> Result<(), tokio_postgres::Error> {
@@ -168,30 +165,19 @@ pub(crate) fn proof_sql(token: &EpochToken) -> String {
 }
 
 /// True when the migration has a row on this shard, whoever owns it.
-pub(crate) async fn is_enrolled(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<bool, StepError> {
-    Ok(epoch_in_force(client, token, shard).await?.is_some())
+pub(crate) async fn is_enrolled(client: &Connected, token: &EpochToken) -> Result<bool, StepError> {
+    Ok(epoch_in_force(client, token).await?.is_some())
 }
 
 /// True while the token's epoch is the one in force on this shard.
-pub(crate) async fn is_current(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<bool, StepError> {
-    Ok(epoch_in_force(client, token, shard).await? == Some(token.epoch.0))
+pub(crate) async fn is_current(client: &Connected, token: &EpochToken) -> Result<bool, StepError> {
+    Ok(epoch_in_force(client, token).await? == Some(token.epoch.0))
 }
 
 /// The epoch of the migration's row on this shard, if it has one there.
-async fn epoch_in_force(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<Option<i64>, StepError> {
-    if !schema_exists(client, shard).await? {
+async fn epoch_in_force(client: &Connected, token: &EpochToken) -> Result<Option<i64>, StepError> {
+    let shard = client.name();
+    if !schema_exists(client).await? {
         return Ok(None);
     }
     let row = client
@@ -210,17 +196,17 @@ async fn epoch_in_force(
 /// The shard's count advances, so that a register write that still hangs somewhere is refused (R3).
 /// The caller's own register write is a later statement (R4). Returns the new count.
 pub(crate) async fn begin_next(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     number: i64,
-    shard: &str,
 ) -> Result<i64, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: locking the register");
     let proof = format!("{} returning attempt", next_count(token, number));
     let row = prove(client, token, "pg_advisory_xact_lock", &proof)
         .await
         .at(&what)?;
-    count(proven(client, row, shard).await?, &what)
+    count(proven(client, row).await?, &what)
 }
 
 fn next_count(token: &EpochToken, number: i64) -> String {
@@ -244,10 +230,10 @@ const COUNTS_PER_ATTEMPT: i64 = 1000;
 
 /// The number of the newest cutover attempt that this shard has counted; 0 before the first.
 pub(crate) async fn newest_attempt(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
-    shard: &str,
 ) -> Result<i64, StepError> {
+    let shard = client.name();
     let row = client
         .query_opt(
             "select attempt from shardwright.move where migration = $1",
@@ -265,10 +251,10 @@ pub(crate) fn first_count(number: i64) -> i64 {
 
 /// The row by which a transaction has proved its epoch; without one it is over.
 async fn proven(
-    client: &Client,
+    client: &Connected,
     row: Option<SimpleQueryRow>,
-    shard: &str,
 ) -> Result<SimpleQueryRow, StepError> {
+    let shard = client.name();
     if let Some(row) = row {
         return Ok(row);
     }
@@ -277,24 +263,24 @@ async fn proven(
 }
 
 /// Commits; our sessions run with `synchronous_commit = on`.
-pub(crate) async fn commit(client: &Client, what: &str) -> Result<(), StepError> {
+pub(crate) async fn commit(client: &Connected, what: &str) -> Result<(), StepError> {
     client.batch_execute("commit").await.at(what)
 }
 
 /// Rolls back; an error means that the session, and with it the transaction, is gone.
-pub(crate) async fn rollback(client: &Client) {
+pub(crate) async fn rollback(client: &Connected) {
     let _ = client.batch_execute("rollback").await;
 }
 
 /// Creates the migration's row on a shard, or takes it over if an older epoch has it; inside the transaction of
 /// [`crate::shard::sidecar_schema::enrol`].
 pub(crate) async fn enrol(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     role: &str,
     map: &str,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let rows = client
         .execute(
             "insert into shardwright.move as m (migration, role, epoch, map, map_version)
@@ -314,13 +300,10 @@ pub(crate) async fn enrol(
 /// Takes the migration over on a shard: raises the epoch and ends the sessions of older owners.
 ///
 /// Nothing happens where the migration has no row yet.
-pub(crate) async fn take_over(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
+pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: taking the migration over");
-    if !schema_exists(client, shard).await? {
+    if !schema_exists(client).await? {
         return Ok(());
     }
     for _ in 0..TAKE_OVER_TRIES {
@@ -352,7 +335,7 @@ enum ClaimOutcome {
 }
 
 async fn try_take_over(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
 ) -> Result<ClaimOutcome, tokio_postgres::Error> {
     let key = lock_key(&token.migration);
@@ -382,7 +365,7 @@ async fn try_take_over(
 
 /// Ends our sessions of older epochs; the snapshot's holders stay until their successors hold it.
 async fn end_older_sessions(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
 ) -> Result<(), tokio_postgres::Error> {
     let pattern = token.migration.application_name("%/%");
@@ -407,7 +390,8 @@ async fn end_older_sessions(
 }
 
 /// Whether the sidecar schema is on the shard; the catalog answers also a role that has no right to it.
-pub(crate) async fn schema_exists(client: &Client, shard: &str) -> Result<bool, StepError> {
+pub(crate) async fn schema_exists(client: &Connected) -> Result<bool, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select exists (select from pg_catalog.pg_class c

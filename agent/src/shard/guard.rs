@@ -22,7 +22,6 @@ use plans::key_set::KeySet;
 use plans::names::{BYPASS_SETTING, SCHEMA, TRIGGER_PREFIX};
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::{MovingTable, TableKey, TableName};
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, EpochToken};
@@ -37,7 +36,7 @@ const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
 /// Creates the register, if it is not there, with `value`.
 pub(crate) async fn create_register(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
     value: i64,
 ) -> Result<(), tokio_postgres::Error> {
@@ -96,7 +95,8 @@ pub(crate) fn row_triggers(
 pub(crate) fn triggers_sql(
     migration: &MigrationId,
     keys: &KeySet,
-    (index, tables): (usize, &[MovingTable]),
+    index: usize,
+    tables: &[MovingTable],
     our_role: &str,
 ) -> String {
     let table = &tables[index];
@@ -142,20 +142,28 @@ fn events_on(table: &MovingTable) -> &'static [&'static str] {
     }
 }
 
+/// The rows that a guard is for: those of these keys in these tables.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct GuardedRows<'a> {
+    pub(crate) keys: &'a KeySet,
+    pub(crate) tables: &'a [MovingTable],
+}
+
 /// Puts the guard on every table, each for a moment's lock, behind its functions.
 pub(crate) async fn put(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     map: &MapName,
-    (keys, tables): (&KeySet, &[MovingTable]),
-    shard: &str,
+    guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
-    functions::put(client, token, map, (keys, tables), shard).await?;
+    let GuardedRows { keys, tables } = guarded;
+    let shard = client.name();
+    functions::put(client, token, map, guarded).await?;
     let role = session_user(client)
         .await
         .at(format_args!("shard {shard}: asking for our role"))?;
     for (index, table) in tables.iter().enumerate() {
-        let sql = triggers_sql(&token.migration, keys, (index, tables), &role);
+        let sql = triggers_sql(&token.migration, keys, index, tables, &role);
         let what = format!("shard {shard}: putting the guard on {}", table.table);
         with_short_locks(client, token, &sql, &what).await?;
     }
@@ -163,7 +171,7 @@ pub(crate) async fn put(
 }
 
 /// The role that our sessions log in as.
-pub(crate) async fn session_user(session: &Client) -> Result<String, tokio_postgres::Error> {
+pub(crate) async fn session_user(session: &Connected) -> Result<String, tokio_postgres::Error> {
     let row = session.query_one("select session_user::text", &[]).await?;
     Ok(row.get(0))
 }
@@ -171,7 +179,8 @@ pub(crate) async fn session_user(session: &Client) -> Result<String, tokio_postg
 /// The statements that take a migration's guard off one table, off the one at the top with its first leaf.
 pub(crate) fn drop_triggers_sql(
     migration: &MigrationId,
-    (index, tables): (usize, &[MovingTable]),
+    index: usize,
+    tables: &[MovingTable],
 ) -> String {
     let table = &tables[index];
     let off = |event: &str, on: &TableName| {
@@ -187,19 +196,20 @@ pub(crate) fn drop_triggers_sql(
 
 /// Runs DDL on a live table: never waits more than 200 ms in the lock queue, tries again for half a minute.
 pub(crate) async fn with_short_locks(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     sql: &str,
     what: &str,
 ) -> Result<(), StepError> {
-    locking_shortly(client, token, sql, (LOCK_TRIES, what)).await
+    locking_shortly(client, token, sql, LOCK_TRIES, what).await
 }
 
 async fn locking_shortly(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     sql: &str,
-    (tries, what): (u32, &str),
+    tries: u32,
+    what: &str,
 ) -> Result<(), StepError> {
     let guarded = format!("set local lock_timeout = '200ms'; {sql}");
     for attempt in 0..tries {
@@ -217,31 +227,19 @@ async fn locking_shortly(
 }
 
 /// Drops every trigger, function and register of the migration, which must be enrolled on this shard.
-pub(crate) async fn drop_all(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
-    drop_within(client, token, shard, LOCK_TRIES).await
+pub(crate) async fn drop_all(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    drop_within(client, token, LOCK_TRIES).await
 }
 
 /// As [`drop_all`], for a migration that is aborted: a table that stays locked keeps its guard, which is left over.
-pub(crate) async fn drop_soon(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
-    drop_within(client, token, shard, LOCK_TRIES_OF_ABORT).await
+pub(crate) async fn drop_soon(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    drop_within(client, token, LOCK_TRIES_OF_ABORT).await
 }
 
-async fn drop_within(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-    tries: u32,
-) -> Result<(), StepError> {
+async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Result<(), StepError> {
+    let shard = client.name();
     let migration = &token.migration;
-    ddl_guard::drop(client, token, shard).await?;
+    ddl_guard::drop(client, token).await?;
     let what = format!("shard {shard}: dropping guards");
     let rows = client
         .query(
@@ -255,7 +253,7 @@ async fn drop_within(
         .await
         .at(&what)?;
     for row in rows {
-        locking_shortly(client, token, row.get(0), (tries, &what)).await?;
+        locking_shortly(client, token, row.get(0), tries, &what).await?;
     }
     let functions = client
         .query(
@@ -284,10 +282,10 @@ async fn drop_within(
 
 /// How many writes the migration's guard has refused here; none where an older guard stands, which does not count.
 pub(crate) async fn refused(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
-    shard: &str,
 ) -> Result<Option<i64>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: counting refused writes");
     let refusals = format!("{SCHEMA}.{}", quote_ident(&migration.refusals()));
     let there = client
@@ -309,8 +307,8 @@ pub(crate) async fn refused(
 pub(crate) async fn standing(
     client: &Connected,
     migration: &MigrationId,
-    shard: &str,
 ) -> Result<Vec<String>, StepError> {
+    let shard = client.name();
     let rows = client
         .query_prepared(
             "select pg_catalog.format('%s %s %s', t.tgrelid::regclass, t.tgenabled, pg_catalog.pg_get_triggerdef(t.oid))
@@ -326,11 +324,11 @@ pub(crate) async fn standing(
 
 /// Guard triggers that a moving table lacks, or that are not `ENABLE ALWAYS`: `trigger on table`.
 pub(crate) async fn missing(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<Vec<String>, StepError> {
+    let shard = client.name();
     let expected: Vec<(String, String)> = tables
         .iter()
         .flat_map(|table| {
@@ -359,11 +357,11 @@ pub(crate) async fn check(
     client: &Connected,
     migration: &MigrationId,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<Vec<String>, StepError> {
-    let missing = missing(client, migration, tables, shard).await?;
+    let shard = client.name();
+    let missing = missing(client, migration, tables).await?;
     if missing.is_empty() {
-        return standing(client, migration, shard).await;
+        return standing(client, migration).await;
     }
     Err(StepError::refused(
         "guard.changed",

@@ -6,11 +6,11 @@
 //! I10 allows; what deletes an owner's rows, or mends or sweeps on an operator's word, does not, until the server is
 //! accepted.
 
-use connect::Opening;
+use connect::{Connected, Opening};
 use plans::identity::DatabaseIdentity;
 use plans::names::{IDENTITY_SETTING, SQLSTATE_OTHER_DATABASE};
 use plans::sql::quote_literal;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 /// The table that holds the random id of a database, once it is registered; it stays when no migration is left.
 pub(crate) const TABLE: &str = "database";
@@ -90,7 +90,7 @@ pub(crate) fn opening(known: &DatabaseIdentity) -> Opening {
 }
 
 /// The identity of the database that a session is in.
-pub(crate) async fn read(client: &Client) -> Result<DatabaseIdentity, tokio_postgres::Error> {
+pub(crate) async fn read(client: &Connected) -> Result<DatabaseIdentity, tokio_postgres::Error> {
     let place = client.query_one(PLACE, &[]).await?;
     let id = match is_registered(client).await? {
         true => registered_id(client).await?,
@@ -100,7 +100,7 @@ pub(crate) async fn read(client: &Client) -> Result<DatabaseIdentity, tokio_post
 }
 
 /// Gives the database its random id, unless it has one.
-pub(crate) async fn register(client: &Client) -> Result<(), tokio_postgres::Error> {
+pub(crate) async fn register(client: &Connected) -> Result<(), tokio_postgres::Error> {
     if is_registered(client).await? && registered_id(client).await?.is_some() {
         return Ok(());
     }
@@ -124,12 +124,12 @@ pub(crate) async fn register(client: &Client) -> Result<(), tokio_postgres::Erro
 }
 
 /// True when the database has its random id.
-pub(crate) async fn is_registered(client: &Client) -> Result<bool, tokio_postgres::Error> {
+pub(crate) async fn is_registered(client: &Connected) -> Result<bool, tokio_postgres::Error> {
     let sql = format!("select pg_catalog.to_regclass('shardwright.{TABLE}') is not null");
     Ok(client.query_one(&sql, &[]).await?.get(0))
 }
 
-async fn registered_id(client: &Client) -> Result<Option<String>, tokio_postgres::Error> {
+async fn registered_id(client: &Connected) -> Result<Option<String>, tokio_postgres::Error> {
     let sql = format!("select id::text from shardwright.{TABLE}");
     let row = client.query_opt(&sql, &[]).await?;
     Ok(row.map(|row| row.get(0)))

@@ -103,8 +103,8 @@ impl CheckpointTimes {
 pub(crate) async fn look(
     session: &Connected,
     history: &mut LoadHistory,
-    shard: &str,
 ) -> Result<ShardLoad, StepError> {
+    let shard = session.name();
     let what = format!("shard {shard}: reading signs of its load");
     let rows = session.query_prepared(LOOK, &[]).await.at(&what)?;
     let Some(row) = rows.first() else {
@@ -138,15 +138,12 @@ pub(crate) async fn look(
 }
 
 /// Commits without a row: a logical message, in a transaction that has proved its epoch (I7).
-pub(crate) async fn probe(
-    session: &Connected,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
+pub(crate) async fn probe(session: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let shard = session.name();
     let sql =
         format!("select pg_catalog.pg_logical_emit_message(true, '{PROBE_PREFIX}', ''::text)");
     let what = format!("shard {shard}: timing a commit");
-    epoch::transact(session, token, EpochProof::Work, &sql, (&what, shard))
+    epoch::transact(session, token, EpochProof::Work, &sql, &what)
         .await
         .map(|_| ())
 }

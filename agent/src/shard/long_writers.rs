@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::ShardName;
 use plans::sql::quote_literal;
 use plans::table::MovingTable;
 use plans::wire::LongWriter;
+use tokio_postgres::Row;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{Client, Row};
 
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
@@ -69,11 +70,11 @@ const WRITES: &str =
 
 /// Transactions that have written to the moving tables and are older than `budget_ms`, the oldest first.
 pub(crate) async fn obstacles(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
     budget_ms: u32,
-    shard: &str,
 ) -> Result<Vec<WriteObstacle>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: looking for old writers");
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let ours = "pg_catalog.unnest($1::text[]) name where pg_catalog.to_regclass(name) = l.relation";
@@ -139,14 +140,14 @@ fn millis(ms: i64) -> Duration {
 /// Ends exactly this writer, as the owner of the migration: a statement is cancelled first, a transaction that
 /// is idle or goes on after that is ended with its session. `false`: it was gone, maybe with its session in another.
 pub(crate) async fn end(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     writer: &LongWriter,
     cancelled: bool,
 ) -> Result<bool, StepError> {
     let shard = writer.shard.as_str();
     let what = format!("shard {shard}: ending the writer with pid {}", writer.pid);
-    epoch::begin(client, token, shard).await?;
+    epoch::begin(client, token).await?;
     let sql = format!(
         "select case when a.state = 'active' and not $3 then pg_catalog.pg_cancel_backend(a.pid)
                      else pg_catalog.pg_terminate_backend(a.pid) end

@@ -3,8 +3,8 @@
 //! A position in the log says nothing about commits that are acknowledged but not yet written;
 //! a marker that has arrived proves that everything committed before it has arrived.
 
+use connect::Connected;
 use serde::{Deserialize, Serialize};
-use tokio_postgres::Client;
 use uuid::Uuid;
 
 use super::epoch::{self, EpochProof, EpochToken};
@@ -70,22 +70,19 @@ impl Marker {
     /// Writes the marker under the epoch and commits it synchronously.
     pub(crate) async fn emit(
         &self,
-        client: &Client,
+        client: &Connected,
         token: &EpochToken,
-        shard: &str,
     ) -> Result<(), StepError> {
+        let shard = client.name();
         let what = format!("shard {shard}: writing a marker");
-        epoch::transact(client, token, EpochProof::Work, &self.sql(), (&what, shard))
+        epoch::transact(client, token, EpochProof::Work, &self.sql(), &what)
             .await
             .map(|_| ())
     }
 
     /// Writes the marker into a transaction that has proved its epoch, and commits it.
-    pub(crate) async fn write_and_commit(
-        &self,
-        client: &Client,
-        shard: &str,
-    ) -> Result<(), StepError> {
+    pub(crate) async fn write_and_commit(&self, client: &Connected) -> Result<(), StepError> {
+        let shard = client.name();
         let what = format!("shard {shard}: writing a marker");
         client
             .batch_execute(&format!("{}; commit", self.sql()))

@@ -7,7 +7,6 @@ use std::collections::BTreeSet;
 
 use connect::Connected;
 use plans::id::{MapName, MigrationId};
-use plans::key_set::KeySet;
 use plans::names::MARKER_PREFIX;
 use plans::sql::quote_literal;
 use plans::table::MovingTable;
@@ -19,6 +18,7 @@ use super::marker::Marker;
 use super::register::{RegisterSetting, set_sql};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::wait_out::{WRITERS, ended};
+use crate::shard::guard::GuardedRows;
 
 /// The names of the statements in a session.
 const BEHIND_WRITERS: &str = "shardwright_mark_or_list";
@@ -60,10 +60,10 @@ pub(crate) async fn prepare(
     client: &Connected,
     token: &EpochToken,
     map: &MapName,
-    about: (&KeySet, &[MovingTable]),
-    shard: &str,
+    guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
-    guard::renew(client, token, map, about, shard).await?;
+    let shard = client.name();
+    guard::renew(client, token, map, guarded).await?;
     let statement = |head: &str, who: &str, content: &str| {
         format!(
             "prepare {head} as
@@ -98,7 +98,6 @@ pub(crate) struct MarkerAfterWait<'a> {
     pub(crate) client: &'a Connected,
     pub(crate) token: &'a EpochToken,
     pub(crate) marker: &'a Marker,
-    pub(crate) shard: &'a str,
 }
 
 impl MarkerAfterWait<'_> {
@@ -106,7 +105,8 @@ impl MarkerAfterWait<'_> {
     /// shard's count, and those writers: none once the marker is written.
     pub(crate) async fn set(
         &self,
-        (proof, setting): (EpochProof, RegisterSetting),
+        proof: EpochProof,
+        setting: RegisterSetting,
         who: AwaitedWriters<'_>,
     ) -> Result<(i64, BTreeSet<String>), StepError> {
         let set = set_sql(self.token, setting);
@@ -138,8 +138,8 @@ impl MarkerAfterWait<'_> {
         if remembered.is_empty() {
             return Ok(());
         }
-        ended(remembered, self.client, deadline, self.shard).await?;
-        self.marker.emit(self.client, self.token, self.shard).await
+        ended(remembered, self.client, deadline).await?;
+        self.marker.emit(self.client, self.token).await
     }
 
     async fn mark(
@@ -153,9 +153,12 @@ impl MarkerAfterWait<'_> {
             proof: EpochProof::Work,
             sql: &marking,
         };
-        let what = format!("shard {}: writing a marker behind the writers", self.shard);
+        let what = format!(
+            "shard {}: writing a marker behind the writers",
+            self.client.name()
+        );
         let in_turn: Vec<ProvenTransaction<'_>> = first.into_iter().chain([marking]).collect();
-        let (count, answer) = answered_in_turn(self.client, &in_turn, (&what, self.shard)).await?;
+        let (count, answer) = answered_in_turn(self.client, &in_turn, &what).await?;
         let left = answer.get(0).unwrap_or_default();
         Ok((count, left.split_whitespace().map(str::to_owned).collect()))
     }

@@ -10,7 +10,6 @@ use connect::Connected;
 use plans::names::Direction;
 use plans::sql::{quote_ident, quote_literal};
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
@@ -42,10 +41,10 @@ pub(crate) async fn create(
     token: &EpochToken,
     direction: Direction,
     tables: &[String],
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let name = token.migration.publication(direction);
-    drop(client, Some(token), &name, shard).await?;
+    drop(client, Some(token), &name).await?;
     let sql = format!(
         "create publication {name} for table {}; \
          update shardwright.move set published = ({FORM}{}) where migration = {}",
@@ -67,8 +66,8 @@ pub(crate) async fn drop(
     client: &Connected,
     token: Option<&EpochToken>,
     name: &str,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: dropping publication {name}");
     let tables = client.query(TABLES, &[&name]).await.at(&what)?;
     let tables: Vec<String> = tables.iter().map(|row| row.get(0)).collect();
@@ -82,7 +81,7 @@ pub(crate) async fn drop(
         match run(client, token, &sql).await {
             Ok(()) => {
                 let deadline = Instant::now() + WRITERS_LIMIT;
-                wait_for_all_writers(client, &tables, deadline, shard).await?;
+                wait_for_all_writers(client, &tables, deadline).await?;
             }
             Err(error) => tracing::warn!(
                 shard, publication = name, %error,
@@ -96,7 +95,7 @@ pub(crate) async fn drop(
 
 /// Runs `sql` in a transaction of its own.
 async fn run(
-    client: &Client,
+    client: &Connected,
     token: Option<&EpochToken>,
     sql: &str,
 ) -> Result<(), tokio_postgres::Error> {
@@ -115,8 +114,8 @@ pub(crate) async fn check(
     client: &Connected,
     token: &EpochToken,
     direction: Direction,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let name = token.migration.publication(direction);
     let sql = format!(
         "select coalesce((select published from shardwright.move where migration = $1) = ({FORM}$2), false)"

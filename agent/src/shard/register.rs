@@ -4,10 +4,10 @@
 //! `setval` is not transactional, so it is always a statement of its own, behind the exclusive proof
 //! of epoch and attempt (R3, R4), and counts only once its transaction has committed (R9).
 
+use connect::Connected;
 use plans::id::MigrationId;
 use plans::names::SCHEMA;
 use plans::sql::{quote_ident, quote_literal};
-use tokio_postgres::Client;
 
 use super::epoch::{self, EpochProof, EpochToken, ProvenTransaction};
 use super::marker::{Marker, MarkerKind};
@@ -24,33 +24,25 @@ pub(crate) enum RegisterSetting {
 
 /// Sets the register within an attempt that has begun on this shard with `count`.
 pub(crate) async fn set(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     count: i64,
     setting: RegisterSetting,
-    shard: &str,
 ) -> Result<(), StepError> {
-    write(client, token, EpochProof::Count(count), setting, shard)
+    write(client, token, EpochProof::Count(count), setting)
         .await
         .map(|_| ())
 }
 
 async fn write(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     proof: EpochProof,
     setting: RegisterSetting,
-    shard: &str,
 ) -> Result<i64, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: setting the register to {setting:?}");
-    epoch::transact(
-        client,
-        token,
-        proof,
-        &set_sql(token, setting),
-        (&what, shard),
-    )
-    .await
+    epoch::transact(client, token, proof, &set_sql(token, setting), &what).await
 }
 
 /// The statements that set it, for a transaction that has proved it may.
@@ -89,14 +81,14 @@ pub(crate) struct RegisterWitness {
 /// # Errors
 /// `flip.lost` when it is open, or was told of a version after `version`: the store has lost a flip.
 pub(crate) async fn witness(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     number: i64,
     version: i64,
-    shard: &str,
 ) -> Result<i64, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: reading the register");
-    let count = epoch::begin_next(client, token, number, shard).await?;
+    let count = epoch::begin_next(client, token, number).await?;
     let seen = read(client, token, &what).await?;
     epoch::commit(client, &what).await?;
     if seen.register == i64::MAX && seen.flipped.unwrap_or(0) <= version {
@@ -116,23 +108,19 @@ pub(crate) async fn witness(
 ///
 /// Returns the shard's new count, for what follows in the same attempt.
 pub(crate) async fn begin_and_set(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     number: i64,
     setting: RegisterSetting,
-    shard: &str,
 ) -> Result<i64, StepError> {
-    write(client, token, EpochProof::Next(number), setting, shard).await
+    write(client, token, EpochProof::Next(number), setting).await
 }
 
 /// Whether the migration's register is on the shard; it goes last, once nothing depends on it any more.
 ///
 /// The catalog answers also a role that has no right to our schema.
-pub(crate) async fn exists(
-    client: &Client,
-    migration: &MigrationId,
-    shard: &str,
-) -> Result<bool, StepError> {
+pub(crate) async fn exists(client: &Connected, migration: &MigrationId) -> Result<bool, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select exists (select from pg_catalog.pg_class c
@@ -147,7 +135,7 @@ pub(crate) async fn exists(
 
 /// The register and the version that the shard was told of.
 pub(crate) async fn read(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     what: &str,
 ) -> Result<RegisterWitness, StepError> {
@@ -171,34 +159,24 @@ pub(crate) async fn read(
 /// Begins a recovery or the opening of attempt `number` and tells the shard which map version the flip
 /// made (C10, first transaction); the shard's new count.
 pub(crate) async fn tell_flipped(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     number: i64,
     version: i64,
-    shard: &str,
 ) -> Result<i64, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: telling it of map version {version}");
     let sql = told_sql(token, version);
-    epoch::transact(
-        client,
-        token,
-        EpochProof::Next(number),
-        &sql,
-        (&what, shard),
-    )
-    .await
+    epoch::transact(client, token, EpochProof::Next(number), &sql, &what).await
 }
 
 /// Proves that the register refuses no write: it is open, or its fence has ended. By a statement of its own.
 ///
 /// # Errors
 /// `register.closed` with what it says.
-pub(crate) async fn check_open(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
-    if !exists(client, &token.migration, shard).await? {
+pub(crate) async fn check_open(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let shard = client.name();
+    if !exists(client, &token.migration).await? {
         return Ok(());
     }
     let register = quote_ident(&token.migration.register());
@@ -238,13 +216,12 @@ const OPENING_WAITS: &str = "set lock_timeout = '100ms'";
 /// The opening of the shard that has gained the keys (C10): told of the flip, the open marker, the register, each
 /// committed before the next begins.
 pub(crate) struct ShardOpening<'a> {
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a Connected,
     pub(crate) token: &'a EpochToken,
     /// Proves our work after the flip.
     pub(crate) after: &'a EpochToken,
     pub(crate) number: i64,
     pub(crate) version: i64,
-    pub(crate) shard: &'a str,
 }
 
 impl ShardOpening<'_> {
@@ -253,7 +230,7 @@ impl ShardOpening<'_> {
     /// A session of ours that was lost may still hold the migration's lock there, as long as the server has not noticed
     /// that its client is gone. It is ended: after the flip all that it could do is refused.
     pub(crate) async fn open(&self, delayed: impl Fn(&str)) -> Result<(), StepError> {
-        let (client, shard) = (self.client, self.shard);
+        let (client, shard) = (self.client, self.client.name());
         let what = format!("shard {shard}: opening it at map version {}", self.version);
         let waits = |error: &StepError| {
             let failure = error.failure();
@@ -297,8 +274,7 @@ impl ShardOpening<'_> {
                 sql: &opened,
             },
         ];
-        let at = (what, self.shard);
-        epoch::transact_in_turn(self.client, &in_turn, at)
+        epoch::transact_in_turn(self.client, &in_turn, what)
             .await
             .map(|_| ())
     }

@@ -5,12 +5,12 @@
 //! Order: the row in `shardwright.away` first, then the triggers, table by table; both are done again
 //! after an interruption.
 
+use connect::Connected;
 use plans::id::MapName;
 use plans::key_set::KeySet;
 use plans::names::{SCHEMA, SQLSTATE_NOT_OWNER, away_function, away_trigger};
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use super::epoch::{self, EpochToken};
 use super::guard;
@@ -28,7 +28,7 @@ pub(crate) struct ReleasedKeys<'a> {
 
 impl ReleasedKeys<'_> {
     /// The keys belong to another shard now, from map version `version` on: the move's guard becomes this one.
-    pub(crate) async fn give(&self, client: &Client, version: i64) -> Result<(), StepError> {
+    pub(crate) async fn give(&self, client: &Connected, version: i64) -> Result<(), StepError> {
         self.lock(client).await?;
         let refused = match self.read(client).await? {
             Some(refused) => refused.union(self.keys),
@@ -43,7 +43,7 @@ impl ReleasedKeys<'_> {
     /// The keys come back: the move's own guard, which is closed, stands already.
     ///
     /// What of them was refused here before is kept with the move, for [`ReleasedKeys::restore`].
-    pub(crate) async fn take(&self, client: &Client) -> Result<(), StepError> {
+    pub(crate) async fn take(&self, client: &Connected) -> Result<(), StepError> {
         self.lock(client).await?;
         if let Some(refused) = self.read(client).await? {
             let back = refused.intersection(self.keys);
@@ -61,7 +61,7 @@ impl ReleasedKeys<'_> {
     /// Refuses what the shard gave away on tables that are made anew, inside the caller's transaction.
     ///
     /// A shard that gave its tables away with the keys has lost their triggers, and kept what it refuses.
-    pub(crate) async fn put_on_new(&self, client: &Client) -> Result<(), StepError> {
+    pub(crate) async fn put_on_new(&self, client: &Connected) -> Result<(), StepError> {
         let Some(refused) = self.read(client).await? else {
             return Ok(());
         };
@@ -88,7 +88,7 @@ impl ReleasedKeys<'_> {
     }
 
     /// The keys do not come after all: refused again before the move's own guard goes.
-    pub(crate) async fn restore(&self, client: &Client) -> Result<(), StepError> {
+    pub(crate) async fn restore(&self, client: &Connected) -> Result<(), StepError> {
         let what = self.what("reading keys that were given away");
         let row = client
             .query_opt(
@@ -111,7 +111,7 @@ impl ReleasedKeys<'_> {
     }
 
     /// Two moves of one map must not change the same guard at a time.
-    async fn lock(&self, client: &Client) -> Result<(), StepError> {
+    async fn lock(&self, client: &Connected) -> Result<(), StepError> {
         client
             .execute(
                 "select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended($1, 0))",
@@ -122,7 +122,7 @@ impl ReleasedKeys<'_> {
             .map(|_| ())
     }
 
-    async fn unlock(&self, client: &Client) -> Result<(), StepError> {
+    async fn unlock(&self, client: &Connected) -> Result<(), StepError> {
         client
             .execute(
                 "select pg_catalog.pg_advisory_unlock(pg_catalog.hashtextextended($1, 0))",
@@ -137,7 +137,7 @@ impl ReleasedKeys<'_> {
         lock_name(self.map)
     }
 
-    async fn read(&self, client: &Client) -> Result<Option<KeySet>, StepError> {
+    async fn read(&self, client: &Connected) -> Result<Option<KeySet>, StepError> {
         let what = self.what("reading keys that were given away");
         let row = client
             .query_opt(
@@ -151,7 +151,7 @@ impl ReleasedKeys<'_> {
 
     async fn write(
         &self,
-        client: &Client,
+        client: &Connected,
         refused: &KeySet,
         version: i64,
     ) -> Result<(), StepError> {
@@ -167,7 +167,7 @@ impl ReleasedKeys<'_> {
     }
 
     /// Writes down who took the keys, for a control store that loses the flip; older lines speak of the rest.
-    async fn testify(&self, client: &Client, version: i64) -> Result<(), StepError> {
+    async fn testify(&self, client: &Connected, version: i64) -> Result<(), StepError> {
         let what = self.what("recording who took the keys");
         let map = quote_literal(self.map.as_str());
         let older = client
@@ -201,7 +201,7 @@ impl ReleasedKeys<'_> {
         epoch::execute(client, self.token, &sql).await.at(&what)
     }
 
-    async fn remember(&self, client: &Client, back: Option<&KeySet>) -> Result<(), StepError> {
+    async fn remember(&self, client: &Connected, back: Option<&KeySet>) -> Result<(), StepError> {
         let back = back.map_or_else(
             || "null".to_owned(),
             |keys| quote_literal(&serde_json::json!(keys).to_string()),
@@ -216,7 +216,12 @@ impl ReleasedKeys<'_> {
     }
 
     /// Makes the triggers of every table hold `refused`; `instead`: in the place of the move's own guard.
-    async fn put(&self, client: &Client, refused: &KeySet, instead: bool) -> Result<(), StepError> {
+    async fn put(
+        &self,
+        client: &Connected,
+        refused: &KeySet,
+        instead: bool,
+    ) -> Result<(), StepError> {
         let what = self.what("guarding keys that were given away");
         epoch::execute(client, self.token, &function_sql(self.map))
             .await
@@ -250,7 +255,7 @@ impl ReleasedKeys<'_> {
         } else {
             table.top()
         };
-        let drops = guard::drop_triggers_sql(&self.token.migration, (index, self.tables));
+        let drops = guard::drop_triggers_sql(&self.token.migration, index, self.tables);
         let on = on.sql();
         format!("lock table {on} in access exclusive mode; {put}; {drops}")
     }
@@ -268,7 +273,7 @@ impl ReleasedKeys<'_> {
     }
 
     /// Nothing is refused any more: row and function go too.
-    async fn tidy(&self, client: &Client, refused: &KeySet) -> Result<(), StepError> {
+    async fn tidy(&self, client: &Connected, refused: &KeySet) -> Result<(), StepError> {
         if !refused.is_empty() {
             return Ok(());
         }

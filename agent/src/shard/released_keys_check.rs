@@ -6,12 +6,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::MapName;
 use plans::key_set::KeySet;
 use plans::names::{SCHEMA, away_function, away_trigger};
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableName};
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::guard;
@@ -27,13 +27,10 @@ const LOCK_TRIES: u32 = 150;
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
 /// The keys of a map that this shard gave away, if any.
-pub(crate) async fn keys(
-    client: &Client,
-    map: &MapName,
-    shard: &str,
-) -> Result<Option<KeySet>, StepError> {
+pub(crate) async fn keys(client: &Connected, map: &MapName) -> Result<Option<KeySet>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: reading keys that were given away");
-    if !epoch::schema_exists(client, shard).await? {
+    if !epoch::schema_exists(client).await? {
         return Ok(None);
     }
     let row = client
@@ -49,12 +46,12 @@ pub(crate) async fn keys(
 
 /// What is wrong with the guard on a table, trigger by trigger; nothing: it stands.
 pub(crate) async fn problems(
-    client: &Client,
+    client: &Connected,
     map: &MapName,
     keys: &KeySet,
     table: &MovingTable,
-    shard: &str,
 ) -> Result<Vec<String>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: reading the guard on {}", table.table);
     client.batch_execute("begin").await.at(&what)?;
     let compared = compare(client, map, keys, table).await.at(&what);
@@ -63,7 +60,7 @@ pub(crate) async fn problems(
 }
 
 async fn compare(
-    client: &Client,
+    client: &Connected,
     map: &MapName,
     keys: &KeySet,
     table: &MovingTable,
@@ -116,7 +113,7 @@ async fn compare(
 
 /// State and definition of each trigger, without the table's name; the state in the partitions too.
 async fn standing(
-    client: &Client,
+    client: &Connected,
     table: &MovingTable,
 ) -> Result<BTreeMap<String, (String, String)>, tokio_postgres::Error> {
     let rows = client
@@ -154,7 +151,7 @@ fn triggers(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -> St
     )
 }
 
-async fn lock(client: &Client, map: &MapName) -> Result<(), tokio_postgres::Error> {
+async fn lock(client: &Connected, map: &MapName) -> Result<(), tokio_postgres::Error> {
     let name = quote_literal(&released_keys::lock_name(map));
     let sql =
         format!("select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended({name}, 0))");
@@ -163,7 +160,7 @@ async fn lock(client: &Client, map: &MapName) -> Result<(), tokio_postgres::Erro
 
 /// Whether exactly `keys` are still refused as given away.
 async fn still(
-    client: &Client,
+    client: &Connected,
     map: &MapName,
     keys: &KeySet,
 ) -> Result<bool, tokio_postgres::Error> {
@@ -178,12 +175,12 @@ async fn still(
 
 /// Puts function and triggers there again, as they should be.
 pub(crate) async fn recreate(
-    client: &Client,
+    client: &Connected,
     map: &MapName,
     keys: &KeySet,
     table: &MovingTable,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: putting the guard on {}", table.table);
     let role = guard::session_user(client).await.at(&what)?;
     let sql = format!(

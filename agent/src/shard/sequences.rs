@@ -8,7 +8,6 @@ use connect::Connected;
 use plans::shard_map::Sequences;
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use super::epoch::{self, EpochProof, EpochToken};
 use super::guard;
@@ -49,7 +48,8 @@ impl SequenceShare {
 }
 
 /// The sequences of the user's schemas, quoted.
-pub(crate) async fn names(client: &Client, shard: &str) -> Result<Vec<String>, StepError> {
+pub(crate) async fn names(client: &Connected) -> Result<Vec<String>, StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             "select n.nspname::text, c.relname::text
@@ -71,17 +71,17 @@ pub(crate) async fn names(client: &Client, shard: &str) -> Result<Vec<String>, S
 /// Each takes the sequence's lock for a moment; those that are shared out already are left alone, and so
 /// are those that count by another step than 1.
 pub(crate) async fn share_out(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     tables: &[MovingTable],
     share: SequenceShare,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     if share.policy != Sequences::Stride {
         return Ok(());
     }
     let remainder = i64::from(share.number).rem_euclid(STRIDE);
-    for (name, increment, last) in behind(client, tables, shard).await? {
+    for (name, increment, last) in behind(client, tables).await? {
         let apart = increment == STRIDE && (last - remainder).rem_euclid(STRIDE) == 0;
         if apart || (increment != 1 && increment != STRIDE) {
             continue;
@@ -102,10 +102,10 @@ pub(crate) async fn share_out(
 /// Sequences that columns of the tables take values from, with increment and last value; of leaves also those of
 /// the tables above, which rows that come through these take.
 pub(crate) async fn behind(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<Vec<(String, i64, i64)>, StepError> {
+    let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let what = format!("shard {shard}: listing sequences of the moving tables");
     let rows = client
@@ -142,8 +142,8 @@ pub(crate) async fn behind(
 pub(crate) async fn values(
     client: &Connected,
     names: &[String],
-    shard: &str,
 ) -> Result<Vec<(String, i64, i64)>, StepError> {
+    let shard = client.name();
     if names.is_empty() {
         return Ok(Vec::new());
     }
@@ -169,12 +169,12 @@ pub(crate) async fn values(
 /// Sets each sequence past the given value with a margin, within the shard's share and never backwards: done twice, or
 /// late, it does no harm, so it need not wait for the stream's transactions.
 pub(crate) async fn advance(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     values: &[(String, i64, i64)],
     share: SequenceShare,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     if values.is_empty() {
         return Ok(());
     }
@@ -199,7 +199,7 @@ pub(crate) async fn advance(
         parts.join("; "),
         format!("shard {shard}: setting sequences"),
     );
-    epoch::transact(client, token, EpochProof::Work, &sql, (&what, shard))
+    epoch::transact(client, token, EpochProof::Work, &sql, &what)
         .await
         .map(|_| ())
 }

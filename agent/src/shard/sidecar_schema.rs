@@ -1,6 +1,6 @@
 //! Our own schema on a shard: epochs, copy chunks, progress, dirty keys; created on first use.
 
-use tokio_postgres::Client;
+use connect::Connected;
 
 use super::epoch::{self, EpochToken};
 use super::identity;
@@ -181,7 +181,8 @@ const BEGIN: &str = "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.h
 /// Creates the schema unless it is there; safe to call by several migrations at once.
 ///
 /// It stays only where a migration is enrolled: see [`enrol`].
-pub(crate) async fn ensure(client: &Client, shard: &str) -> Result<(), StepError> {
+pub(crate) async fn ensure(client: &Connected) -> Result<(), StepError> {
+    let shard = client.name();
     client
         .batch_execute(&format!("{BEGIN} {SCHEMA} commit"))
         .await
@@ -191,16 +192,16 @@ pub(crate) async fn ensure(client: &Client, shard: &str) -> Result<(), StepError
 /// Creates the schema unless it is there, and the migration's row in it, both at once: a migration that ends meanwhile
 /// cannot drop the schema in between.
 pub(crate) async fn enrol(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     role: &str,
     map: &str,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: creating schema shardwright");
     let created = client.batch_execute(&format!("{BEGIN} {SCHEMA}")).await;
     let enrolled = match created {
-        Ok(()) => epoch::enrol(client, token, role, map, shard).await,
+        Ok(()) => epoch::enrol(client, token, role, map).await,
         Err(error) => Err(error).at(&what),
     };
     match enrolled {
@@ -240,11 +241,8 @@ fn deletes(tables: &[&str], token: &EpochToken) -> String {
 }
 
 /// Forgets a copy that is taken back, and all that was found out about it: the next one is another.
-pub(crate) async fn forget_copy(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
+pub(crate) async fn forget_copy(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let shard = client.name();
     let sql = format!(
         "{}update shardwright.move set loaded = false where migration = {}",
         deletes(&COPY, token),
@@ -257,10 +255,10 @@ pub(crate) async fn forget_copy(
 
 /// Forgets what a comparison found, of a copy that is not whole yet.
 pub(crate) async fn forget_comparison(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let sql = deletes(&["verification", "verified", "difference"], token);
     epoch::execute(client, token, &sql)
         .await
@@ -268,16 +266,13 @@ pub(crate) async fn forget_comparison(
 }
 
 /// Removes the migration's rows, and the schema when no migration is left in it.
-pub(crate) async fn forget(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
-    if !epoch::schema_exists(client, shard).await? {
+pub(crate) async fn forget(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let shard = client.name();
+    if !epoch::schema_exists(client).await? {
         return Ok(());
     }
     let what = format!("shard {shard}: removing the migration's rows");
-    if epoch::is_enrolled(client, token, shard).await? {
+    if epoch::is_enrolled(client, token).await? {
         let sql = deletes(&COPY, token) + &deletes(&["dual_write", "move"], token);
         epoch::execute(client, token, &sql).await.at(&what)?;
     }
@@ -285,7 +280,8 @@ pub(crate) async fn forget(
 }
 
 /// Drops the schema unless something needs it.
-pub(crate) async fn drop_unused(client: &Client, shard: &str) -> Result<(), StepError> {
+pub(crate) async fn drop_unused(client: &Connected) -> Result<(), StepError> {
+    let shard = client.name();
     client
         .batch_execute(&drop_unused_sql())
         .await

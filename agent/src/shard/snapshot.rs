@@ -6,7 +6,6 @@
 
 use connect::Connected;
 use tokio::task::JoinHandle;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use crate::error::{StepError, WithIntent};
@@ -60,7 +59,7 @@ impl SnapshotHolders {
 }
 
 async fn hold(
-    session: &Client,
+    session: &Connected,
     snapshot: &str,
     migration: &str,
 ) -> Result<i32, tokio_postgres::Error> {
@@ -102,7 +101,7 @@ async fn sleep_in_turns(session: Connected, first_turn: f64) {
 }
 
 async fn end_others(
-    session: &Client,
+    session: &Connected,
     migration: &str,
     keep: &[i32],
 ) -> Result<(), tokio_postgres::Error> {
@@ -117,11 +116,8 @@ async fn end_others(
 }
 
 /// Ends every holder of the migration; their snapshot is gone for good.
-pub(crate) async fn end_all(
-    session: &Client,
-    migration: &str,
-    shard: &str,
-) -> Result<(), StepError> {
+pub(crate) async fn end_all(session: &Connected, migration: &str) -> Result<(), StepError> {
+    let shard = session.name();
     end_others(session, migration, &[])
         .await
         .at(format_args!("shard {shard}: ending holders"))
@@ -129,10 +125,10 @@ pub(crate) async fn end_all(
 
 /// Names under which the snapshot can be imported now, newest first.
 pub(crate) async fn importable(
-    client: &Client,
+    client: &Connected,
     migration: &str,
-    shard: &str,
 ) -> Result<Vec<String>, StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             "select pg_catalog.substring(application_name, '/holder/(.+)$')
@@ -150,7 +146,7 @@ pub(crate) async fn importable(
 
 /// Opens a repeatable-read transaction that sees what `snapshot` sees.
 pub(crate) async fn begin_with(
-    client: &Client,
+    client: &Connected,
     snapshot: &str,
     mode: &str,
 ) -> Result<(), tokio_postgres::Error> {
@@ -163,12 +159,9 @@ pub(crate) async fn begin_with(
 }
 
 /// Opens a read-only transaction on the held snapshot; `false` when nobody holds it any more.
-pub(crate) async fn begin_held(
-    client: &Client,
-    migration: &str,
-    shard: &str,
-) -> Result<bool, StepError> {
-    for snapshot in importable(client, migration, shard).await? {
+pub(crate) async fn begin_held(client: &Connected, migration: &str) -> Result<bool, StepError> {
+    let shard = client.name();
+    for snapshot in importable(client, migration).await? {
         match begin_with(client, &snapshot, "read only").await {
             Ok(()) => return Ok(true),
             Err(error) if is_gone(&error) => super::epoch::rollback(client).await,

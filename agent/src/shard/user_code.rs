@@ -14,7 +14,6 @@ use connect::Connected;
 use futures::future::try_join;
 use plans::table::{MovingTable, TableName};
 use serde::Deserialize;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 pub(crate) use prover::{CodeProver, SERVER};
@@ -42,10 +41,10 @@ pub(crate) struct UserCode {
 ///
 /// What is found may be different at the next moment, unless the tables are locked ([`lock`]).
 pub(crate) async fn find(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<Vec<UserCode>, StepError> {
+    let shard = client.name();
     let row = client.query_one(FIND, &[&described(tables)]).await;
     Ok(CodeAnswer::read(row, shard)?.found)
 }
@@ -57,16 +56,10 @@ pub(crate) async fn find(
 ///
 /// # Errors
 /// `code.untrusted`; what the server says.
-pub(crate) async fn prove(
-    client: &Connected,
-    tables: &[MovingTable],
-    shard: &str,
-) -> Result<(), StepError> {
-    let locked = async { locked(client, tables, shard).await };
+pub(crate) async fn prove(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
+    let locked = async { locked(client, tables).await };
     // In this order: what follows a statement that fails only says that the transaction is over.
-    try_join(locked, check(client, tables, shard))
-        .await
-        .map(drop)
+    try_join(locked, check(client, tables)).await.map(drop)
 }
 
 /// The statement that keeps others from giving tables code until the transaction ends: constraints, triggers, rules,
@@ -93,12 +86,9 @@ fn lock_in<'a>(mode: &str, tables: impl IntoIterator<Item = &'a MovingTable>) ->
 ///
 /// # Errors
 /// As [`prove`].
-pub(crate) async fn check(
-    client: &Connected,
-    tables: &[MovingTable],
-    shard: &str,
-) -> Result<(), StepError> {
-    answer(client, tables, shard).await?.accept(shard)
+pub(crate) async fn check(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
+    let shard = client.name();
+    answer(client, tables).await?.accept(shard)
 }
 
 /// What was proved of tables: only changed definitions are read anew.
@@ -117,15 +107,15 @@ impl ProvedTables {
         &self,
         client: &Connected,
         tables: &[MovingTable],
-        shard: &str,
     ) -> Result<(), StepError> {
+        let shard = client.name();
         let list = written(tables);
-        let now = versions(client, tables, shard).await?;
+        let now = versions(client, tables).await?;
         if now.is_some() && self.versions().get(&list) == now.as_ref() {
             return Ok(());
         }
         // After the versions: what changes in between is read again the next time.
-        let answer = answer(client, tables, shard).await?;
+        let answer = answer(client, tables).await?;
         let lasts = now.filter(|_| !answer.hidden_domains);
         answer.accept(shard)?;
         if let Some(versions) = lasts {
@@ -151,11 +141,8 @@ fn written(tables: &[MovingTable]) -> String {
 }
 
 /// While it is equal, nothing was written that [`FIND`] reads of the tables. `None` where no text tells all.
-async fn versions(
-    client: &Connected,
-    tables: &[MovingTable],
-    shard: &str,
-) -> Result<Option<String>, StepError> {
+async fn versions(client: &Connected, tables: &[MovingTable]) -> Result<Option<String>, StepError> {
+    let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let names = serde_json::json!(names).to_string();
     let rows = client.query_prepared(VERSIONS, &[&names]).await;
@@ -165,18 +152,16 @@ async fn versions(
     Ok(rows[0].get(0))
 }
 
-async fn locked(client: &Client, tables: &[MovingTable], shard: &str) -> Result<(), StepError> {
+async fn locked(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
+    let shard = client.name();
     let locked = client.batch_execute(&lock(tables)).await;
     locked.at(format_args!(
         "shard {shard}: locking the tables' definitions"
     ))
 }
 
-async fn answer(
-    client: &Connected,
-    tables: &[MovingTable],
-    shard: &str,
-) -> Result<CodeAnswer, StepError> {
+async fn answer(client: &Connected, tables: &[MovingTable]) -> Result<CodeAnswer, StepError> {
+    let shard = client.name();
     let rows = client.query_prepared(FIND, &[&described(tables)]).await;
     CodeAnswer::read(rows.map(|mut rows| rows.remove(0)), shard)
 }

@@ -111,8 +111,8 @@ async fn guard_cascades(context: &StepContext) -> Result<(), StepError> {
     }
     let target = context.target()?;
     let session = target.session("build").await?;
-    let (token, about) = (context.token(), context.about());
-    cascade::put(&session, &token, about, true, &target.name).await
+    let (token, guarded) = (context.token(), context.guarded());
+    cascade::put(&session, &token, guarded, true).await
 }
 
 /// Compares the whole schema of a target that the migration created.
@@ -128,7 +128,7 @@ async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>
     }
     context.say("comparing the schemas");
     let here = source.session("compare").await?;
-    let compared = compare((&here, &source.name), (&there, &target.name)).await?;
+    let compared = compare(&here, &there).await?;
     context.say(format!(
         "schemas compared: {} objects, none differs",
         compared.objects
@@ -141,7 +141,7 @@ async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>
 async fn forget_comparison(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
-    sidecar_schema::forget_comparison(&session, &context.token(), &target.name).await
+    sidecar_schema::forget_comparison(&session, &context.token()).await
 }
 
 /// Restores every entry of a section that is not done.
@@ -163,7 +163,7 @@ async fn all(context: &StepContext, entries: Vec<PendingStatement>) -> Result<()
         if entry.kind().is_some() {
             alike.push(entry);
         } else {
-            build_one(context, &session, &entry, &target.name).await?;
+            build_one(context, &session, &entry).await?;
         }
     }
     keys::build(context, alike).await
@@ -261,7 +261,7 @@ async fn worker(
         let Some(entry) = next(queue)? else {
             return Ok(());
         };
-        build_one(context, &session, &entry, &target.name).await?;
+        build_one(context, &session, &entry).await?;
     }
 }
 
@@ -275,13 +275,13 @@ async fn build_one(
     context: &StepContext,
     session: &Connected,
     entry: &PendingStatement,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     entry.announce(context).await;
     let what = format!("shard {shard}: building {}", entry.label);
     let statement = entry.paced(context);
     for attempt in 1..=DEADLOCK_TRIES {
-        epoch::begin(session, &context.token(), shard).await?;
+        epoch::begin(session, &context.token()).await?;
         keys::prove(context, session, entry.kind()).await?;
         match session.batch_execute(&statement).await {
             Ok(()) => break,

@@ -85,7 +85,7 @@ pub(super) async fn probe(
     };
     let session = origin.session("probe").await?;
     let marker = Marker::new(&token, 0, MarkerKind::Probe);
-    marker.emit(&session, &token, &origin.name).await?;
+    marker.emit(&session, &token).await?;
     let sent = Instant::now();
     let watch = {
         let slot = context.session.stream.lock().await;

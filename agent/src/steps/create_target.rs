@@ -12,7 +12,6 @@ use connect::Connected;
 use plans::request::Schema::Existing;
 use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use super::delete::deletion;
 use super::leftover;
@@ -40,16 +39,16 @@ pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepErro
 pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, StepError> {
     let target = context.target()?;
     let session = target.session("create").await?;
-    context.enrol(&session, "target", &target.name).await?;
-    conflicting_migrations::keep_their_tables(&session, &context.token(), &target.name).await?;
-    undo(context, &session, &target.name).await?;
-    refuse_leftovers(context, &session, &target.name).await?;
+    context.enrol(&session, "target").await?;
+    conflicting_migrations::keep_their_tables(&session, &context.token()).await?;
+    undo(context, &session).await?;
+    refuse_leftovers(context, &session).await?;
     let cascades = context.online() && cascades(context).await?;
-    if is_live(context, &session, &target.name).await? {
-        join(context, &session, &target.name).await?;
+    if is_live(context, &session).await? {
+        join(context, &session).await?;
         if cascades {
-            let (token, about) = (context.token(), context.about());
-            cascade::put(&session, &token, about, true, &target.name).await?;
+            let (token, guarded) = (context.token(), context.guarded());
+            cascade::put(&session, &token, guarded, true).await?;
         }
         return Ok(TargetCreated {
             created: false,
@@ -67,7 +66,7 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
             "run your migrations there, then `resume`; or `abort` it and plan with `schema: copy`",
         ));
     }
-    let objects = create(context, &session, &target.name).await?;
+    let objects = create(context, &session).await?;
     Ok(TargetCreated {
         created: true,
         objects,
@@ -79,21 +78,17 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
 async fn cascades(context: &StepContext) -> Result<bool, StepError> {
     let source = context.source()?;
     let session = source.session("create").await?;
-    cascade::reach(&session, &context.dispatch.tables, &source.name).await
+    cascade::reach(&session, &context.dispatch.tables).await
 }
 
 /// Refuses a target on which another migration is about the same keys: none that is live is.
 ///
 /// Our own row is seen by whoever takes the other one back, or the other one is seen here: we cannot miss each
 /// other. It goes again, or it would stand in the way of taking the other one back.
-async fn refuse_leftovers(
-    context: &StepContext,
-    session: &Client,
-    shard: &str,
-) -> Result<(), StepError> {
-    let refused = leftover::refuse(context, session, shard).await;
+async fn refuse_leftovers(context: &StepContext, session: &Connected) -> Result<(), StepError> {
+    let refused = leftover::refuse(context, session).await;
     if refused.is_err() {
-        sidecar_schema::forget(session, &context.token(), shard).await?;
+        sidecar_schema::forget(session, &context.token()).await?;
     }
     refused
 }
@@ -117,8 +112,9 @@ fn records(context: &StepContext) -> Vec<CleanupRecord> {
 }
 
 /// True when the moving tables are there; a part of them is refused.
-async fn is_live(context: &StepContext, session: &Client, shard: &str) -> Result<bool, StepError> {
-    let there = catalog::tables(session, shard).await?;
+async fn is_live(context: &StepContext, session: &Connected) -> Result<bool, StepError> {
+    let shard = session.name();
+    let there = catalog::tables(session).await?;
     let tables = &context.dispatch.tables;
     let moving = || tables.iter().filter(|table| !table.is_reference());
     let (present, missing): (Vec<&MovingTable>, Vec<&MovingTable>) =
@@ -145,10 +141,11 @@ async fn is_live(context: &StepContext, session: &Client, shard: &str) -> Result
 }
 
 /// Takes part in a live shard: nothing is created but our own register and guards.
-async fn join(context: &StepContext, session: &Connected, shard: &str) -> Result<(), StepError> {
+async fn join(context: &StepContext, session: &Connected) -> Result<(), StepError> {
+    let shard = session.name();
     let dispatch = &context.dispatch;
     context.say("putting guards on the target's tables");
-    let found = catalog::fingerprint(session, &dispatch.tables, shard).await?;
+    let found = catalog::fingerprint(session, &dispatch.tables).await?;
     if found != dispatch.schema_fingerprint {
         return Err(StepError::refused(
             "schema.drift",
@@ -157,7 +154,7 @@ async fn join(context: &StepContext, session: &Connected, shard: &str) -> Result
         ));
     }
     let (token, tables) = (context.token(), context.keyed());
-    guards(context, session, i64::MAX, shard).await?;
+    guards(context, session, i64::MAX).await?;
     away(context, &token, &tables, shard).take(session).await?;
     let prover = context.session.prover(&context.target()?).await?;
     prover.begin(session, &tables).await?;
@@ -213,20 +210,20 @@ pub(super) fn away<'a>(
 /// Register, functions and triggers on a live shard, each for a moment's lock.
 pub(super) async fn guards(
     context: &StepContext,
-    session: &Client,
+    session: &Connected,
     register: i64,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     let dispatch = &context.dispatch;
     let what = format!("shard {shard}: creating guards");
     let token = context.token();
-    epoch::begin(session, &token, shard).await?;
+    epoch::begin(session, &token).await?;
     guard::create_register(session, &dispatch.migration, register)
         .await
         .at(&what)?;
     epoch::commit(session, &what).await?;
-    let about = (&dispatch.keys, dispatch.tables.as_slice());
-    guard::put(session, &token, &dispatch.map, about, shard).await
+    let guarded = context.guarded();
+    guard::put(session, &token, &dispatch.map, guarded).await
 }
 
 /// Takes back what an earlier run did, or a copy that is void: tables that the migration created, rows that
@@ -234,10 +231,9 @@ pub(super) async fn guards(
 pub(super) async fn undo(
     context: &StepContext,
     session: &Connected,
-    shard: &str,
 ) -> Result<Vec<String>, StepError> {
     let token = context.token_for_cleanup();
-    if !epoch::is_enrolled(session, &token, shard).await? {
+    if !epoch::is_enrolled(session, &token).await? {
         return Ok(Vec::new());
     }
     let target = context.target()?;
@@ -250,15 +246,16 @@ pub(super) async fn undo(
 }
 
 /// Creates the source's tables on an empty database; the number of objects of its schema.
-async fn create(context: &StepContext, session: &Client, shard: &str) -> Result<usize, StepError> {
+async fn create(context: &StepContext, session: &Connected) -> Result<usize, StepError> {
+    let shard = session.name();
     context.say("reading the source's schema");
     let source = &context.source()?;
-    let version = schema::major(session, shard).await?;
+    let version = schema::major(session).await?;
     let schema = schema::read(source, version).await?;
     context.say("creating tables, register and guards on the target");
-    epoch::begin(session, &context.token(), shard).await?;
-    store(session, context, &schema, shard).await?;
-    restore(session, context, &schema, shard).await?;
+    epoch::begin(session, &context.token()).await?;
+    store(session, context, &schema).await?;
+    restore(session, context, &schema).await?;
     let (token, tables) = (context.token(), context.keyed());
     let away = away(context, &token, &tables, shard);
     away.put_on_new(session).await?;
@@ -273,11 +270,11 @@ async fn create(context: &StepContext, session: &Client, shard: &str) -> Result<
 }
 
 async fn store(
-    session: &Client,
+    session: &Connected,
     context: &StepContext,
     schema: &DumpedSchema,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     let what = format!("shard {shard}: keeping the schema's statements");
     let id = &context.dispatch.migration.0;
     let entries = schema.entries.iter();
@@ -308,11 +305,11 @@ async fn store(
 }
 
 async fn restore(
-    session: &Client,
+    session: &Connected,
     context: &StepContext,
     schema: &DumpedSchema,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     let dispatch = &context.dispatch;
     let pre = schema.entries.iter();
     let pre: Vec<&SchemaEntry> = pre
@@ -338,12 +335,7 @@ async fn restore(
     let role = guard::session_user(session).await.at(&what)?;
     let mut sql = guard::functions_sql(migration, &dispatch.map, keys, tables, &role);
     for index in 0..tables.len() {
-        sql.push_str(&guard::triggers_sql(
-            migration,
-            keys,
-            (index, tables),
-            &role,
-        ));
+        sql.push_str(&guard::triggers_sql(migration, keys, index, tables, &role));
     }
     session.batch_execute(&sql).await.at(&what)?;
     session

@@ -16,19 +16,18 @@ mod window;
 
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::cutover::{CutOver, Window};
 use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall, Markers};
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use super::verify::StreamShards;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
-use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::guard::{self, cascade};
 use crate::shard::register::{self, RegisterSetting, ShardOpening};
@@ -61,17 +60,12 @@ impl CutoverParties {
     }
 
     /// Lets cascades skip rows, again or for the first time, on the shard that does not own the keys and has this `count`.
-    async fn allow_cascades(
-        &self,
-        shard: &Shard,
-        session: &Client,
-        count: i64,
-    ) -> Result<(), StepError> {
+    async fn allow_cascades(&self, session: &Connected, count: i64) -> Result<(), StepError> {
         if !self.cascades {
             return Ok(());
         }
         let proof = EpochProof::Count(count);
-        cascade::allow(session, &self.sides.token, proof, &shard.name).await
+        cascade::allow(session, &self.sides.token, proof).await
     }
 
     /// The proof for work after this cutover's flip.
@@ -99,7 +93,7 @@ pub(super) async fn run(context: &StepContext, direction: Direction) -> Result<C
     let facts = pass_gate(context, &parties).await?;
     match begin(context, &mut parties).await? {
         BegunAttempt::Attempt(attempt, markers) => {
-            match window::attempt(context, &parties, (attempt, markers), &facts).await {
+            match window::attempt(context, &parties, attempt, markers, &facts).await {
                 Ok(done) => Ok(done),
                 Err(error) => Err(give_up(context, &parties, attempt, error).await),
             }
@@ -117,14 +111,14 @@ async fn pass_gate(
 ) -> Result<gate::GateFacts, StepError> {
     let losing = parties.sides.origin.session("gate").await?;
     let gaining = parties.sides.destination.session("gate").await?;
-    let sessions = (&losing, &gaining);
     if parties.direction == Direction::Forward {
-        return gate::pass(context, parties, sessions).await;
+        return gate::pass(context, parties, &losing, &gaining).await;
     }
-    way_back::check(context, sessions).await?;
-    gate::pass(context, parties, sessions).await?;
-    way_back::open(context, sessions).await?;
-    gate::pass(context, parties, sessions).await
+    // A roll back: the target loses the keys, the source gains them.
+    way_back::check(context, &losing, &gaining).await?;
+    gate::pass(context, parties, &losing, &gaining).await?;
+    way_back::open(context, &losing, &gaining).await?;
+    gate::pass(context, parties, &losing, &gaining).await
 }
 
 enum BegunAttempt {
@@ -227,7 +221,7 @@ async fn recover(
     let losing = &parties.sides.origin;
     let session = losing.session("register").await?;
     let what = format!("shard {}: reading the register", losing.name);
-    if !register::exists(&session, &context.dispatch.migration, &losing.name).await? {
+    if !register::exists(&session, &context.dispatch.migration).await? {
         return Ok(RecoveredRegister::Open);
     }
     let seen = register::read(&session, &parties.sides.token, &what).await?;
@@ -263,7 +257,7 @@ async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError
     let mut newest = 0;
     for shard in [&parties.sides.origin, &parties.sides.destination] {
         let session = shard.session("register").await?;
-        let number = epoch::newest_attempt(&session, &parties.sides.token, &shard.name).await?;
+        let number = epoch::newest_attempt(&session, &parties.sides.token).await?;
         newest = newest.max(number);
     }
     Ok(AttemptNo(newest))
@@ -304,17 +298,13 @@ async fn refused_so_far(parties: &CutoverParties) -> Option<i64> {
 /// As [`refused_so_far`], by sessions that are open. It is evidence, so a shard that does not tell fails nothing.
 async fn refused_by_both(
     parties: &CutoverParties,
-    losing: &Client,
-    gaining: &Client,
+    losing: &Connected,
+    gaining: &Connected,
 ) -> Option<i64> {
-    let StreamShards {
-        origin,
-        destination,
-        token,
-    } = &parties.sides;
+    let token = &parties.sides.token;
     let counted = tokio::try_join!(
-        guard::refused(losing, &token.migration, &origin.name),
-        guard::refused(gaining, &token.migration, &destination.name)
+        guard::refused(losing, &token.migration),
+        guard::refused(gaining, &token.migration)
     );
     let (here, there) = counted.ok()?;
     Some(here? + there?)
@@ -346,12 +336,12 @@ async fn reopen(parties: &CutoverParties, attempt: i64) -> Result<(), StepError>
         destination,
         token,
     } = &parties.sides;
-    let (gaining, shard) = (destination.session("register").await?, &destination.name);
+    let gaining = destination.session("register").await?;
     let version = parties.version.0;
-    let count = register::witness(&gaining, token, attempt, version, shard).await?;
+    let count = register::witness(&gaining, token, attempt, version).await?;
     let losing = origin.session("register").await?;
-    register::begin_and_set(&losing, token, attempt, RegisterSetting::Open, &origin.name).await?;
-    parties.allow_cascades(destination, &gaining, count).await
+    register::begin_and_set(&losing, token, attempt, RegisterSetting::Open).await?;
+    parties.allow_cascades(&gaining, count).await
 }
 
 /// The target testifies for an abort that it is closed, and was told of no flip (I4); the newest attempt, of which
@@ -363,15 +353,15 @@ pub(super) async fn witness_of_abort(
     counted: i64,
 ) -> Result<i64, StepError> {
     let (target, token) = (context.target()?, context.token_for_cleanup());
-    let (shard, version) = (target.name.as_str(), context.dispatch.map_version.0);
+    let version = context.dispatch.map_version.0;
     let session = target.session("register").await?;
-    epoch::take_over(&session, &token, shard).await?;
-    if !epoch::is_enrolled(&session, &token, shard).await? {
+    epoch::take_over(&session, &token).await?;
+    if !epoch::is_enrolled(&session, &token).await? {
         return Ok(counted);
     }
-    let newest = epoch::newest_attempt(&session, &token, shard).await?;
+    let newest = epoch::newest_attempt(&session, &token).await?;
     let newest = newest.max(counted);
-    register::witness(&session, &token, newest, version, shard).await?;
+    register::witness(&session, &token, newest, version).await?;
     Ok(newest)
 }
 
@@ -389,11 +379,10 @@ async fn finish_flipped(
     let losing = parties.sides.origin.session("register").await?;
     let started = Instant::now();
     // A value that was only read proves nothing after a crash: closed is written again first (R9).
-    let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
-    register::begin_and_set(&losing, token, attempt.0, RegisterSetting::Closed, shard).await?;
+    let token = &parties.sides.token;
+    register::begin_and_set(&losing, token, attempt.0, RegisterSetting::Closed).await?;
     let tables = context.captured(parties.direction);
-    let shard = parties.sides.destination.name.as_str();
-    let storage = catalog::storage(&gaining, tables, shard).await?;
+    let storage = catalog::storage(&gaining, tables).await?;
     open(context, parties, attempt, version, &gaining).await?;
     let open = millis(started);
     tell_former(parties, attempt, version, &losing).await?;
@@ -420,7 +409,7 @@ pub(super) async fn open(
     parties: &CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
-    gaining: &Client,
+    gaining: &Connected,
 ) -> Result<(), StepError> {
     let opening = ShardOpening {
         client: gaining,
@@ -428,7 +417,6 @@ pub(super) async fn open(
         after: &parties.token_after(),
         number: attempt.0,
         version: version.0,
-        shard: &parties.sides.destination.name,
     };
     let delayed = |why: &str| {
         context.say_waits(format!("the map has flipped; waiting for {why}"), why);
@@ -444,13 +432,11 @@ pub(super) async fn tell_former(
     parties: &CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
-    losing: &Client,
+    losing: &Connected,
 ) -> Result<(), StepError> {
     let token = &parties.sides.token;
-    let shard = parties.sides.origin.name.as_str();
-    let told = register::tell_flipped(losing, token, attempt.0, version.0, shard).await?;
-    let former = &parties.sides.origin;
-    parties.allow_cascades(former, losing, told).await
+    let told = register::tell_flipped(losing, token, attempt.0, version.0).await?;
+    parties.allow_cascades(losing, told).await
 }
 
 /// C11: the stream in the other direction runs; after a roll back the forward one, for another cutover.

@@ -16,7 +16,7 @@ use plans::names::Direction;
 use plans::step::StepKind;
 
 use super::verify::StreamShards;
-use crate::compare::{self, ComparedShard, DirtyPage, MovingRows};
+use crate::compare::{self, DirtyPage, MovingRows};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
@@ -39,15 +39,6 @@ pub(crate) struct ComparisonSessions<'a> {
     pub(crate) copy: &'a Connected,
     /// Beside the copy: forgets in transactions of its own what the log of keys has.
     pub(crate) log: &'a Connected,
-}
-
-impl<'a> ComparisonSessions<'a> {
-    fn copy(&self, sides: &'a StreamShards) -> ComparedShard<'a> {
-        ComparedShard {
-            client: self.copy,
-            shard: &sides.destination.name,
-        }
-    }
 }
 
 /// Where the next page of a table's log lies: behind the first entry, up to the last. What is logged meanwhile has its
@@ -151,8 +142,7 @@ async fn dirty_tables<'a>(
     sides: &StreamShards,
     both: &ComparisonSessions<'_>,
 ) -> Result<Vec<LogCursor<'a>>, StepError> {
-    let shard = sides.destination.name.as_str();
-    let dirty = compare::dirty_relations(both.copy, &sides.token, shard).await?;
+    let dirty = compare::dirty_relations(both.copy, &sides.token).await?;
     let cursor = |(relation, last): (String, i64)| {
         let mut tables = context.dispatch.tables.iter();
         let table = tables.find(|table| table.table.to_string() == relation)?;
@@ -170,14 +160,11 @@ async fn compare<'a>(
     both: &ComparisonSessions<'_>,
     cursor: LogCursor<'a>,
 ) -> Result<ComparedPage<'a>, StepError> {
-    let origin = ComparedShard {
-        client: both.origin,
-        shard: &sides.origin.name,
-    };
-    let copy = both.copy(sides);
+    let origin = both.origin;
+    let copy = both.copy;
     let (relation, moving) = (cursor.relation(), &cursor.moving);
-    let token = &sides.token;
-    let page = compare::dirty_page(copy, token, &relation, cursor.between, KEYS_AT_ONCE);
+    let (token, (after, last)) = (&sides.token, cursor.between);
+    let page = compare::dirty_page(copy, token, &relation, after, last, KEYS_AT_ONCE);
     let page = page.await?;
     let keys: Vec<String> = page.keys.iter().cloned().collect();
     let (here, there) = tokio::try_join!(
@@ -225,12 +212,9 @@ async fn forget(
         lsn = lsn.max(page.lsn);
     }
     let (token, shard) = (&sides.token, sides.destination.name.as_str());
-    let side = ComparedShard {
-        client: session,
-        shard,
-    };
-    epoch::begin(session, token, shard).await?;
-    compare::forget(side, token, &entries, (&stay, lsn)).await?;
+    let side = session;
+    epoch::begin(session, token).await?;
+    compare::forget(side, token, &entries, &stay, lsn).await?;
     epoch::commit(session, &format!("shard {shard}: forgetting compared keys")).await
 }
 
@@ -279,7 +263,7 @@ async fn sweep_for_ever(context: &StepContext, direction: Direction) -> Result<(
         let taken = context.session.taken.load(Ordering::Acquire);
         let status = context.session.stream_status();
         if taken && status.is_none_or(|status| status.lag_bytes <= FAR_BEHIND) {
-            sides.begin_reading(context, (&origin, &copy)).await?;
+            sides.begin_reading(context, &origin, &copy).await?;
             let (left, _) = recheck(context, &sides, &both).await?;
             tokio::join!(epoch::rollback(&origin), epoch::rollback(&copy));
             tracing::debug!(left, "changed keys were compared");

@@ -8,7 +8,6 @@ use connect::Connected;
 use plans::names::Direction;
 use plans::step::drop_old::Dropped;
 use plans::table::{MovingTable, one_of_each_top};
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::create_target::away;
@@ -33,17 +32,17 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;
         // A run whose report was lost has left the shard already: nothing of ours is there any more.
-        if epoch::is_enrolled(&session, &context.token_for_cleanup(), &shard.name).await? {
-            drop_slot(&session, context, direction, &shard.name).await?;
-            unpublish(&session, context, direction, &shard.name).await?;
+        if epoch::is_enrolled(&session, &context.token_for_cleanup()).await? {
+            drop_slot(&session, context, direction).await?;
+            unpublish(&session, context, direction).await?;
         }
     }
     let session = source.session("drop").await?;
     let mut dropped = Dropped::default();
-    if epoch::is_enrolled(&session, &context.token_for_cleanup(), &source.name).await? {
+    if epoch::is_enrolled(&session, &context.token_for_cleanup()).await? {
         // Without the register an earlier run has removed the rows and handed the keys over.
         let migration = &context.dispatch.migration;
-        if register::exists(&session, migration, &source.name).await? {
+        if register::exists(&session, migration).await? {
             context.until_open().await;
             dropped = remove(context, &session, &source).await?;
         }
@@ -63,7 +62,7 @@ async fn remove(
     let token = context.token_after_flip();
     let closed = ClosedProof::Told(token.until.0);
     let deletion = deletion(context, source, token, closed);
-    let tables = still_there(context, session, &source.name).await?;
+    let tables = still_there(context, session).await?;
     if tables.is_empty() {
         return Ok(Dropped::default());
     }
@@ -78,7 +77,7 @@ async fn remove(
         let rows = deletion.rows_of(table).await?;
         dropped.rows += rows;
         if rows > 0 {
-            let bytes = bloat(session, table, rows, &source.name).await?;
+            let bytes = bloat(session, table, rows).await?;
             dropped.bytes_bloat += bytes;
             dropped
                 .reclaim
@@ -138,7 +137,7 @@ async fn empty_whole(
     if emptied.is_ok() {
         // With partitions that have come since.
         let whole: Vec<MovingTable> = whole.into_iter().map(at_top).collect();
-        user_code::check(session, &whole, shard).await?;
+        user_code::check(session, &whole).await?;
         emptied = session.batch_execute(&sql).await;
     }
     match emptied {
@@ -213,12 +212,8 @@ fn in_the_way(error: &tokio_postgres::Error) -> bool {
 }
 
 /// Bytes that `deleted` rows leave in a table's files, from its size and the rows that are left.
-async fn bloat(
-    session: &Client,
-    table: &MovingTable,
-    deleted: i64,
-    shard: &str,
-) -> Result<i64, StepError> {
+async fn bloat(session: &Connected, table: &MovingTable, deleted: i64) -> Result<i64, StepError> {
+    let shard = session.name();
     let row = session
         .query_one(
             "select (pg_catalog.pg_total_relation_size(c.oid)::numeric * $2::bigint
@@ -234,10 +229,9 @@ async fn bloat(
 /// The moved tables that nobody has dropped since the flip; a leaf goes with its table.
 async fn still_there(
     context: &StepContext,
-    session: &Client,
-    shard: &str,
+    session: &Connected,
 ) -> Result<Vec<MovingTable>, StepError> {
-    let there = catalog::tables(session, shard).await?;
+    let there = catalog::tables(session).await?;
     let mut tables = context.keyed();
     tables.retain(|table| there.contains_key(&table.table) && there.contains_key(table.top()));
     Ok(tables)
@@ -245,25 +239,25 @@ async fn still_there(
 
 async fn clean_source(
     context: &StepContext,
-    session: &Client,
+    session: &Connected,
     source: &Shard,
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
-    let tables = still_there(context, session, &source.name).await?;
+    let tables = still_there(context, session).await?;
     let version = context.dispatch.map_version.next().0;
     away(context, &token, &tables, &source.name)
         .give(session, version)
         .await?;
-    guard::drop_all(session, &token, &source.name).await?;
+    guard::drop_all(session, &token).await?;
     fail_point::hit("drop_old.handed_over").await?;
-    sidecar_schema::forget(session, &token, &source.name).await
+    sidecar_schema::forget(session, &token).await
 }
 
 async fn clean_target(context: &StepContext, target: &Shard) -> Result<(), StepError> {
     let session = target.session("drop").await?;
     let token = context.token_for_cleanup();
-    if epoch::is_enrolled(&session, &token, &target.name).await? {
-        guard::drop_all(&session, &token, &target.name).await?;
+    if epoch::is_enrolled(&session, &token).await? {
+        guard::drop_all(&session, &token).await?;
     }
-    sidecar_schema::forget(&session, &token, &target.name).await
+    sidecar_schema::forget(&session, &token).await
 }

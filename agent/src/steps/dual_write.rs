@@ -23,7 +23,7 @@ pub(super) async fn may_begin(context: &StepContext) -> Result<(), StepError> {
     let (mut problems, mut remedies) = (Vec::new(), Vec::new());
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("preflight").await?;
-        for (problem, remedy) in obstacles(&session, &shard.name).await? {
+        for (problem, remedy) in obstacles(&session).await? {
             problems.push(format!("shard {}: {problem}", shard.name));
             remedies.push(format!("on shard {}: {remedy}", shard.name));
         }

@@ -24,8 +24,8 @@ const PAUSE: Duration = Duration::from_secs(2);
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let source = context.source()?;
     let session = source.session("hold").await?;
-    drop_slot(&session, context, Direction::Forward, &source.name).await?;
-    unpublish(&session, context, Direction::Forward, &source.name).await?;
+    drop_slot(&session, context, Direction::Forward).await?;
+    unpublish(&session, context, Direction::Forward).await?;
     fail_point::hit("hold.started").await?;
     context.say(HELD);
     if let Some(run) = context.dispatch.verify {

@@ -14,8 +14,8 @@ use crate::migration::context::StepContext;
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let target = context.target()?;
     let session = target.session("hold").await?;
-    drop_slot(&session, context, Direction::Reverse, &target.name).await?;
-    unpublish(&session, context, Direction::Reverse, &target.name).await?;
+    drop_slot(&session, context, Direction::Reverse).await?;
+    unpublish(&session, context, Direction::Reverse).await?;
     fail_point::hit("hold_back.started").await?;
     context.say(
         "the target's copy is kept in step; `finish` drops it, `approve` lets the cutover begin again",

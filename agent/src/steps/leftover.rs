@@ -1,26 +1,21 @@
 //! A migration that was left on the target is no good neighbour: its guard would refuse the keys that are to come,
 //! and what it brought cannot be told from what this one brings.
 
-use tokio_postgres::Client;
+use connect::Connected;
 
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::shard::{conflicting_migrations, epoch};
 
 /// Refuses while another migration of the map is known on the target for some of the moving keys.
-pub(super) async fn refuse(
-    context: &StepContext,
-    session: &Client,
-    shard: &str,
-) -> Result<(), StepError> {
+pub(super) async fn refuse(context: &StepContext, session: &Connected) -> Result<(), StepError> {
+    let shard = session.name();
     let dispatch = &context.dispatch;
-    if !epoch::schema_exists(session, shard).await? {
+    if !epoch::schema_exists(session).await? {
         return Ok(());
     }
-    let about = (&dispatch.map, &dispatch.keys);
-    match conflicting_migrations::of_same_keys(session, &dispatch.migration, about, &[], shard)
-        .await?
-    {
+    let (own, map, keys) = (&dispatch.migration, &dispatch.map, &dispatch.keys);
+    match conflicting_migrations::of_same_keys(session, own, map, keys, &[]).await? {
         None => Ok(()),
         Some(other) => Err(StepError::refused(
             "target.leftover",

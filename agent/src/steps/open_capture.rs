@@ -9,7 +9,6 @@ use std::time::Duration;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::open_capture::CaptureOpened;
-use tokio_postgres::Client;
 
 use super::copy;
 use super::create_target::guards;
@@ -33,17 +32,17 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     let session = source.session("capture").await?;
     let token = context.token();
     record(context, &dispatch.source.name.0, Direction::Forward).await?;
-    context.enrol(&session, "source", &source.name).await?;
+    context.enrol(&session, "source").await?;
     context.say("putting guards on the source's tables");
-    guards(context, &session, 0, &source.name).await?;
+    guards(context, &session, 0).await?;
     if context.cascades() {
-        cascade::put(&session, &token, context.about(), false, &source.name).await?;
+        cascade::put(&session, &token, context.guarded(), false).await?;
     }
     context.session.stop_stream().await;
-    drop_slot(&session, context, Direction::Forward, &source.name).await?;
+    drop_slot(&session, context, Direction::Forward).await?;
     // What was captured by an earlier slot belongs to an earlier copy.
     context.spool().remove().await?;
-    publish(&session, context, Direction::Forward, &source.name).await?;
+    publish(&session, context, Direction::Forward).await?;
     context.say("creating the replication slot; it waits for transactions that run now");
     let (slot, holder) = create_slot(&session, context, &source, Direction::Forward).await?;
     fail_point::hit("open_capture.slot_created").await?;
@@ -52,7 +51,7 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     epoch::execute(&session, &token, "select 1")
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
-    snapshot::end_all(&session, id, &source.name).await?;
+    snapshot::end_all(&session, id).await?;
     copy::record_first(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
     drop(holder);
     start_progress(
@@ -101,7 +100,6 @@ pub(super) async fn publish(
     session: &Connected,
     context: &StepContext,
     direction: Direction,
-    shard: &str,
 ) -> Result<(), StepError> {
     let tables: Vec<String> = context
         .captured(direction)
@@ -115,12 +113,12 @@ pub(super) async fn publish(
         })
         .collect();
     let token = context.token_for_cleanup();
-    publication::create(session, &token, direction, &tables, shard).await
+    publication::create(session, &token, direction, &tables).await
 }
 
 /// Creates the slot; its snapshot lives as long as the returned session.
 pub(super) async fn create_slot(
-    client: &Client,
+    client: &Connected,
     context: &StepContext,
     shard: &Shard,
     direction: Direction,
@@ -135,7 +133,7 @@ pub(super) async fn create_slot(
     let options = SlotOptions {
         temporary: false,
         export,
-        failover: standbys::keep_slots(client, &shard.name).await?,
+        failover: standbys::keep_slots(client).await?,
     };
     let created = tokio::time::timeout(SLOT_PATIENCE, session.create_slot(&slot, options)).await;
     match created {
@@ -155,11 +153,11 @@ fn is_copying(context: &StepContext) -> bool {
 
 /// Drops a slot of ours if it is there; ends the session that still reads from it.
 pub(super) async fn drop_slot(
-    session: &Client,
+    session: &Connected,
     context: &StepContext,
     direction: Direction,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     let slot = context.dispatch.migration.slot(direction);
     let what = format!("shard {shard}: dropping replication slot {slot}");
     for _ in 0..100 {
@@ -194,10 +192,9 @@ pub(super) async fn unpublish(
     session: &Connected,
     context: &StepContext,
     direction: Direction,
-    shard: &str,
 ) -> Result<(), StepError> {
     let name = context.dispatch.migration.publication(direction);
-    publication::drop(session, Some(&context.token_for_cleanup()), &name, shard).await
+    publication::drop(session, Some(&context.token_for_cleanup()), &name).await
 }
 
 /// Writes the first progress row on the shard that the stream will write to; `opened`: its changes are the
@@ -217,8 +214,8 @@ pub(super) async fn start_progress(
         transactions: 0,
         changes: 0,
     };
-    epoch::begin(&session, &token, &destination.name).await?;
-    apply_progress::write(&session, &token, direction, progress, &destination.name).await?;
+    epoch::begin(&session, &token).await?;
+    apply_progress::write(&session, &token, direction, progress).await?;
     epoch::commit(
         &session,
         &format!("shard {}: writing progress", destination.name),

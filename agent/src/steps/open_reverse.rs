@@ -14,11 +14,11 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let target = context.target()?;
     let session = target.session("reverse").await?;
     // A stream reads the server that it knows from the first step, and no other (I10).
-    check_identity(context, &session, &target.name, Direction::Reverse).await?;
+    check_identity(context, &session, Direction::Reverse).await?;
     record(context, &target.name, Direction::Reverse).await?;
     dual_write::record(context, Direction::Reverse).await?;
-    drop_slot(&session, context, Direction::Reverse, &target.name).await?;
-    publish(&session, context, Direction::Reverse, &target.name).await?;
+    drop_slot(&session, context, Direction::Reverse).await?;
+    publish(&session, context, Direction::Reverse).await?;
     let (slot, _session) = create_slot(&session, context, &target, Direction::Reverse).await?;
     fail_point::hit("open_reverse.slot_created").await?;
     let source = context.source()?;

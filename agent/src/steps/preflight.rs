@@ -44,7 +44,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
     dual_write::may_begin(context).await?;
     let target = context.target()?;
     let session = target.session("preflight").await?;
-    leftover::refuse(context, &session, &target.name).await?;
+    leftover::refuse(context, &session).await?;
     let refused: Vec<String> = survey
         .findings
         .iter()
@@ -76,7 +76,7 @@ async fn refuse_needs_rights(context: &StepContext) -> Result<(), StepError> {
     }
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("preflight").await?;
-        if !ddl_guard::may_refuse(&session, &shard.name).await? {
+        if !ddl_guard::may_refuse(&session).await? {
             return Err(StepError::refused(
                 "preflight.ddl",
                 format!(

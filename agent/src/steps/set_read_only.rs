@@ -41,7 +41,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
         .controller
         .record_cleanup(dispatch, &records)
         .await?;
-    context.enrol(&session, "source", shard).await?;
+    context.enrol(&session, "source").await?;
     let sql = format!(
         "update shardwright.move set read_only = true where migration = {}",
         plans::sql::quote_literal(dispatch.migration.as_str())
@@ -52,20 +52,19 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
             "shard {shard}: recording that the keys are read-only"
         ))?;
     context.say("putting guards on the source's tables");
-    guards(context, &session, 0, shard).await?;
-    register::begin_and_set(&session, &token, 0, RegisterSetting::Closed, shard).await?;
+    guards(context, &session, 0).await?;
+    register::begin_and_set(&session, &token, 0, RegisterSetting::Closed).await?;
     fail_point::hit("set_read_only.closed").await?;
     let started = Instant::now();
     let tables = context.keyed();
-    while let Err(error) = wait_out::wait_out(&session, &tables, Instant::now() + TURN, shard).await
-    {
+    while let Err(error) = wait_out::wait_out(&session, &tables, Instant::now() + TURN).await {
         let waits = error
             .failure()
             .is_some_and(|failure| failure.code == "wait_out.budget");
         if !waits {
             return Err(error);
         }
-        let writers = wait_out::writers(&session, &tables, shard).await?;
+        let writers = wait_out::writers(&session, &tables).await?;
         context.say(format!(
             "the keys are read-only; waiting for {} transaction(s) that began to write before",
             writers.len()

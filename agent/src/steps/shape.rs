@@ -21,8 +21,8 @@ use crate::shard::guard::{self, ddl_guard};
 
 /// Both shards, with a session on each.
 pub(super) struct ShapeSessions<'a> {
-    pub(super) source: (&'a Connected, &'a str),
-    pub(super) target: (&'a Connected, &'a str),
+    pub(super) source: &'a Connected,
+    pub(super) target: &'a Connected,
 }
 
 /// Looks at both shards before the step does anything.
@@ -37,8 +37,8 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
     let here = source.session("shape").await?;
     let there = target.session("shape").await?;
     let both = ShapeSessions {
-        source: (&here, &source.name),
-        target: (&there, &target.name),
+        source: &here,
+        target: &there,
     };
     if context.dispatch.options.ddl == Ddl::Refuse {
         refuse_changes(context, &both).await?;
@@ -77,9 +77,9 @@ pub(super) async fn compare(
     both: &ShapeSessions<'_>,
 ) -> Result<(), StepError> {
     let tables = &context.keyed();
-    let ((here, source), (there, target)) = (both.source, both.target);
-    let found = catalog::fingerprint(here, tables, source).await?;
-    let other = catalog::fingerprint(there, tables, target).await?;
+    let (source, target) = (both.source, both.target);
+    let found = catalog::fingerprint(source, tables).await?;
+    let other = catalog::fingerprint(target, tables).await?;
     let planned = &context.dispatch.schema_fingerprint;
     if &found == planned && &other == planned {
         return Ok(());
@@ -87,13 +87,13 @@ pub(super) async fn compare(
     let bare = is_bare(context)?;
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();
     let definitions = (
-        catalog::facts(here, &names, source).await?,
-        catalog::facts(there, &names, target).await?,
+        catalog::facts(source, &names).await?,
+        catalog::facts(target, &names).await?,
     );
     let side = |shard, definitions| DefinitionSide { shard, definitions };
     let lines = ddl::differences(
-        side(source, &definitions.0),
-        side(target, &definitions.1),
+        side(source.name(), &definitions.0),
+        side(target.name(), &definitions.1),
         bare,
     );
     if !lines.is_empty() {
@@ -110,8 +110,7 @@ async fn adopt(
     bare: bool,
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
-    let sides = [both.source, both.target].map(|(session, shard)| (&**session, shard));
-    let (tables, changes) = ddl::carried(planned, sides).await?;
+    let (tables, changes) = ddl::carried(planned, [both.source, both.target]).await?;
     // Indexes, constraints and triggers of a new target are compared once they are built.
     if bare && columns(&tables) == columns(planned) {
         return Ok(());
@@ -139,8 +138,9 @@ fn is_bare(context: &StepContext) -> Result<bool, StepError> {
 async fn refuse_changes(context: &StepContext, both: &ShapeSessions<'_>) -> Result<(), StepError> {
     let migration = &context.dispatch.migration;
     let tables = &context.keyed();
-    for (session, shard) in [both.source, both.target] {
-        if !ddl_guard::stands(session, migration, shard).await? {
+    for session in [both.source, both.target] {
+        let shard = session.name();
+        if !ddl_guard::stands(session, migration).await? {
             let record = |kind: &str, name: String| CleanupRecord {
                 shard: shard.to_owned(),
                 kind: kind.to_owned(),
@@ -154,7 +154,7 @@ async fn refuse_changes(context: &StepContext, both: &ShapeSessions<'_>) -> Resu
                 .record_cleanup(&context.dispatch, &records)
                 .await?;
         }
-        ddl_guard::put(session, &context.token_for_cleanup(), tables, shard).await?;
+        ddl_guard::put(session, &context.token_for_cleanup(), tables).await?;
     }
     Ok(())
 }
@@ -163,16 +163,17 @@ async fn refuse_changes(context: &StepContext, both: &ShapeSessions<'_>) -> Resu
 async fn put_guards_back(context: &StepContext, both: &ShapeSessions<'_>) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     let token = context.token_for_cleanup();
-    for (session, shard) in [both.source, both.target] {
-        let missing = guard::missing(session, &dispatch.migration, &dispatch.tables, shard).await?;
-        if missing.is_empty() || !epoch::is_enrolled(session, &token, shard).await? {
+    for session in [both.source, both.target] {
+        let shard = session.name();
+        let missing = guard::missing(session, &dispatch.migration, &dispatch.tables).await?;
+        if missing.is_empty() || !epoch::is_enrolled(session, &token).await? {
             continue;
         }
         context.say(format!("shard {shard}: putting guards back"));
-        let about = (&dispatch.keys, dispatch.tables.as_slice());
-        guard::put(session, &token, &dispatch.map, about, shard).await?;
+        let guarded = context.guarded();
+        guard::put(session, &token, &dispatch.map, guarded).await?;
         if context.cascades() {
-            cascade::put(session, &token, about, false, shard).await?;
+            cascade::put(session, &token, guarded, false).await?;
         }
     }
     Ok(())
@@ -181,8 +182,8 @@ async fn put_guards_back(context: &StepContext, both: &ShapeSessions<'_>) -> Res
 /// Both shards in the order of a cutover's two sides.
 pub(super) fn of_sides<'a>(
     direction: Direction,
-    losing: (&'a Connected, &'a str),
-    gaining: (&'a Connected, &'a str),
+    losing: &'a Connected,
+    gaining: &'a Connected,
 ) -> ShapeSessions<'a> {
     match direction {
         Direction::Forward => ShapeSessions {

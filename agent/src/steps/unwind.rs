@@ -13,7 +13,6 @@ mod removal;
 use connect::Connected;
 use plans::names::Direction;
 use plans::step::unwind::Unwound;
-use tokio_postgres::Client;
 
 use super::open_capture::{drop_slot, unpublish};
 use super::{create_target, dual_write};
@@ -55,11 +54,11 @@ pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepErr
     )?;
     let taken = take_over(context, &source).await;
     if let Some(session) = removal.reached(&source.name, taken)? {
-        from_source(context, &session, &source.name, &mut removal).await?;
+        from_source(context, &session, &mut removal).await?;
     }
     let taken = take_over(context, &target).await;
     if let Some(session) = removal.reached(&target.name, taken)? {
-        from_target(context, &session, &target.name, &mut removal).await?;
+        from_target(context, &session, &mut removal).await?;
     }
     removal.end(context)
 }
@@ -68,59 +67,59 @@ pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepErr
 async fn from_source(
     context: &StepContext,
     session: &Connected,
-    shard: &str,
     removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     let (id, token) = (&context.dispatch.migration, context.token_for_cleanup());
-    let ended = snapshot::end_all(session, id.as_str(), shard).await;
+    let ended = snapshot::end_all(session, id.as_str()).await;
     removal.note(shard, "sessions that hold the copy's snapshot", ended)?;
-    if !epoch::is_enrolled(session, &token, shard).await? {
-        return forget(context, session, shard, removal).await;
+    if !epoch::is_enrolled(session, &token).await? {
+        return forget(context, session, removal).await;
     }
-    let dropped = guard::drop_soon(session, &token, shard).await;
+    let dropped = guard::drop_soon(session, &token).await;
     if removal
         .note(shard, "guards and register", dropped)?
         .is_none()
     {
         // They refuse no write any more, since the register is open; TRUNCATE and changes of tables they would.
-        let stood_down = guard::stand_down(session, &token, shard).await;
+        let stood_down = guard::stand_down(session, &token).await;
         removal.note(shard, "the guards' functions", stood_down)?;
     }
-    end_stream(context, session, (shard, Direction::Forward), removal).await?;
-    forget(context, session, shard, removal).await
+    end_stream(context, session, Direction::Forward, removal).await?;
+    forget(context, session, removal).await
 }
 
 /// The stream back, then the copy, whose keys stay closed until its rows are gone.
 async fn from_target(
     context: &StepContext,
     session: &Connected,
-    shard: &str,
     removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     let token = context.token_for_cleanup();
-    if epoch::is_enrolled(session, &token, shard).await? {
-        end_stream(context, session, (shard, Direction::Reverse), removal).await?;
-        let undone = create_target::undo(context, session, shard).await;
+    if epoch::is_enrolled(session, &token).await? {
+        end_stream(context, session, Direction::Reverse, removal).await?;
+        let undone = create_target::undo(context, session).await;
         if let Some(kept) =
             removal.note(shard, "copied rows, tables, guards and register", undone)?
         {
             removal.keep(shard, kept);
         }
     }
-    forget(context, session, shard, removal).await
+    forget(context, session, removal).await
 }
 
 async fn end_stream(
     context: &StepContext,
     session: &Connected,
-    (shard, direction): (&str, Direction),
+    direction: Direction,
     removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
-    let id = &context.dispatch.migration;
-    let dropped = drop_slot(session, context, direction, shard).await;
+    let (id, shard) = (&context.dispatch.migration, session.name());
+    let dropped = drop_slot(session, context, direction).await;
     let slot = format!("replication slot {}", id.slot(direction));
     removal.note(shard, &slot, dropped)?;
-    let dropped = unpublish(session, context, direction, shard).await;
+    let dropped = unpublish(session, context, direction).await;
     let publication = format!("publication {}", id.publication(direction));
     removal.note(shard, &publication, dropped)?;
     Ok(())
@@ -129,14 +128,14 @@ async fn end_stream(
 /// The migration's row tells `cleanup` what the rest is, so it goes last.
 async fn forget(
     context: &StepContext,
-    session: &Client,
-    shard: &str,
+    session: &Connected,
     removal: &mut FailedRemovals,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     if removal.has_failed(shard) {
         return Ok(());
     }
-    let forgotten = sidecar_schema::forget(session, &context.token_for_cleanup(), shard).await;
+    let forgotten = sidecar_schema::forget(session, &context.token_for_cleanup()).await;
     removal.note(shard, "rows in schema shardwright", forgotten)?;
     Ok(())
 }
@@ -149,7 +148,7 @@ async fn take_over(context: &StepContext, shard: &Shard) -> Result<connect::Conn
         .batch_execute(BOUNDED)
         .await
         .at(format_args!("shard {}: preparing a session", shard.name))?;
-    epoch::take_over(&session, &context.token_for_cleanup(), &shard.name).await?;
+    epoch::take_over(&session, &context.token_for_cleanup()).await?;
     dual_write::take_out_of(context, shard, OwnershipProof::Owner).await?;
     Ok(session)
 }

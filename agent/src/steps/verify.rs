@@ -21,7 +21,6 @@ use plans::failure::{Failure, RetryClass};
 use plans::names::Direction;
 use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
 use tokio::time::{Duration, Instant};
-use tokio_postgres::Client;
 
 use crate::compare::{
     self, ChunkRecord, ComparisonRecords, MovingRows, RowDifferences, RowsDigest, RunTotals,
@@ -60,7 +59,8 @@ impl StreamShards {
     pub(crate) async fn begin_reading(
         &self,
         context: &StepContext,
-        (origin, destination): (&Client, &Client),
+        origin: &Connected,
+        destination: &Connected,
     ) -> Result<(), StepError> {
         let tables = &context.dispatch.tables;
         let (here, there) = self.provers(context).await?;
@@ -157,7 +157,7 @@ async fn storage(
     owner: &Shard,
 ) -> Result<TableStorage, StepError> {
     let session = owner.session("verify").await?;
-    catalog::storage(&session, context.captured(direction), &owner.name).await
+    catalog::storage(&session, context.captured(direction)).await
 }
 
 struct ComparisonRun<'a> {
@@ -176,7 +176,6 @@ impl ComparisonRun<'_> {
             client: self.session,
             token: &self.sides.token,
             direction: self.direction,
-            shard: &self.sides.destination.name,
         }
     }
 
@@ -245,8 +244,7 @@ impl ComparisonRun<'_> {
         let age = Duration::from_secs(u64::from(self.context.dispatch.options.snapshot_age_s));
         let mut chunks = self.records().chunks().await?;
         let started = Instant::now();
-        let shard = &self.sides.destination.name;
-        let mut left = RemainingTables::begin(self.context, &chunks, self.session, shard).await?;
+        let mut left = RemainingTables::begin(self.context, &chunks, self.session).await?;
         let throttle = &self.context.session.throttle;
         let turn = throttle.turn();
         for moving in self.tables() {

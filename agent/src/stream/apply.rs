@@ -24,8 +24,8 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use connect::Connected;
 use plans::table::{Format, MovingTable, stream_format};
-use tokio_postgres::Client;
 
 use crate::error::StepError;
 use crate::postgres::pgoutput::{Change, OldRow, Relation, RelationColumn, Tuple, TupleValue};
@@ -55,13 +55,12 @@ pub(crate) struct Applier {
 impl Applier {
     /// Reads what the destination's catalog says about the tables.
     pub(crate) async fn prepare(
-        client: &Client,
+        client: &Connected,
         tables: &[MovingTable],
-        shard: &str,
     ) -> Result<Self, StepError> {
         let mut known = Vec::with_capacity(tables.len());
         for table in tables {
-            known.push(KnownTable::read(client, table, shard).await?);
+            known.push(KnownTable::read(client, table).await?);
         }
         Ok(Self {
             tables: tables.to_vec(),
@@ -73,13 +72,9 @@ impl Applier {
     }
 
     /// Learns what must be unique on the shard where the changes are made: the destination builds its indexes later.
-    pub(crate) async fn learn_rivals(
-        &mut self,
-        origin: &Client,
-        shard: &str,
-    ) -> Result<(), StepError> {
+    pub(crate) async fn learn_rivals(&mut self, origin: &Connected) -> Result<(), StepError> {
         for (table, known) in self.tables.iter().zip(&mut self.known) {
-            known.rivals |= known::has_rivals(origin, table, shard).await?;
+            known.rivals |= known::has_rivals(origin, table).await?;
         }
         Ok(())
     }
@@ -135,7 +130,8 @@ impl Applier {
         let table = self.table_of(&relation)?;
         let id = relation.id;
         let target = ApplyTarget::new(
-            (table, &self.tables[table]),
+            table,
+            &self.tables[table],
             relation,
             &self.known[table],
             self.format,
@@ -259,7 +255,7 @@ impl Applier {
         }
         let plan = &self.tables[table];
         let known = &self.known[table];
-        let target = ApplyTarget::new((table, plan), as_read(plan), known, Format::Text)?;
+        let target = ApplyTarget::new(table, plan, as_read(plan), known, Format::Text)?;
         let target = Arc::new(target);
         self.read.insert(table, target.clone());
         Ok(target)

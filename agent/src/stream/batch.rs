@@ -307,7 +307,8 @@ impl ApplyBatch {
         &mut self,
         spec: &StreamSpec,
         rows: &mut RecopiedRows,
-        (table, key): (usize, &str),
+        table: usize,
+        key: &str,
         taken: ChangeArrival,
     ) -> Result<(), StepError> {
         self.begin(spec).await?;
@@ -315,13 +316,12 @@ impl ApplyBatch {
         if !self.pending.changes.is_empty() {
             self.send(spec, taken.commit_lsn).await?;
         }
-        let (shard, moved) = (spec.destination.name.as_str(), &spec.tables[table]);
+        let moved = &spec.tables[table];
         let session = self.pieces.session().await?;
-        rows.copy(spec, (table, key), session).await?;
+        rows.copy(spec, table, key, session).await?;
         if taken.dirty && !moved.is_reference() {
             let keys = [(moved.table.to_string(), key.to_owned())];
-            apply_progress::mark_dirty(session, &spec.token, &keys, taken.commit_lsn, shard)
-                .await?;
+            apply_progress::mark_dirty(session, &spec.token, &keys, taken.commit_lsn).await?;
         }
         self.since.get_or_insert_with(Instant::now);
         self.rows += 1;
@@ -379,12 +379,11 @@ impl ApplyBatch {
             return self.settle_sealed(0).await;
         }
         // No row has come: a marker, or log that holds nothing for this stream.
-        let shard = spec.destination.name.as_str();
         let session = self.pieces.settle().await?.session();
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
         }
-        apply_progress::commit(session, &spec.token, spec.direction, self.next, shard).await?;
+        apply_progress::commit(session, &spec.token, spec.direction, self.next).await?;
         self.progress = self.next;
         self.untold += std::mem::take(&mut self.moving);
         self.start_over();

@@ -59,8 +59,7 @@ impl ApplyLanes {
         spec: &StreamSpec,
         ready: &ReadyPiece<'_>,
     ) -> Result<(), StepError> {
-        let shard = spec.destination.name.as_str();
-        apply_progress::prepare(self.first.session(), shard).await?;
+        apply_progress::prepare(self.first.session()).await?;
         let tried = ready.planned.has_two_lanes() && self.may_share(spec).await;
         if tried && self.share(spec, ready).await? {
             return Ok(());
@@ -74,8 +73,7 @@ impl ApplyLanes {
         let written = async {
             match ready.reached.filter(|_| !tried) {
                 Some(reached) => {
-                    apply_progress::write(&session, &spec.token, spec.direction, reached, shard)
-                        .await
+                    apply_progress::write(&session, &spec.token, spec.direction, reached).await
                 }
                 None => Ok(()),
             }
@@ -130,11 +128,10 @@ impl ApplyLanes {
         };
         let sessions = (self.first.session().clone(), second.session().clone());
         let (one, other) = (&*sessions.0, &*sessions.1);
-        let shard = spec.destination.name.as_str();
         let [first_keys, second_keys] = &ready.dirty;
         let first_half = try_join3(
             ready.mark(spec, one, first_keys),
-            apply_progress::write(one, &spec.token, spec.direction, reached, shard),
+            apply_progress::write(one, &spec.token, spec.direction, reached),
             self.first.try_lane(&ready.planned, ApplyLane::First),
         );
         let second_half = async {
@@ -144,7 +141,7 @@ impl ApplyLanes {
             }
             try_join3(
                 ready.mark(spec, other, second_keys),
-                second_lane::write(other, &spec.token, spec.direction, reached.lsn, shard),
+                second_lane::write(other, &spec.token, spec.direction, reached.lsn),
                 second.try_lane(&ready.planned, ApplyLane::Second),
             )
             .await
@@ -168,8 +165,8 @@ async fn open_second(spec: &StreamSpec) -> Result<Executor, StepError> {
         .batch_execute(&format!("set {IMPATIENT}"))
         .await
         .at(format_args!("shard {shard}: preparing a second lane"))?;
-    second_lane::make(&session, &spec.token, spec.direction, shard).await?;
-    Executor::new(session, shard).await
+    second_lane::make(&session, &spec.token, spec.direction).await?;
+    Executor::new(session).await
 }
 
 /// Relations and keys that are dirty.
@@ -207,8 +204,7 @@ impl<'a> ReadyPiece<'a> {
         session: &connect::Connected,
         keys: &[(Arc<str>, String)],
     ) -> Result<(), StepError> {
-        let shard = spec.destination.name.as_str();
-        apply_progress::mark_dirty(session, &spec.token, keys, self.commit_lsn, shard).await
+        apply_progress::mark_dirty(session, &spec.token, keys, self.commit_lsn).await
     }
 }
 

@@ -103,7 +103,8 @@ impl RecopiedRows {
         &mut self,
         spec: &StreamSpec,
         at: Option<&ParkAt>,
-        (table, key): (usize, &str),
+        table: usize,
+        key: &str,
         xid: u32,
     ) -> Result<FoundRow, StepError> {
         let sees = |snapshot: &TxSnapshot| snapshot.sees(snapshot.widen(xid));
@@ -123,13 +124,7 @@ impl RecopiedRows {
             self.open = true;
             barrier(spec, sessions).await?;
         }
-        let found = row(
-            &sessions.reader,
-            &spec.tables[table],
-            key,
-            &spec.origin.name,
-        )
-        .await?;
+        let found = row(&sessions.reader, &spec.tables[table], key).await?;
         let snapshot = self.snapshots.len().saturating_sub(1);
         self.rows.insert((table, key.to_owned()), snapshot);
         Ok(found)
@@ -142,7 +137,8 @@ impl RecopiedRows {
     pub(super) async fn copy(
         &mut self,
         spec: &StreamSpec,
-        (table, key): (usize, &str),
+        table: usize,
+        key: &str,
         target: &mut Connected,
     ) -> Result<(), StepError> {
         let table = &spec.tables[table];
@@ -152,12 +148,10 @@ impl RecopiedRows {
         let key = parse_key(key);
         let literals = key.iter().map(|value| quote_literal(value));
         let condition = same(table, &literals.collect::<Vec<_>>());
-        let sides = (
-            (&mut sessions.reader, spec.origin.name.as_str()),
-            (target, spec.destination.name.as_str()),
-        );
         let nobody = |_, _| std::future::ready(());
-        match copy_stream::copy_rows(sides, table, &condition, nobody).await? {
+        match copy_stream::copy_rows(&mut sessions.reader, target, table, &condition, nobody)
+            .await?
+        {
             (1, _) => Ok(()),
             _ => Err(unread(spec, table)),
         }
@@ -209,7 +203,7 @@ async fn take_snapshot(
             let lock = user_code::lock(spec.tables.iter());
             reader.batch_execute(&lock).await.at(&what)?;
             // The reader's own catalog is as old as its snapshot.
-            user_code::check(&sessions.barrier, &spec.tables, &spec.origin.name).await?;
+            user_code::check(&sessions.barrier, &spec.tables).await?;
             return Ok((snapshot, at.map_or_else(|| row.get(1), |at| at.before)));
         }
         epoch::rollback(reader).await;
@@ -229,23 +223,19 @@ async fn take_snapshot(
 /// for standbys, of which we may be one.
 async fn barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(), StepError> {
     let (session, shard) = (&sessions.barrier, spec.origin.name.as_str());
-    epoch::begin(session, &spec.token, shard).await?;
+    epoch::begin(session, &spec.token).await?;
     session
         .batch_execute("set local synchronous_commit = local")
         .await
         .at(format_args!("shard {shard}: reading rows again"))?;
     Marker::new(&spec.token, 0, MarkerKind::Barrier)
-        .write_and_commit(session, shard)
+        .write_and_commit(session)
         .await
 }
 
 /// What is found of the row of a table with this key, a JSON array of text.
-async fn row(
-    reader: &Connected,
-    table: &MovingTable,
-    key: &str,
-    shard: &str,
-) -> Result<FoundRow, StepError> {
+async fn row(reader: &Connected, table: &MovingTable, key: &str) -> Result<FoundRow, StepError> {
+    let shard = reader.name();
     let what = format!("shard {shard}: reading a row of {} again", table.table);
     let key = parse_key(key);
     let columns: Vec<String> = table

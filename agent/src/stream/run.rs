@@ -164,11 +164,7 @@ impl StreamRun {
             let here = origin.session("shape").await?;
             let there = destination.session("shape").await?;
             let table = &shared.spec.tables[table];
-            let sides = (
-                (&*here, origin.name.as_str()),
-                (&*there, destination.name.as_str()),
-            );
-            ddl::is_history(table, sides.0, sides.1).await?;
+            ddl::is_history(table, &here, &there).await?;
         }
         self.batch.applier().relation(relation)
     }

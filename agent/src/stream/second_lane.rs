@@ -6,7 +6,6 @@
 
 use connect::Connected;
 use plans::names::Direction;
-use tokio_postgres::Client;
 use tokio_postgres::types::ToSql;
 
 use super::apply::DIVISION;
@@ -26,12 +25,12 @@ fn prefix(direction: Direction) -> String {
 /// `stream.division` when it is ahead and rows were divided in another way; one that passes when the row is not settled
 /// in time, the session's lock timeout is then what it was set to here.
 pub(crate) async fn read_settled(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     direction: Direction,
     progress: Lsn,
-    shard: &str,
 ) -> Result<Option<Lsn>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: reading how far the second lane is");
     let sql = "select direction, lsn from shardwright.progress
                where migration = $1 and pg_catalog.starts_with(direction, $2) for update";
@@ -62,11 +61,11 @@ pub(crate) async fn make(
     client: &Connected,
     token: &EpochToken,
     direction: Direction,
-    shard: &str,
 ) -> Result<(), StepError> {
-    apply_progress::prepare(client, shard).await?;
-    epoch::begin(client, token, shard).await?;
-    write(client, token, direction, Lsn(0), shard).await?;
+    let shard = client.name();
+    apply_progress::prepare(client).await?;
+    epoch::begin(client, token).await?;
+    write(client, token, direction, Lsn(0)).await?;
     epoch::commit(client, &format!("shard {shard}: preparing a second lane")).await
 }
 
@@ -76,7 +75,6 @@ pub(crate) async fn write(
     token: &EpochToken,
     direction: Direction,
     lsn: Lsn,
-    shard: &str,
 ) -> Result<(), StepError> {
     let reached = ApplyProgress {
         lsn,
@@ -85,5 +83,5 @@ pub(crate) async fn write(
         changes: 0,
     };
     let name = prefix(direction) + DIVISION;
-    apply_progress::write_as(client, token, &name, reached, shard).await
+    apply_progress::write_as(client, token, &name, reached).await
 }

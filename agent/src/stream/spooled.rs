@@ -80,8 +80,7 @@ async fn open_spool(place: SpoolLocation, confirmed: Lsn) -> Result<Spool, StepE
 async fn open(spec: &StreamSpec) -> Result<StreamRun, StepError> {
     let shard = spec.destination.name.as_str();
     let session = spec.destination.replica_session("apply").await?;
-    let progress =
-        apply_progress::read_settled(&session, &spec.token, spec.direction, shard).await?;
+    let progress = apply_progress::read_settled(&session, &spec.token, spec.direction).await?;
     let progress = progress.ok_or_else(|| {
         StepError::refused(
             "stream.progress",
@@ -95,16 +94,16 @@ async fn open(spec: &StreamSpec) -> Result<StreamRun, StepError> {
     let (token, direction) = (&spec.token, spec.direction);
     let (visible, second) = match direction {
         Direction::Forward => (
-            VisibleRows::load(&session, token, &spec.tables, shard).await?,
-            second_lane::read_settled(&session, token, direction, progress.lsn, shard).await?,
+            VisibleRows::load(&session, token, &spec.tables).await?,
+            second_lane::read_settled(&session, token, direction, progress.lsn).await?,
         ),
         // Its destination is read by whoever has an old map, and so written by one session.
         Direction::Reverse => (None, None),
     };
-    let mut applier = Applier::prepare(&session, &spec.tables, shard).await?;
+    let mut applier = Applier::prepare(&session, &spec.tables).await?;
     let origin = spec.origin.session("apply").await?;
-    applier.learn_rivals(&origin, &spec.origin.name).await?;
-    let executor = Executor::new(session, shard).await?;
+    applier.learn_rivals(&origin).await?;
+    let executor = Executor::new(session).await?;
     let batch = ApplyBatch::new(executor, applier, progress, second);
     Ok(StreamRun::new(batch, visible))
 }

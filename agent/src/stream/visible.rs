@@ -7,8 +7,8 @@
 
 use std::collections::HashMap;
 
+use connect::Connected;
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
@@ -62,11 +62,11 @@ impl VisibleRows {
     /// # Errors
     /// `copy.snapshot` when a unit was not copied with exactly one snapshot.
     pub(super) async fn load(
-        client: &Client,
+        client: &Connected,
         token: &EpochToken,
         tables: &[MovingTable],
-        shard: &str,
     ) -> Result<Option<Self>, StepError> {
+        let shard = client.name();
         let what = format!("shard {shard}: reading the copy's snapshots");
         let rows = client
             .query(

@@ -373,7 +373,7 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
     steps::take_out_of_standbys(context, OwnershipProof::Taking).await?;
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
-        epoch::take_over(&session, &token, &shard.name).await?;
+        epoch::take_over(&session, &token).await?;
     }
     // It may have come back once more before that.
     steps::take_out_of_standbys(context, OwnershipProof::Owner).await?;

@@ -19,6 +19,7 @@ pub struct Connected {
     statements: Mutex<HashMap<String, Statement>>,
     task: JoinHandle<()>,
     server: String,
+    name: Option<String>,
 }
 
 impl Connected {
@@ -35,6 +36,14 @@ impl Connected {
             statements: Mutex::default(),
             task: tokio::spawn(run(connection, server.to_owned())),
             server: server.to_owned(),
+            name: None,
+        }
+    }
+
+    pub(crate) fn called(self, name: Option<&str>) -> Self {
+        Self {
+            name: name.map(str::to_owned),
+            ..self
         }
     }
 
@@ -46,6 +55,11 @@ impl Connected {
     /// The server as `host:port/dbname`, for messages: the one of the list that the session is on.
     pub fn server(&self) -> &str {
         &self.server
+    }
+
+    /// What messages call the server: the name that the session was opened with, or else [`Connected::server`].
+    pub fn name(&self) -> &str {
+        self.name.as_deref().unwrap_or(&self.server)
     }
 
     /// As [`Client::query`], with the statement kept for the next time, which then takes a single round trip.

@@ -25,6 +25,8 @@ pub struct Session {
     /// True for apply: ordinary triggers and foreign keys do not fire. Needs the privilege to set
     /// `session_replication_role`.
     pub replica_role: bool,
+    /// What messages call the server: a shard's name. Without one they give its host, port and database.
+    pub server_name: Option<String>,
 }
 
 impl Session {
@@ -33,6 +35,16 @@ impl Session {
         Self {
             application_name: application_name.into(),
             replica_role: false,
+            server_name: None,
+        }
+    }
+
+    /// The same session, whose server messages call `name`.
+    #[must_use]
+    pub fn on(self, name: impl Into<String>) -> Self {
+        Self {
+            server_name: Some(name.into()),
+            ..self
         }
     }
 
@@ -115,7 +127,11 @@ impl Kind for Prepared<'_> {
         server: &str,
     ) -> Result<(Connected, Standing), ConnectError> {
         let name = Some(self.session.application_name.as_str());
-        enter(link, (self.resolved, host), name, server).await
+        let (entered, standing) = enter(link, (self.resolved, host), name, server).await?;
+        Ok((
+            entered.called(self.session.server_name.as_deref()),
+            standing,
+        ))
     }
 
     async fn prepare(&self, entered: Connected, server: &str) -> Result<Connected, ConnectError> {

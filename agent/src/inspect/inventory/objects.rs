@@ -1,18 +1,19 @@
 //! Our objects by name and form, and those that only have a name like ours.
 
+use connect::Connected;
 use plans::names::DDL_PREFIX;
 
 use crate::shard::{dual_write, identity};
 
 use super::{
-    Client, LOAD_PREFIX, MigrationId, Object, ObjectKind, REPLICATION_PREFIX, SCHEMA, Similar,
+    LOAD_PREFIX, MigrationId, Object, ObjectKind, REPLICATION_PREFIX, SCHEMA, Similar,
     TRIGGER_PREFIX, Whose, is_ours,
 };
 
 /// What was found: ours, and what only looks so.
 type FoundObjects = (Vec<Object>, Vec<Similar>);
 
-pub(super) async fn find(client: &Client) -> Result<FoundObjects, tokio_postgres::Error> {
+pub(super) async fn find(client: &Connected) -> Result<FoundObjects, tokio_postgres::Error> {
     let mut found = (Vec::new(), Vec::new());
     slots(client, &mut found).await?;
     publications(client, &mut found).await?;
@@ -50,7 +51,7 @@ fn is_stream(end: &str) -> bool {
     matches!(end, "fwd" | "rev")
 }
 
-async fn slots(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
+async fn slots(client: &Connected, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select slot_name::text, coalesce(plugin::text, slot_type) = 'pgoutput', temporary
@@ -81,7 +82,7 @@ async fn slots(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_po
 }
 
 async fn publications(
-    client: &Client,
+    client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
     let rows = client
@@ -114,7 +115,10 @@ async fn publications(
     Ok(())
 }
 
-async fn triggers(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
+async fn triggers(
+    client: &Connected,
+    found: &mut FoundObjects,
+) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select t.tgname::text, pg_catalog.format('%s.%s', n.nspname, c.relname), fn.nspname = $2
@@ -153,7 +157,7 @@ async fn triggers(client: &Client, found: &mut FoundObjects) -> Result<(), tokio
 }
 
 async fn event_triggers(
-    client: &Client,
+    client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
     let rows = client
@@ -195,7 +199,7 @@ const IN_SCHEMA: &str = "select 'sequence', c.relname::text from pg_catalog.pg_c
      select 'rows', migration from shardwright.move order by 1, 2";
 
 /// Registers, functions and rows in our schema, or that the schema is somebody else's.
-async fn schema(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
+async fn schema(client: &Connected, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
     let there = client
         .query_one(
             "select pg_catalog.to_regnamespace($1) is not null",
@@ -264,7 +268,7 @@ async fn schema(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_p
 
 /// Names of ours for which every commit on the server waits.
 async fn standby_names(
-    client: &Client,
+    client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
     for name in dual_write::names_of_ours(client).await? {
@@ -277,7 +281,10 @@ async fn standby_names(
     Ok(())
 }
 
-async fn sessions(client: &Client, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
+async fn sessions(
+    client: &Connected,
+    found: &mut FoundObjects,
+) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select application_name from pg_catalog.pg_stat_activity

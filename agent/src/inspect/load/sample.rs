@@ -2,10 +2,10 @@
 
 use std::pin::pin;
 
+use connect::Connected;
 use futures::TryStreamExt;
 use plans::inspection::LoadTask;
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use super::tally::{KeyCost, LoadTally};
 use super::{ShardedTable, key_of};
@@ -23,7 +23,7 @@ const QUERY_TIMEOUT: &str = "5min";
 
 /// Counts every table; true when some of the figures are from samples.
 pub(super) async fn run(
-    client: &Client,
+    client: &Connected,
     task: &LoadTask,
     tables: &[ShardedTable],
     tally: &mut LoadTally,
@@ -43,7 +43,11 @@ pub(super) async fn run(
     Ok(sampled)
 }
 
-async fn blocks(client: &Client, task: &LoadTask, table: &ShardedTable) -> Result<i64, StepError> {
+async fn blocks(
+    client: &Connected,
+    task: &LoadTask,
+    table: &ShardedTable,
+) -> Result<i64, StepError> {
     let shard = &task.shard.name;
     let row = client
         .query_one(
@@ -63,7 +67,7 @@ async fn blocks(client: &Client, task: &LoadTask, table: &ShardedTable) -> Resul
 }
 
 async fn count(
-    client: &Client,
+    client: &Connected,
     task: &LoadTask,
     table: &ShardedTable,
     share: f64,
@@ -92,7 +96,7 @@ async fn count(
 }
 
 async fn statement(
-    client: &Client,
+    client: &Connected,
     task: &LoadTask,
     table: &ShardedTable,
     share: f64,
@@ -138,9 +142,11 @@ async fn statement(
 
 /// Adds what the operator's query returns: the key's columns and a number, row by row.
 pub(super) async fn weigh(
-    client: &Client,
+    client: &Connected,
     task: &LoadTask,
-    (query, (prover, tables)): (&str, (&CodeProver, &[MovingTable])),
+    query: &str,
+    prover: &CodeProver,
+    tables: &[MovingTable],
     tally: &mut LoadTally,
 ) -> Result<(), StepError> {
     let what = format!("shard {}: running the weight query", task.shard.name);
@@ -157,7 +163,7 @@ pub(super) async fn weigh(
 }
 
 async fn stream(
-    client: &Client,
+    client: &Connected,
     task: &LoadTask,
     query: &str,
     tally: &mut LoadTally,

@@ -17,7 +17,6 @@ use plans::inspection::LoadTask;
 use plans::key::Key;
 use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX};
 use plans::sql::quote_ident;
-use tokio_postgres::Client;
 
 use super::tally::{KeyCost, LoadTally};
 use super::{ShardedTable, key_from};
@@ -44,12 +43,11 @@ pub(super) async fn run(
     tally: &mut LoadTally,
 ) -> Result<WatchResult, StepError> {
     let client = super::super::session(&task.shard, "load/watch").await?;
-    let shard = task.shard.name.as_str();
-    sweep(&client, shard).await?;
+    sweep(&client).await?;
     let mut watched = WatchResult::default();
     let mut fit = Vec::new();
     for table in tables {
-        match identity(&client, table, shard).await? {
+        match identity(&client, table).await? {
             None => fit.push(table),
             Some(finding) => watched.findings.push(finding),
         }
@@ -60,18 +58,15 @@ pub(super) async fn run(
     let name = format!("{LOAD_PREFIX}{}", uuid::Uuid::new_v4().simple());
     let outcome = publish_and_read(&client, task, &fit, &name, tally).await;
     // A connection that broke leaves the publication to the next sweep; the slot went with it.
-    let dropped = publication::drop(&client, None, &name, shard).await;
+    let dropped = publication::drop(&client, None, &name).await;
     watched.for_ms = outcome?;
     dropped?;
     Ok(watched)
 }
 
 /// Why a table cannot be watched: published without an identity, its updates would fail.
-async fn identity(
-    client: &Client,
-    table: &ShardedTable,
-    shard: &str,
-) -> Result<Option<Finding>, StepError> {
+async fn identity(client: &Connected, table: &ShardedTable) -> Result<Option<Finding>, StepError> {
+    let shard = client.name();
     // Of a partitioned table each leaf.
     let row = client
         .query_one(
@@ -104,7 +99,8 @@ async fn identity(
 }
 
 /// Drops publications whose maker is gone.
-pub(super) async fn sweep(client: &Connected, shard: &str) -> Result<(), StepError> {
+pub(super) async fn sweep(client: &Connected) -> Result<(), StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             "select pubname::text from pg_catalog.pg_publication where pg_catalog.starts_with(pubname::text, $1)",
@@ -114,15 +110,16 @@ pub(super) async fn sweep(client: &Connected, shard: &str) -> Result<(), StepErr
         .at(format_args!("shard {shard}: looking for publications that were left"))?;
     for row in rows {
         let name: String = row.get(0);
-        if lock(client, &name, shard).await? {
-            publication::drop(client, None, &name, shard).await?;
+        if lock(client, &name).await? {
+            publication::drop(client, None, &name).await?;
         }
     }
     Ok(())
 }
 
 /// Takes the lock that says that this publication has a maker.
-async fn lock(client: &Client, name: &str, shard: &str) -> Result<bool, StepError> {
+async fn lock(client: &Connected, name: &str) -> Result<bool, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select pg_catalog.pg_try_advisory_lock(pg_catalog.hashtextextended($1, 0))",
@@ -134,14 +131,14 @@ async fn lock(client: &Client, name: &str, shard: &str) -> Result<bool, StepErro
 }
 
 async fn publish_and_read(
-    client: &Client,
+    client: &Connected,
     task: &LoadTask,
     tables: &[&ShardedTable],
     name: &str,
     tally: &mut LoadTally,
 ) -> Result<u64, StepError> {
     let shard = task.shard.name.as_str();
-    lock(client, name, shard).await?;
+    lock(client, name).await?;
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     client
         .batch_execute(&format!(
@@ -190,7 +187,7 @@ async fn publish_and_read(
 
 /// Reads what has been committed since, and returns how many messages that was.
 async fn read(
-    client: &Client,
+    client: &Connected,
     slot: &str,
     reader: &mut WriteObserver<'_>,
     tally: &mut LoadTally,

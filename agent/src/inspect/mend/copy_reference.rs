@@ -3,12 +3,12 @@
 //! Writers of the table wait meanwhile, readers do not. Ordinary triggers do not fire, so foreign keys
 //! to rows that would go are looked at here.
 
+use connect::Connected;
 use futures::{SinkExt, TryStreamExt};
 use plans::fleet::ShardRef;
 use plans::inspection::check::Mended;
 use plans::sql::quote_ident;
 use plans::table::{MovingTable, TableKey, TableName};
-use tokio_postgres::Client;
 
 use super::super::reference::digest;
 use super::changed;
@@ -22,8 +22,10 @@ const ROWS: &str = "pg_temp.shardwright_rows";
 
 /// Shards come with the digest that the check saw there.
 pub(super) async fn run(
-    (from, from_digest): (&ShardRef, &str),
-    (to, to_digest): (&ShardRef, &str),
+    from: &ShardRef,
+    from_digest: &str,
+    to: &ShardRef,
+    to_digest: &str,
     table: &TableName,
 ) -> Result<Mended, StepError> {
     let source = super::super::session_to_change(from, "mend").await?;
@@ -48,9 +50,9 @@ pub(super) async fn run(
         .at(&what)?;
     let prover = CodeProver::open(&super::super::shard(from)?).await?;
     prover.prove(&source, &bare).await?;
-    user_code::prove(&target, &bare, to.name.as_str()).await?;
-    let right = digest(&source, table, from.name.as_str()).await?;
-    let wrong = digest(&target, table, to.name.as_str()).await?;
+    user_code::prove(&target, &bare).await?;
+    let right = digest(&source, table).await?;
+    let wrong = digest(&target, table).await?;
     let (Some(right), Some(wrong)) = (right, wrong) else {
         return Err(changed(format_args!("table {table}")));
     };
@@ -63,11 +65,11 @@ pub(super) async fn run(
     if right.digest != from_digest || wrong.digest != to_digest {
         return Err(changed(format_args!("table {table}")));
     }
-    let columns = ReferenceColumns::read(&target, table, to.name.as_str()).await?;
+    let columns = ReferenceColumns::read(&target, table).await?;
     stage(&source, &target, table, &columns).await.at(&what)?;
-    refuse_dangling(&target, table, &columns, to.name.as_str()).await?;
+    refuse_dangling(&target, table, &columns).await?;
     let rows = replace(&target, table, &columns).await.at(&what)?;
-    if digest(&target, table, to.name.as_str()).await? != Some(right) {
+    if digest(&target, table).await? != Some(right) {
         return Err(StepError::refused(
             "mend.reference",
             format!("{what}: the rows still differ; nothing was changed"),
@@ -88,9 +90,10 @@ struct ReferenceColumns {
 }
 
 impl ReferenceColumns {
-    async fn read(client: &Client, table: &TableName, shard: &str) -> Result<Self, StepError> {
-        let columns = catalog::columns(client, table, shard).await?;
-        let tables = catalog::tables(client, shard).await?;
+    async fn read(client: &Connected, table: &TableName) -> Result<Self, StepError> {
+        let shard = client.name();
+        let columns = catalog::columns(client, table).await?;
+        let tables = catalog::tables(client).await?;
         let primary = tables.get(table).map(|found| found.primary_key.clone());
         let primary = primary.unwrap_or_default();
         if primary.is_empty() {
@@ -126,8 +129,8 @@ impl ReferenceColumns {
 
 /// Brings the right rows over.
 async fn stage(
-    source: &Client,
-    target: &Client,
+    source: &Connected,
+    target: &Connected,
     table: &TableName,
     columns: &ReferenceColumns,
 ) -> Result<(), tokio_postgres::Error> {
@@ -152,12 +155,12 @@ async fn stage(
 
 /// Rows that go must not be referred to.
 async fn refuse_dangling(
-    client: &Client,
+    client: &Connected,
     table: &TableName,
     columns: &ReferenceColumns,
-    shard: &str,
 ) -> Result<(), StepError> {
-    for key in catalog::foreign_keys(client, shard).await? {
+    let shard = client.name();
+    for key in catalog::foreign_keys(client).await? {
         if &key.to != table {
             continue;
         }
@@ -192,7 +195,7 @@ async fn refuse_dangling(
 
 /// Deletes what is not among the right rows and inserts what is missing; returns how many rows.
 async fn replace(
-    client: &Client,
+    client: &Connected,
     table: &TableName,
     columns: &ReferenceColumns,
 ) -> Result<u64, tokio_postgres::Error> {

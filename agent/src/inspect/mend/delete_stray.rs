@@ -6,12 +6,12 @@
 use std::cmp::Ordering;
 use std::path::Path;
 
+use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{MendTask, Mended};
 use plans::key::Key;
 use plans::sql::quote_ident;
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use super::super::check::exactly;
 use super::super::sorted::SortedRows;
@@ -32,7 +32,7 @@ pub(super) async fn run(
     let here = super::super::shard(shard)?;
     let here = here.replica_session("mend").await?;
     let there = super::super::session_to_change(owner, "mend").await?;
-    let tables = tables(&here, task, shard.name.as_str()).await?;
+    let tables = tables(&here, task).await?;
     let set = exactly(keys);
     let what = format!(
         "shard {}: deleting rows that are shard {}'s",
@@ -63,10 +63,10 @@ pub(super) async fn run(
                 table.table, shard.name, owner.name
             )));
         }
-        let columns = catalog::columns(&here, &table.table, shard.name.as_str()).await?;
+        let columns = catalog::columns(&here, &table.table).await?;
         let columns = columns.into_iter().filter(|found| !found.column.generated);
         let columns: Vec<String> = columns.map(|found| found.column.name).collect();
-        kept.write(&here, (&table.table, &columns), &predicate)
+        kept.write(&here, &table.table, &columns, &predicate)
             .await?;
         rows += delete(&here, table, &predicate).await.at(&what)?;
     }
@@ -83,7 +83,7 @@ pub(super) async fn run(
 }
 
 async fn delete(
-    client: &Client,
+    client: &Connected,
     table: &MovingTable,
     predicate: &str,
 ) -> Result<u64, tokio_postgres::Error> {

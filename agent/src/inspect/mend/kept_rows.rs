@@ -9,6 +9,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
+use connect::Connected;
 use futures::TryStreamExt;
 use plans::id::ShardName;
 use plans::sql::quote_ident;
@@ -16,7 +17,6 @@ use plans::table::TableName;
 use serde_json::{Value, json};
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 
@@ -70,8 +70,9 @@ impl KeptRows {
     /// Writes the rows of a table that fulfil the predicate over `t`; they are on the disk when this returns.
     pub(super) async fn write(
         &mut self,
-        client: &Client,
-        (table, columns): (&TableName, &[String]),
+        client: &Connected,
+        table: &TableName,
+        columns: &[String],
         predicate: &str,
     ) -> Result<(), StepError> {
         let name = format!("{}.copy", self.tables.len() + 1);

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use connect::Connected;
 use plans::plan::TargetState;
 use plans::sql::{quote_ident, quote_literal};
 use plans::survey::SurveyTask;
 use plans::table::MovingTable;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::Findings;
 use crate::error::{StepError, WithIntent};
@@ -16,8 +17,8 @@ const APART: f64 = 1.0;
 
 /// Checks the two servers against each other, beyond encoding and roles.
 pub(in crate::inspect) async fn check(
-    here: &Client,
-    there: &Client,
+    here: &Connected,
+    there: &Connected,
     moving: &[MovingTable],
     state: TargetState,
     task: &SurveyTask,
@@ -34,8 +35,8 @@ pub(in crate::inspect) async fn check(
 }
 
 struct ShardPair<'a> {
-    here: &'a Client,
-    there: &'a Client,
+    here: &'a Connected,
+    there: &'a Connected,
     task: &'a SurveyTask,
 }
 
@@ -63,7 +64,7 @@ impl ShardPair<'_> {
     /// The target is asked between two questions to the source, so the way takes no part in the difference.
     async fn clocks(&self, findings: &mut Findings) -> Result<(), StepError> {
         let sql = "select extract(epoch from pg_catalog.clock_timestamp())::float8";
-        let read = async |client: &Client, shard: &str| -> Result<f64, StepError> {
+        let read = async |client: &Connected, shard: &str| -> Result<f64, StepError> {
             let row = client.query_one(sql, &[]).await;
             Ok(row
                 .at(format_args!("shard {shard}: reading its clock"))?

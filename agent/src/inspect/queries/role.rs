@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use connect::Connected;
 use plans::fix::{Stage, Statement};
 use plans::table::{MovingTable, TableKey, TableName};
-use tokio_postgres::Client;
 
 use super::{DoctorQuery, Findings};
 use crate::error::{StepError, WithIntent};
@@ -87,11 +87,11 @@ pub(super) const TABLES: &[DoctorQuery] = &[
 
 /// Whether the role may look into the tables' schemas; those in others are refused and left out.
 pub(in crate::inspect) async fn usable(
-    client: &Client,
+    client: &Connected,
     tied: &mut Vec<(TableName, TableKey)>,
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             "select n.nspname::text, pg_catalog.format('role %s', session_user),
@@ -123,10 +123,10 @@ pub(in crate::inspect) async fn usable(
 
 /// The tables that the role cannot read whole: nothing is asked of their rows.
 pub(in crate::inspect) async fn unreadable(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<BTreeSet<TableName>, StepError> {
+    let shard = client.name();
     let (schemas, names): (Vec<&str>, Vec<&str>) = tables
         .iter()
         .map(|moving| (moving.table.schema.as_str(), moving.table.name.as_str()))

@@ -1,8 +1,8 @@
 //! Definitions of the tables that move, beyond what identifies their rows.
 
+use connect::Connected;
 use plans::fix::Stage;
 use plans::table::{MovingTable, TableKey, one_of_each_top};
-use tokio_postgres::Client;
 
 use super::{DoctorQuery, Findings};
 use crate::error::{StepError, WithIntent};
@@ -87,11 +87,11 @@ pub(super) const TABLES: &[DoctorQuery] = &[
 
 /// Columns of the shard key that cannot be filtered by, or compare as equal what is not.
 pub(super) async fn check_keys(
-    client: &Client,
+    client: &Connected,
     moving: &[MovingTable],
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let (mut schemas, mut names, mut columns) = (Vec::new(), Vec::new(), Vec::new());
     // A partition has its columns from the table at the top, and they are altered there.
     for table in one_of_each_top(moving) {

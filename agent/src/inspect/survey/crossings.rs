@@ -5,10 +5,10 @@
 
 use std::collections::BTreeMap;
 
+use connect::Connected;
 use plans::key_set::KeySet;
 use plans::sql::quote_ident;
 use plans::table::{TableKey, TableName};
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::super::keys::expressions;
@@ -33,13 +33,13 @@ struct CrossingReference<'a> {
 /// The sides are the moving keys and those that stay; without a `cut` each key is a side of its own, and where looking
 /// takes long it is left.
 pub(super) async fn check(
-    client: &Client,
+    client: &Connected,
     listed: &ListedTables,
     references: &[ForeignKey],
     cut: Option<&KeySet>,
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let fit = listed
         .moving
         .iter()
@@ -90,7 +90,7 @@ pub(super) async fn check(
 
 /// Asks all at once; none when that is `limited` and takes too long.
 async fn look(
-    client: &Client,
+    client: &Connected,
     looks: &[String],
     limited: bool,
 ) -> Result<Option<Vec<bool>>, tokio_postgres::Error> {

@@ -1,9 +1,10 @@
 //! Expressions of indexes and statistics that no session of ours can plan for: a function that they call finds nothing
 //! without a search path.
 
+use connect::Connected;
 use plans::fix::Statement;
 use plans::table::TableName;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use super::functions;
 use super::tables::ListedTables;
@@ -23,11 +24,11 @@ const WITH_EXPRESSIONS: &str = "
 
 /// Refuses tables for which a statement cannot even be planned; nothing else is asked of them.
 pub(super) async fn check(
-    client: &Client,
+    client: &Connected,
     listed: &mut ListedTables,
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let rows = client.query(WITH_EXPRESSIONS, &[]).await;
     let rows = rows.at(format_args!(
         "shard {shard}: listing expressions of indexes"
@@ -45,7 +46,7 @@ pub(super) async fn check(
         match planned {
             Err(error) if error.as_db_error().is_some() => {
                 let object = format!("shard {shard}, table {table}");
-                let statements = functions::of_expressions(client, &table, shard).await?;
+                let statements = functions::of_expressions(client, &table).await?;
                 refuse(object, said(&error), statements, shard, findings);
                 listed.unfit.insert(table);
             }

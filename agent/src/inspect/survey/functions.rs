@@ -1,8 +1,9 @@
 //! The functions that need a search path which no session of ours has, and the statement that gives them one of their own.
 
+use connect::Connected;
 use plans::fix::{Stage, Statement};
 use plans::table::TableName;
-use tokio_postgres::{Client, Error, Row};
+use tokio_postgres::{Error, Row};
 
 use crate::error::{StepError, WithIntent};
 
@@ -77,10 +78,10 @@ impl FunctionName {
 
 /// Gives the functions that a table's indexes and statistics call a search path.
 pub(super) async fn of_expressions(
-    client: &Client,
+    client: &Connected,
     table: &TableName,
-    shard: &str,
 ) -> Result<Vec<Statement>, StepError> {
+    let shard = client.name();
     let sql = format!("{OF_EXPRESSIONS} {WITHOUT_PATH}");
     let rows = client.query(&sql, &[&table.sql()]).await;
     let rows = rows.at(format_args!(
@@ -91,10 +92,10 @@ pub(super) async fn of_expressions(
 
 /// Gives the function that an error names a search path; none where it has one, or where the name is not enough.
 pub(super) async fn named(
-    client: &Client,
+    client: &Connected,
     function: &FunctionName,
-    shard: &str,
 ) -> Result<Vec<Statement>, StepError> {
+    let shard = client.name();
     let (signature, name) = match function {
         FunctionName::Signature(signature) => (Some(signature), None),
         FunctionName::Name(name) => (None, Some(name)),

@@ -12,6 +12,12 @@ use super::table::TableCheck;
 use crate::inspect::findings::Findings;
 use crate::postgres::definitions::UniqueIndex;
 
+/// What gives the rows of a table an identity, and the statements where these are all that is needed.
+struct IdentityRemedy {
+    text: String,
+    statements: Vec<Statement>,
+}
+
 /// How the rows of a table are tied to the shard key, as far as their identity goes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum KeyTie<'a> {
@@ -117,16 +123,16 @@ impl TableCheck<'_> {
         findings: &mut Findings,
         code: &str,
         problem: impl Into<String>,
-        (remedy, statements): (String, Vec<Statement>),
+        remedy: IdentityRemedy,
     ) {
-        let finding = findings.add(code, self.object.clone(), problem, remedy);
-        if !statements.is_empty() {
-            finding.fixed_by(self.shard, statements);
+        let finding = findings.add(code, self.object.clone(), problem, remedy.text);
+        if !remedy.statements.is_empty() {
+            finding.fixed_by(self.shard, remedy.statements);
         }
     }
 
     /// What gives rows an identity with the key's columns in it, and the statements, where these are all that is needed.
-    fn remedy(&self, tied: KeyTie<'_>) -> (String, Vec<Statement>) {
+    fn remedy(&self, tied: KeyTie<'_>) -> IdentityRemedy {
         let (facts, key) = (self.facts, tied.key());
         let table = &facts.table;
         let holds = |columns: &[String]| key.iter().all(|name| columns.iter().any(|c| c == name));
@@ -147,12 +153,9 @@ impl TableCheck<'_> {
             let columns: Vec<&str> = key.iter().copied().chain(rest).collect();
             let nullable = columns.iter().filter(|name| self.is_nullable(name));
             let nullable: Vec<&str> = nullable.copied().collect();
-            return after_columns(
-                table,
-                &key,
-                &nullable,
-                fixes::identify_by_new_index(table, &columns),
-            );
+            let (text, statements) = fixes::identify_by_new_index(table, &columns);
+            let remedy = IdentityRemedy { text, statements };
+            return after_columns(table, &key, &nullable, remedy);
         }
         let columns = match (primary.is_empty(), key.is_empty()) {
             (true, true) => "...".to_owned(),
@@ -160,20 +163,22 @@ impl TableCheck<'_> {
             (false, _) => primary.join(", "),
         };
         let by_index = match (fitting.first(), facts.deferrable_key) {
-            (Some(index), _) => with_index(table, &key, index).0,
+            (Some(index), _) => with_index(table, &key, index).text,
             (None, true) => format!("make the primary key ({columns}) not deferrable"),
             (None, false) => format!("alter table {} add primary key ({columns})", table.sql()),
         };
         if facts.replica_identity == 'f' || matches!(tied, KeyTie::Reference) {
-            return (by_index, Vec::new());
+            return IdentityRemedy {
+                text: by_index,
+                statements: Vec::new(),
+            };
         }
-        let (whole, statements) = by(fixes::identify_by_row(table));
-        (
-            format!(
-                "{by_index}; or, with which each change is searched for by the whole row: {whole}"
-            ),
-            statements,
-        )
+        let whole = by(fixes::identify_by_row(table));
+        let text = format!(
+            "{by_index}; or, with which each change is searched for by the whole row: {}",
+            whole.text
+        );
+        IdentityRemedy { text, ..whole }
     }
 
     fn is_nullable(&self, column: &str) -> bool {
@@ -182,15 +187,14 @@ impl TableCheck<'_> {
     }
 }
 
-fn with_index(table: &TableName, key: &[&str], index: &UniqueIndex) -> (String, Vec<Statement>) {
+fn with_index(table: &TableName, key: &[&str], index: &UniqueIndex) -> IdentityRemedy {
     let nullable: Vec<&str> = index.nullable.iter().map(String::as_str).collect();
     let identify = fixes::identify_by(table, &index.name);
-    after_columns(
-        table,
-        key,
-        &nullable,
-        (identify.sql.clone(), vec![identify]),
-    )
+    let remedy = IdentityRemedy {
+        text: identify.sql.clone(),
+        statements: vec![identify],
+    };
+    after_columns(table, key, &nullable, remedy)
 }
 
 /// Statements, after those by which some columns are never null, with the short form of all of them. That a column of the
@@ -199,22 +203,28 @@ fn after_columns(
     table: &TableName,
     key: &[&str],
     nullable: &[&str],
-    (short, statements): (String, Vec<Statement>),
-) -> (String, Vec<Statement>) {
+    remedy: IdentityRemedy,
+) -> IdentityRemedy {
     let others = nullable.iter().filter(|column| !key.contains(column));
     let given = others.map(|column| {
         let (table, column) = (table.sql(), quote_ident(column));
         format!("alter table {table} alter column {column} set not null; ")
     });
-    let short = given
-        .chain([short.trim_end_matches(';').to_owned()])
+    let text = given
+        .chain([remedy.text.trim_end_matches(';').to_owned()])
         .collect();
     let given = nullable.iter().map(|column| fixes::not_null(table, column));
-    (short, given.chain(statements).collect())
+    IdentityRemedy {
+        text,
+        statements: given.chain(remedy.statements).collect(),
+    }
 }
 
 /// The statement itself.
-fn by(statement: Statement) -> (String, Vec<Statement>) {
+fn by(statement: Statement) -> IdentityRemedy {
     let sql = statement.sql.trim_end_matches(';').to_owned();
-    (sql, vec![statement])
+    IdentityRemedy {
+        text: sql,
+        statements: vec![statement],
+    }
 }

@@ -1,7 +1,7 @@
 //! Whether the schema `shardwright` is ours: names in it are those of tables, sequences and functions that a move makes.
 
+use connect::Connected;
 use plans::table::TableName;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
@@ -19,11 +19,8 @@ const OTHERS: &str = "
 const STORE: &str = "store_identity";
 
 /// Refuses each table in our schema that is not ours.
-pub(super) async fn check(
-    client: &Client,
-    shard: &str,
-    findings: &mut Findings,
-) -> Result<(), StepError> {
+pub(super) async fn check(client: &Connected, findings: &mut Findings) -> Result<(), StepError> {
+    let shard = client.name();
     let ours: Vec<&str> = sidecar_schema::tables().collect();
     let others = client.query(OTHERS, &[&ours]).await;
     let others = others.at(format_args!("shard {shard}: reading schema shardwright"))?;

@@ -1,11 +1,12 @@
 //! What a server must offer: version, settings, privileges, free slots; and two servers together.
 
+use connect::Connected;
 use plans::fix::{Stage, Statement};
 use plans::key::KeyType;
 use plans::request::Mode;
 use plans::sql::{quote_ident, quote_literal};
 use plans::survey::SurveyTask;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
@@ -17,11 +18,11 @@ const SLOTS: i64 = 3;
 
 /// Checks one server by itself; an offline move captures no changes and needs less.
 pub(super) async fn check(
-    client: &Client,
-    shard: &str,
+    client: &Connected,
     mode: Mode,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select pg_catalog.current_setting('server_version_num')::int,
@@ -48,7 +49,7 @@ pub(super) async fn check(
             "register the primary's address for this shard",
         );
     }
-    check_role(client, shard, mode, findings).await
+    check_role(client, mode, findings).await
 }
 
 /// What the capture of changes needs.
@@ -100,11 +101,11 @@ pub(crate) fn check_version(number: i32, name: &str, shard: &str, findings: &mut
 }
 
 async fn check_role(
-    client: &Client,
-    shard: &str,
+    client: &Connected,
     mode: Mode,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select r.rolsuper, r.rolreplication, r.rolname::text,
@@ -155,8 +156,8 @@ async fn check_role(
 
 /// Checks the two servers against each other.
 pub(super) async fn check_pair(
-    here: &Client,
-    there: &Client,
+    here: &Connected,
+    there: &Connected,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {

@@ -3,10 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use connect::Connected;
 use plans::sql::quote_ident;
 use plans::survey::SurveyTask;
 use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, Through};
-use tokio_postgres::Client;
 
 use super::super::fixes;
 use super::super::keys::join_condition;
@@ -37,11 +37,10 @@ struct TableDefinitions {
 
 impl TableDefinitions {
     async fn read<'a>(
-        client: &Client,
+        client: &Connected,
         listed: impl Iterator<Item = &'a TableName>,
-        shard: &str,
     ) -> Result<Self, StepError> {
-        let found = catalog::tables(client, shard).await?;
+        let found = catalog::tables(client).await?;
         let mut names = BTreeSet::new();
         for facts in listed.filter_map(|table| found.get(table)) {
             names.insert(&facts.table);
@@ -52,8 +51,8 @@ impl TableDefinitions {
             );
         }
         let names: Vec<&TableName> = names.into_iter().collect();
-        let columns = definitions::columns(client, &names, shard).await?;
-        let unique = definitions::unique_indexes(client, &names, shard).await?;
+        let columns = definitions::columns(client, &names).await?;
+        let unique = definitions::unique_indexes(client, &names).await?;
         Ok(Self {
             found,
             columns,
@@ -76,14 +75,14 @@ impl TableDefinitions {
 
 /// Reads the tables that are sharded or belong to sharded ones; everything unfit becomes a finding.
 pub(super) async fn moving(
-    client: &Client,
+    client: &Connected,
     task: &SurveyTask,
     tied: Vec<(TableName, TableKey)>,
     references: &[ForeignKey],
     findings: &mut Findings,
 ) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
-    let read = TableDefinitions::read(client, tied.iter().map(|(table, _)| table), shard).await?;
+    let read = TableDefinitions::read(client, tied.iter().map(|(table, _)| table)).await?;
     let sharded = tied.iter().map(|(table, key)| (table, key)).collect();
     check_listing(&read.found, references, &sharded, task, findings);
     let mut listed = ListedTables {
@@ -154,7 +153,7 @@ fn look(
 
 /// Adds the reference tables, which a new shard gets whole.
 pub(super) async fn add_reference(
-    client: &Client,
+    client: &Connected,
     task: &SurveyTask,
     listed: &mut ListedTables,
     findings: &mut Findings,
@@ -162,7 +161,7 @@ pub(super) async fn add_reference(
     let shard = task.source.name.as_str();
     let names = task.settings.reference.iter();
     let names: Vec<TableName> = names.map(|name| TableName::parse(name)).collect();
-    let read = TableDefinitions::read(client, names.iter(), shard).await?;
+    let read = TableDefinitions::read(client, names.iter()).await?;
     for table in names {
         let Some(facts) = read.found.get(&table) else {
             missing(&table, "reference", shard, findings);
@@ -234,12 +233,12 @@ fn check_listing(
 
 /// Proves that every row without the key has a parent: by its foreign key, or by looking.
 pub(super) async fn check_orphans(
-    client: &Client,
+    client: &Connected,
     listed: &ListedTables,
     references: &[ForeignKey],
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     for table in listed
         .moving
         .iter()

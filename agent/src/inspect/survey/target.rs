@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use connect::Connected;
 use plans::inspection::check::schema_differences;
 use plans::plan::TargetState;
 use plans::shard_map::Sequences;
 use plans::survey::SurveyTask;
 use plans::table::{MovingTable, TableKey, TableName};
-use tokio_postgres::Client;
 
 use super::super::reference;
 use super::tables::ListedTables;
@@ -22,13 +22,13 @@ const NAMED: usize = 10;
 
 /// Whether the target has none of the tables or all of them; some is refused.
 pub(super) async fn state(
-    client: &Client,
+    client: &Connected,
     moving: &[MovingTable],
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<TargetState, StepError> {
     let shard = task.target.name.as_str();
-    let there = catalog::tables(client, shard).await?;
+    let there = catalog::tables(client).await?;
     let names = task.settings.reference.iter();
     let mut wanted: BTreeSet<TableName> = names.map(|name| TableName::parse(name)).collect();
     wanted.extend(moving.iter().map(|table| table.table.clone()));
@@ -69,7 +69,7 @@ pub(super) async fn check_live(
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let there = catalog::tables(&shards.there, task.target.name.as_str()).await?;
+    let there = catalog::tables(&shards.there).await?;
     let drifted = check_schema(shards, listed, task, findings).await?;
     for table in &listed.moving {
         let name = &table.table;
@@ -109,8 +109,8 @@ async fn check_schema(
         .map(|table| table.table.clone())
         .collect();
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let ours = catalog::facts(&shards.here, &names, source).await?;
-    let theirs = catalog::facts(&shards.there, &names, target).await?;
+    let ours = catalog::facts(&shards.here, &names).await?;
+    let theirs = catalog::facts(&shards.there, &names).await?;
     let mut drifted = BTreeSet::new();
     for (name, here) in ours {
         let Some(there) = theirs.get(&name) else {
@@ -134,7 +134,7 @@ async fn check_schema(
 
 /// Rows of the moving keys that are there already would be mixed with those that come.
 async fn check_stray(
-    client: &Client,
+    client: &Connected,
     table: &MovingTable,
     task: &SurveyTask,
     findings: &mut Findings,
@@ -176,7 +176,7 @@ async fn check_reference(
         let mut runs = false;
         for (client, shard) in [(&shards.here, source), (&shards.there, target)] {
             let bare = [MovingTable::bare(table.clone(), TableKey::Reference)];
-            for code in user_code::find(client, &bare, shard).await? {
+            for code in user_code::find(client, &bare).await? {
                 code.refuse(shard, findings);
                 runs = true;
             }
@@ -184,8 +184,8 @@ async fn check_reference(
         if runs {
             continue;
         }
-        let here = reference::digest(&shards.here, &table, source).await?;
-        let there = reference::digest(&shards.there, &table, target).await?;
+        let here = reference::digest(&shards.here, &table).await?;
+        let there = reference::digest(&shards.there, &table).await?;
         if let (Some(here), Some(there)) = (here, there)
             && here != there
         {
@@ -209,8 +209,8 @@ async fn note_sequences(
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let there = sequences::names(&shards.there, target).await?;
-    let mut both = sequences::names(&shards.here, source).await?;
+    let there = sequences::names(&shards.there).await?;
+    let mut both = sequences::names(&shards.here).await?;
     both.retain(|name| there.contains(name));
     if both.is_empty() {
         return Ok(());

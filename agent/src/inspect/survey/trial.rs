@@ -135,7 +135,7 @@ impl<'a> RunningTrial<'a> {
             "begin isolation level repeatable read, read only; set local statement_timeout = '30s'";
         let begun = here.batch_execute(begin).await;
         begun.at(format_args!("shard {}: beginning a trial", source.name))?;
-        let executor = Executor::new(there, &target.name).await?;
+        let executor = Executor::new(there).await?;
         let proof = identity::proof(TimelineRule::Same);
         let begin = format!("begin; {}; {TURN}; {}; {proof}", PATIENCE[0], PATIENCE[1]);
         let begun = executor.session().batch_execute(&begin).await;
@@ -238,7 +238,7 @@ impl<'a> RunningTrial<'a> {
         let made = make(self.there(), entries).await;
         made.map_err(|(entry, error)| failure::of_entry(self.target(), entry, &error))?;
         self.set("check_function_bodies = on").await?;
-        Ok(user_code::prove(self.there(), self.tables, self.target()).await?)
+        Ok(user_code::prove(self.there(), self.tables).await?)
     }
 
     /// Makes entries; those that fail are noted.
@@ -266,11 +266,7 @@ impl<'a> RunningTrial<'a> {
     }
 
     async fn compare_schemas(&mut self) -> Result<(), TrialEnd> {
-        let compared = compare(
-            (&self.here, &self.source.name),
-            (self.there(), self.target()),
-        );
-        match compared.await {
+        match compare(&self.here, self.there()).await {
             Ok(_) => Ok(()),
             Err(error) => Err(failure::of_schemas(self.target(), error)),
         }
@@ -280,12 +276,12 @@ impl<'a> RunningTrial<'a> {
 /// The places of the sample of a table all of whose rows move.
 #[cfg(test)]
 pub(crate) async fn places(
-    client: &tokio_postgres::Client,
+    client: &Connected,
     table: &MovingTable,
 ) -> Result<Vec<String>, StepError> {
     let tables = std::slice::from_ref(table);
-    let sizes = sample::sizes(client, tables, "a").await?;
-    sample::places(client, (table, &sizes[0]), "true", "a").await
+    let sizes = sample::sizes(client, tables).await?;
+    sample::places(client, table, &sizes[0], "true").await
 }
 
 fn count(number: usize) -> u64 {

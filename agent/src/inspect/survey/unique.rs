@@ -1,8 +1,9 @@
 //! Unique indexes that rows of two keys can meet in: those that do not contain the whole key.
 
+use connect::Connected;
 use plans::survey::SurveyTask;
 use plans::table::MovingTable;
-use tokio_postgres::{Client, Row};
+use tokio_postgres::Row;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
@@ -20,7 +21,7 @@ pub(super) struct ComparedIndex {
 
 /// The indexes of a table that rows from elsewhere may clash in; one that cannot be compared is refused.
 pub(super) async fn indexes(
-    client: &Client,
+    client: &Connected,
     table: &MovingTable,
     task: &SurveyTask,
     findings: &mut Findings,

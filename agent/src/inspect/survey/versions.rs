@@ -1,11 +1,11 @@
 //! What depends on the servers' versions: minor releases to avoid, and what the target's version does not know of the
 //! source's tables.
 
+use connect::Connected;
 use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::survey::SurveyTask;
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
@@ -18,11 +18,11 @@ const LATEST: i32 = 18;
 
 /// Checks one server by itself, and says its major version; an offline move reads no log.
 pub(super) async fn check(
-    client: &Client,
-    shard: &str,
+    client: &Connected,
     mode: Mode,
     findings: &mut Findings,
 ) -> Result<i32, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select pg_catalog.current_setting('server_version_num')::int,
@@ -58,18 +58,17 @@ fn check_minor(number: i32, name: &str, shard: &str, findings: &mut Findings) {
 
 /// Refuses what the two versions, source and target, cannot do with the source's tables.
 pub(super) async fn check_pair(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
     state: TargetState,
     majors: [i32; 2],
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let shard = task.source.name.as_str();
     let all = state == TargetState::New;
-    check_known(client, (tables, all), majors, shard, findings).await?;
+    check_known(client, tables, all, majors, findings).await?;
     if task.mode == Mode::Online {
-        check_identities(client, tables, majors, shard, findings).await?;
+        check_identities(client, tables, majors, findings).await?;
     }
     Ok(())
 }
@@ -77,12 +76,13 @@ pub(super) async fn check_pair(
 /// Refuses what the target's version cannot have of the source's tables: of the moving ones, or of all of them, which
 /// the copy of a schema takes.
 async fn check_known(
-    client: &Client,
-    (moving, all): (&[MovingTable], bool),
+    client: &Connected,
+    moving: &[MovingTable],
+    all: bool,
     majors: [i32; 2],
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let [source, target] = majors;
     if source < LATEST || target >= LATEST {
         return Ok(());
@@ -129,12 +129,12 @@ async fn check_known(
 /// Refuses a table whose rows are identified by a generated column where one of the servers is 18 or newer: these
 /// refuse updates and deletes of it once it is published, whoever makes them.
 async fn check_identities(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
     majors: [i32; 2],
-    shard: &str,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     if majors.iter().all(|major| *major < LATEST) {
         return Ok(());
     }

@@ -69,7 +69,8 @@ impl CopyReceivers {
 
 /// Gives the rows that `out` names on `source` to their receivers: the number of one stands in front of each row.
 pub(crate) async fn fan_out(
-    (source, out): (&mut Connected, &str),
+    source: &mut Connected,
+    out: &str,
     to: &mut CopyReceivers,
 ) -> Result<(), PipeError> {
     let mut rows = CopyOutput::ask(source, out).await?;

@@ -32,7 +32,7 @@ const ROWS: &str =
 /// A table that belongs to `evil`, with rows on the source.
 async fn bench(name: &str) -> Bench {
     let bench = Bench::new(name, OWNED).await;
-    as_owner(&*bench.source.session().await, ROWS).await;
+    as_owner(&bench.source.session().await, ROWS).await;
     bench
 }
 
@@ -51,7 +51,7 @@ async fn a_copy_runs_no_code_of_the_owner_on_either_side() {
         } else {
             &bench.source
         };
-        as_owner(&*attacked.session().await, attack).await;
+        as_owner(&attacked.session().await, attack).await;
         let mut context = again(&bench, StepKind::Copy);
         Arc::make_mut(&mut context.dispatch).mode = Mode::Offline;
         let copied = steps::run(&context, StepKind::Copy).await;
@@ -77,7 +77,7 @@ async fn changes_run_no_code_that_came_while_they_are_applied() {
         // What was proved once is not believed for ever.
         as_owner(&app, &write(20)).await;
         bench.drain(&stream).await.expect("applied");
-        as_owner(&*bench.target.session().await, attack).await;
+        as_owner(&bench.target.session().await, attack).await;
         as_owner(&app, &write(21)).await;
         let refused = bench.drain(&stream).await;
         assert_refused(&bench, refused, attack).await;
@@ -96,7 +96,7 @@ async fn changes_run_no_code_of_a_partitioned_table_that_their_table_came_to() {
     let app = bench.source.session().await;
     as_owner(&app, "insert into public.item values (100, 20, 'v')").await;
     bench.drain(&stream).await.expect("applied");
-    as_owner(&*bench.target.session().await, ATTACHED).await;
+    as_owner(&bench.target.session().await, ATTACHED).await;
     as_owner(&app, "insert into public.item values (100, 21, 'v')").await;
     let refused = bench.drain(&stream).await;
     assert_refused(&bench, refused, ATTACHED).await;

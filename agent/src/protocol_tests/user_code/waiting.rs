@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, ShardName};
 use plans::inspection::Inspection;
@@ -13,7 +14,6 @@ use plans::shard_map::{KeyColumns, MapSettings};
 use plans::step::StepKind;
 use plans::table::{MovingTable, TableKey, TableName};
 use tokio::time::timeout;
-use tokio_postgres::Client;
 
 use super::super::bench::{Bench, VERSION, code, pid, until_blocked};
 use super::super::ddl;
@@ -29,7 +29,7 @@ const TABLES: &str = "\
 const HELD: &str = "begin; alter index public.one_pkey set tablespace pg_default";
 
 /// Lets the reader go on once another session waits to change the table that is read next.
-async fn change(held: &Client, role: &str, bench: &Bench) {
+async fn change(held: &Connected, role: &str, bench: &Bench) {
     let (watcher, changer) = (bench.source.session().await, bench.source.session().await);
     until("a session of ours waits at the index", || async {
         let read = "select count(*) = 1 from pg_stat_activity
@@ -115,7 +115,7 @@ async fn the_prover_does_not_wait_for_a_session_that_waits_for_the_lock() {
     let own = pid(&changer).await;
     let change = changer.batch_execute("alter table public.sale_1 add check (tenant_id > 0)");
     let prove = async {
-        until_blocked(&*bench.source.session().await, own).await;
+        until_blocked(&bench.source.session().await, own).await;
         let proved = timeout(LIMIT, prover.look(&whole)).await.expect("in time");
         reader.batch_execute("commit").await.expect("ended");
         proved

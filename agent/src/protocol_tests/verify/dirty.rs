@@ -6,7 +6,7 @@ use plans::names::Direction;
 use plans::step::StepKind;
 
 use super::case::VerifyCase;
-use crate::compare::{self, ComparedShard};
+use crate::compare;
 use crate::migration::context::StepContext;
 use crate::protocol_tests::bench::{ITEM, code};
 use crate::steps::{ComparisonSessions, StreamShards, differences, recheck};
@@ -104,12 +104,12 @@ async fn a_change_that_comes_after_its_page_was_read_keeps_its_key_dirty() {
     change("w").await;
     let sides = StreamShards::of(&case.context, Direction::Forward).expect("two sides");
     let (token, client) = (&sides.token, &case.target);
-    let side = ComparedShard { client, shard: "t" };
-    let tables = compare::dirty_relations(client, token, "t").await;
+    let side = client;
+    let tables = compare::dirty_relations(client, token).await;
     let [(relation, last)] = &tables.expect("read")[..] else {
         panic!("one table")
     };
-    let page = compare::dirty_page(side, token, relation, (0, *last), 100);
+    let page = compare::dirty_page(side, token, relation, 0, *last, 100);
     let page = page.await.expect("read");
     assert_eq!((page.keys.len(), page.full), (2, false));
 
@@ -124,7 +124,7 @@ async fn a_change_that_comes_after_its_page_was_read_keeps_its_key_dirty() {
         page.keys.iter().next().expect("a key").clone(),
     )];
     client.batch_execute("begin").await.expect("begun");
-    compare::forget(side, token, &entries, (&stays, page.lsn))
+    compare::forget(side, token, &entries, &stays, page.lsn)
         .await
         .expect("forgotten");
     client.batch_execute("commit").await.expect("forgotten");

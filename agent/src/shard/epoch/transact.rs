@@ -1,9 +1,10 @@
 //! A whole transaction with its proof in one round trip: nobody can be asked half-way, so the server refuses by itself.
 
+use connect::Connected;
 use plans::names::BYPASS_SETTING;
 use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
-use tokio_postgres::{Client, SimpleQueryMessage, SimpleQueryRow};
+use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
 use super::{EpochToken, count, last_row, lock_key, next_count, rollback};
 use crate::error::{StepError, WithIntent};
@@ -101,34 +102,37 @@ impl ProvenTransaction<'_> {
 /// Runs `sql` in a transaction of its own, with its proof, in one round trip: the server refuses by itself what is not
 /// proven, and runs nothing of `sql` then. The shard's count.
 pub(crate) async fn transact(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     proof: EpochProof,
     sql: &str,
-    at: (&str, &str),
+    what: &str,
 ) -> Result<i64, StepError> {
-    transact_in_turn(client, &[ProvenTransaction { token, proof, sql }], at).await
+    transact_in_turn(client, &[ProvenTransaction { token, proof, sql }], what).await
 }
 
 /// Runs transactions one after the other, each committed by itself, in one round trip: behind the first that fails the
 /// server runs none. The shard's count.
 pub(crate) async fn transact_in_turn(
-    client: &Client,
+    client: &Connected,
     transactions: &[ProvenTransaction<'_>],
-    (what, shard): (&str, &str),
+    what: &str,
 ) -> Result<i64, StepError> {
-    let messages = send(client, &in_turn(transactions), (what, shard)).await?;
+    let messages = send(client, &in_turn(transactions), what).await?;
     let row = last_row(messages);
-    count(row.ok_or_else(|| StepError::superseded(shard))?, what)
+    count(
+        row.ok_or_else(|| StepError::superseded(client.name()))?,
+        what,
+    )
 }
 
 /// As [`transact_in_turn`], where the last transaction's own statement returns a row: the shard's count, and that row.
 pub(crate) async fn answered_in_turn(
-    client: &Client,
+    client: &Connected,
     transactions: &[ProvenTransaction<'_>],
-    (what, shard): (&str, &str),
+    what: &str,
 ) -> Result<(i64, SimpleQueryRow), StepError> {
-    let messages = send(client, &in_turn(transactions), (what, shard)).await?;
+    let messages = send(client, &in_turn(transactions), what).await?;
     let mut rows = messages
         .into_iter()
         .rev()
@@ -139,7 +143,7 @@ pub(crate) async fn answered_in_turn(
     let (last, answer) = rows
         .next()
         .zip(rows.next())
-        .ok_or_else(|| StepError::superseded(shard))?;
+        .ok_or_else(|| StepError::superseded(client.name()))?;
     Ok((count(last, what)?, answer))
 }
 
@@ -151,25 +155,26 @@ fn in_turn(transactions: &[ProvenTransaction<'_>]) -> String {
 /// Runs the first as a transaction, and opens another with the second, which stays open: in one round trip. The row of
 /// its last statement.
 pub(crate) async fn transact_and_open(
-    client: &Client,
-    (first, then): (&ProvenTransaction<'_>, &ProvenTransaction<'_>),
-    at: (&str, &str),
+    client: &Connected,
+    first: &ProvenTransaction<'_>,
+    then: &ProvenTransaction<'_>,
+    what: &str,
 ) -> Result<Option<SimpleQueryRow>, StepError> {
     let text = format!("{}; {}", first.text(), then.open());
-    send(client, &text, at).await.map(last_row)
+    send(client, &text, what).await.map(last_row)
 }
 
 /// What is not proven divides by zero, and nothing stays open then.
 async fn send(
-    client: &Client,
+    client: &Connected,
     text: &str,
-    (what, shard): (&str, &str),
+    what: &str,
 ) -> Result<Vec<SimpleQueryMessage>, StepError> {
     let sent = client.simple_query(text).await;
     if let Err(error) = &sent {
         rollback(client).await;
         if error.code() == Some(&SqlState::DIVISION_BY_ZERO) {
-            return Err(StepError::superseded(shard));
+            return Err(StepError::superseded(client.name()));
         }
     }
     sent.at(what)

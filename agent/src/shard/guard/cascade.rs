@@ -15,17 +15,18 @@ mod settle;
 
 pub(crate) use settle::{CASCADE, settle, unsettled};
 
+use connect::Connected;
 use plans::id::MigrationId;
 use plans::key_set::KeySet;
 use plans::names::SCHEMA;
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::{foreign, has_them_from_the_top, session_user, with_short_locks};
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::guard::GuardedRows;
 
 /// How long an attempt waits for transactions that may skip rows.
 const PATIENCE: &str = "1s";
@@ -93,11 +94,8 @@ fn lock_key(migration: &MigrationId) -> String {
 }
 
 /// Whether a foreign key of a reference table cascades into moving rows.
-pub(crate) async fn reach(
-    client: &Client,
-    tables: &[MovingTable],
-    shard: &str,
-) -> Result<bool, StepError> {
+pub(crate) async fn reach(client: &Connected, tables: &[MovingTable]) -> Result<bool, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: asking for foreign keys that cascade");
     Ok(!keys::of(client, tables, &what).await?.is_empty())
 }
@@ -108,12 +106,13 @@ pub(crate) async fn reach(
 /// To be called when foreign keys are there; a table without them does without the trigger, which costs each of its
 /// updates a lock on the row.
 pub(crate) async fn put(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
-    (keys, tables): (&KeySet, &[MovingTable]),
+    guarded: GuardedRows<'_>,
     skips: bool,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let GuardedRows { keys, tables } = guarded;
+    let shard = client.name();
     let what = format!("shard {shard}: putting a guard on foreign keys that cascade");
     let found = keys::of(client, tables, &what).await?;
     if found.is_empty() {
@@ -161,11 +160,11 @@ fn trigger_sql(
 ///
 /// Nothing happens where the shard owns them after all, or where the guard of an older agent stands.
 pub(crate) async fn allow(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     proof: EpochProof,
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: letting cascades skip moving rows");
     if skipped(client, &token.migration, &what).await?.is_none() {
         return Ok(());
@@ -178,7 +177,7 @@ pub(crate) async fn allow(
         max = i64::MAX,
         id = quote_literal(token.migration.as_str()),
     );
-    epoch::transact(client, token, proof, &sql, (&what, shard))
+    epoch::transact(client, token, proof, &sql, &what)
         .await
         .map(|_| ())
 }
@@ -189,11 +188,11 @@ pub(crate) async fn allow(
 /// # Errors
 /// [`CASCADE`], to be tried again, when such a transaction does not end.
 pub(crate) async fn refuse(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     count: i64,
-    shard: &str,
 ) -> Result<i64, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: letting no cascade skip moving rows");
     if skipped(client, &token.migration, &what).await?.is_none() {
         return Ok(0);
@@ -201,7 +200,7 @@ pub(crate) async fn refuse(
     let skips = quote_ident(&token.migration.skips());
     let sql = format!("select pg_catalog.setval('{SCHEMA}.{skips}', 0)");
     let proof = EpochProof::Count(count);
-    epoch::transact(client, token, proof, &sql, (&what, shard)).await?;
+    epoch::transact(client, token, proof, &sql, &what).await?;
     let ended = format!(
         "begin; set local lock_timeout = '{PATIENCE}'; select pg_catalog.pg_advisory_xact_lock({}); commit",
         lock_key(&token.migration)
@@ -222,7 +221,7 @@ pub(crate) async fn refuse(
 
 /// How many rows cascades have skipped on a shard; none where the guard of an older agent stands, which refuses them.
 async fn skipped(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
     what: &str,
 ) -> Result<Option<i64>, StepError> {

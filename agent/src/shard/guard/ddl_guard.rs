@@ -5,11 +5,11 @@
 //! since a dropped one has no table any more: the triggers are made again as each step begins.
 //! Of leaves all partitioned tables above and beside them are watched too, so that no partition comes or goes.
 
+use connect::Connected;
 use plans::id::MigrationId;
 use plans::names::{BYPASS_SETTING, SCHEMA, SQLSTATE_REFUSED};
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochToken};
@@ -19,7 +19,8 @@ use crate::shard::guard;
 const EVENTS: [(&str, &str); 2] = [("end", "ddl_command_end"), ("drop", "sql_drop")];
 
 /// Whether our role may create event triggers.
-pub(crate) async fn may_refuse(client: &Client, shard: &str) -> Result<bool, StepError> {
+pub(crate) async fn may_refuse(client: &Connected) -> Result<bool, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select rolsuper from pg_catalog.pg_roles where rolname = current_user",
@@ -31,11 +32,8 @@ pub(crate) async fn may_refuse(client: &Client, shard: &str) -> Result<bool, Ste
 }
 
 /// Whether both triggers are there and enabled.
-pub(crate) async fn stands(
-    client: &Client,
-    migration: &MigrationId,
-    shard: &str,
-) -> Result<bool, StepError> {
+pub(crate) async fn stands(client: &Connected, migration: &MigrationId) -> Result<bool, StepError> {
+    let shard = client.name();
     let names: Vec<String> = EVENTS.map(|(part, _)| migration.ddl_guard(part)).into();
     let row = client
         .query_one(
@@ -49,16 +47,16 @@ pub(crate) async fn stands(
 
 /// Puts the triggers on a shard, or brings them up to date.
 pub(crate) async fn put(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: refusing changes of the moving tables");
     let role = guard::session_user(client).await.at(&what)?;
     let watched = watched(client, tables).await.at(&what)?;
     let mut sql = function(&token.migration, &watched, &role);
-    if !stands(client, &token.migration, shard).await? {
+    if !stands(client, &token.migration).await? {
         for (part, event) in EVENTS {
             let name = quote_ident(&token.migration.ddl_guard(part));
             sql.push_str(&format!(
@@ -73,11 +71,8 @@ pub(crate) async fn put(
 }
 
 /// Takes the triggers off a shard, if they are there.
-pub(crate) async fn drop(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
+pub(crate) async fn drop(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let shard = client.name();
     let mut sql: Vec<String> = EVENTS
         .iter()
         .map(|(part, _)| {
@@ -106,7 +101,7 @@ struct WatchedRelations {
 }
 
 async fn watched(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
 ) -> Result<WatchedRelations, tokio_postgres::Error> {
     let quoted: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();

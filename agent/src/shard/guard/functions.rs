@@ -3,6 +3,7 @@
 //! A write that passes because a fence has ended says so first, by a lock that it keeps to its end, and then reads the
 //! register again: behind a seal nobody else needs to be waited for (C8). It either sees the seal, or is seen.
 
+use connect::Connected;
 use plans::id::{MapName, MigrationId};
 use plans::key_set::KeySet;
 use plans::names::{
@@ -10,8 +11,8 @@ use plans::names::{
 };
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::{MovingTable, TableKey};
-use tokio_postgres::Client;
 
+use super::GuardedRows;
 use super::session_user;
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochToken};
@@ -149,12 +150,13 @@ pub(crate) fn note_key(migration: &MigrationId) -> String {
 
 /// Creates the functions, or replaces them.
 pub(super) async fn put(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     map: &MapName,
-    (keys, tables): (&KeySet, &[MovingTable]),
-    shard: &str,
+    guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
+    let GuardedRows { keys, tables } = guarded;
+    let shard = client.name();
     let what = format!("shard {shard}: creating the guard's functions");
     let role = session_user(client).await.at(&what)?;
     let functions = functions_sql(&token.migration, map, keys, tables, &role);
@@ -163,11 +165,8 @@ pub(super) async fn put(
 
 /// Lets the guard refuse nothing any more where its triggers cannot be dropped: neither TRUNCATE nor changes of the
 /// tables. Writes of rows pass by the register, which is open. No lock on a table is needed.
-pub(crate) async fn stand_down(
-    client: &Client,
-    token: &EpochToken,
-    shard: &str,
-) -> Result<(), StepError> {
+pub(crate) async fn stand_down(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: letting the guard refuse nothing");
     let (truncate, ddl) = (
         token.migration.truncate_function(),
@@ -194,12 +193,12 @@ pub(crate) async fn stand_down(
 ///
 /// To be called before a fence: whoever writes behind it has taken a lock since, with which a session hears of it.
 pub(crate) async fn renew(
-    client: &Client,
+    client: &Connected,
     token: &EpochToken,
     map: &MapName,
-    about: (&KeySet, &[MovingTable]),
-    shard: &str,
+    guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let name = token.migration.guard_function();
     let row = client
         .query_opt(
@@ -214,5 +213,5 @@ pub(crate) async fn renew(
     if body.as_deref() == Some(&row_body(&token.migration, map, "")) {
         return Ok(());
     }
-    put(client, token, map, about, shard).await
+    put(client, token, map, guarded).await
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use connect::Connected;
 use plans::table::MovingTable;
-use tokio_postgres::{Client, SimpleQueryMessage};
+use tokio_postgres::SimpleQueryMessage;
 
 use super::{ProvedTables, lock};
 use crate::error::{StepError, WithIntent};
@@ -60,7 +60,7 @@ impl CodeProver {
     /// As [`prove`](super::prove); `code.server` where the two sessions are on two servers.
     pub(crate) async fn prove(
         &self,
-        client: &Client,
+        client: &Connected,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
         self.run(client, "", tables).await
@@ -72,7 +72,7 @@ impl CodeProver {
     /// As [`CodeProver::prove`].
     pub(crate) async fn begin(
         &self,
-        client: &Client,
+        client: &Connected,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
         self.run(client, "begin; ", tables).await
@@ -84,7 +84,7 @@ impl CodeProver {
     /// As [`CodeProver::prove`].
     pub(crate) async fn run(
         &self,
-        client: &Client,
+        client: &Connected,
         before: &str,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
@@ -97,7 +97,7 @@ impl CodeProver {
     ///
     /// # Errors
     /// `code.server`; what the server says.
-    pub(crate) async fn meet(&self, client: &Client, before: &str) -> Result<(), StepError> {
+    pub(crate) async fn meet(&self, client: &Connected, before: &str) -> Result<(), StepError> {
         let what = format!("shard {}: locking the tables' definitions", self.shard);
         let answered = client
             .simple_query(&format!("{before}select {SERVER}"))
@@ -131,7 +131,7 @@ impl CodeProver {
         if tables.is_empty() {
             return Ok(());
         }
-        self.proved.look(&self.session, tables, &self.shard).await
+        self.proved.look(&self.session, tables).await
     }
 }
 

@@ -55,7 +55,7 @@ async fn worker(
             // Whatever it was, one by one each is made or says what it fails of.
             epoch::rollback(&session).await;
             for entry in &taken {
-                build_one(context, &session, entry, &target.name).await?;
+                build_one(context, &session, entry).await?;
             }
         }
         if taken.is_empty() {
@@ -80,7 +80,7 @@ async fn some(
         let what = format!("shard {shard}: building {}", entry.label);
         taken.push(entry);
         if begun.is_none() {
-            epoch::begin(session, &context.token(), shard).await?;
+            epoch::begin(session, &context.token()).await?;
             prove(context, session, kind).await?;
             begun = Some(Instant::now());
         }

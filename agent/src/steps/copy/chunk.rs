@@ -4,7 +4,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use connect::Connected;
 use plans::sql::quote_literal;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::CopyRun;
@@ -30,13 +29,12 @@ pub(super) async fn copy(
     shared: &CopyRun<'_>,
     chunk: &CopyChunk,
     number: Option<i32>,
-    (reader, into): (&mut CopyReader, &mut Connected),
+    reader: &mut CopyReader,
+    into: &mut Connected,
 ) -> Result<ChunkOutcome, StepError> {
     let context = shared.context;
     let turn = context.session.throttle.turn_of_stream().await;
     let table = &context.dispatch.tables[chunk.table];
-    let source = &context.dispatch.source.name.0;
-    let target = &context.dispatch.target.name.0;
     if !reader.begin(context, chunk).await? {
         return Ok(ChunkOutcome::SnapshotLost);
     }
@@ -53,14 +51,11 @@ pub(super) async fn copy(
             .moving(context, chunk.table, chunk.ordinal, rows, bytes);
         turn.spend(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
-    let sides = (
-        (&mut reader.session, source.as_str()),
-        (&mut *into, target.as_str()),
-    );
-    let copied = copy_chunk(sides, table, &chunk.extent, &predicate, moved).await?;
+    let (source, target) = (&mut reader.session, &mut *into);
+    let copied = copy_chunk(source, target, table, &chunk.extent, &predicate, moved).await?;
     reader.check(context, chunk).await?;
     fail_point::hit("copy.chunk_copied").await?;
-    commit(context, chunk, (number, copied), into).await?;
+    commit(context, chunk, number, copied, into).await?;
     reader.rest().await?;
     let again = chunk.begun > 0;
     shared
@@ -77,9 +72,8 @@ pub(super) async fn begin_writing(
     into: &Connected,
 ) -> Result<bool, StepError> {
     let context = shared.context;
-    let target = &context.dispatch.target.name.0;
     let table = std::slice::from_ref(&context.dispatch.tables[chunk.table]);
-    let what = format!("shard {target}: recording a chunk");
+    let what = format!("shard {}: recording a chunk", into.name());
     let this = this(context, chunk);
     let count = format!("update shardwright.chunk set begun = begun + 1 where {this}");
     let look = format!(
@@ -92,8 +86,8 @@ pub(super) async fn begin_writing(
         proof: EpochProof::Work,
         sql,
     };
-    let both = (&proven(count.as_str()), &proven(look.as_str()));
-    let row = epoch::transact_and_open(into, both, (&what, target)).await?;
+    let (counted, looked) = (proven(count.as_str()), proven(look.as_str()));
+    let row = epoch::transact_and_open(into, &counted, &looked, &what).await?;
     let Some(row) = row else { return Ok(false) };
     let prover = &shared.provers.1;
     prover.is_beside(row.get(0))?;
@@ -105,12 +99,17 @@ pub(super) async fn begin_writing(
 pub(super) async fn commit(
     context: &StepContext,
     chunk: &CopyChunk,
-    (number, (rows, bytes)): (Option<i32>, (u64, u64)),
-    into: &Client,
+    number: Option<i32>,
+    copied: (u64, u64),
+    into: &Connected,
 ) -> Result<(), StepError> {
-    let target = &context.dispatch.target.name.0;
+    let (rows, bytes) = copied;
     let table = &context.dispatch.tables[chunk.table];
-    let what = format!("shard {target}: recording a chunk of {}", table.table);
+    let what = format!(
+        "shard {}: recording a chunk of {}",
+        into.name(),
+        table.table
+    );
     let snapshot = number.map_or_else(|| "null".to_owned(), |number| number.to_string());
     // Where it was done already this divides by zero, and the rows are not kept.
     let sql = format!(

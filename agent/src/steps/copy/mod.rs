@@ -18,12 +18,12 @@ mod work;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
+use connect::Connected;
 use plans::failure::{Failure, RetryClass};
 use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::throttle::MOST_STREAMS;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 use tokio_util::sync::CancellationToken;
 
 use super::build_indexes;
@@ -107,12 +107,12 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
             .look(&context.dispatch.tables)
             .await
     };
-    let planned = units::plan(context, &session, &target.name, arrived.as_ref());
+    let planned = units::plan(context, &session, arrived.as_ref());
     tokio::try_join!(planned, ready)?;
     let company = gather(context, arrived.as_ref()).await;
     let started = Instant::now();
     context.say("copying");
-    while with_one_snapshot(context, &session, &target.name, company).await? > 0 {}
+    while with_one_snapshot(context, &session, company).await? > 0 {}
     drop(arrived);
     let seconds = started.elapsed().as_secs_f64();
     context.say("building primary keys");
@@ -121,7 +121,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     if context.online() {
         end_holders(context).await?;
     }
-    copied(context, &session, seconds, &target.name).await
+    copied(context, &session, seconds).await
 }
 
 /// Ends the sessions that hold the copy's snapshot.
@@ -129,7 +129,7 @@ async fn end_holders(context: &StepContext) -> Result<(), StepError> {
     *context.session.holders.lock().await = None;
     let source = context.source()?;
     let session = source.session("snapshot").await?;
-    snapshot::end_all(&session, context.dispatch.migration.as_str(), &source.name).await
+    snapshot::end_all(&session, context.dispatch.migration.as_str()).await
 }
 
 /// Waits for expected participants, and reports so; returns the shared scan, if this move has one now.
@@ -152,20 +152,19 @@ async fn gather<'a>(
 /// Copies what can be copied with the current snapshot; how many chunks are left for a later one.
 async fn with_one_snapshot(
     context: &StepContext,
-    target: &Client,
-    shard: &str,
+    target: &Connected,
     company: Option<&Arc<SharedScan>>,
 ) -> Result<usize, StepError> {
-    hours::wait(context, target, shard).await?;
-    let current = snapshots::current(context, target, shard, company).await?;
-    let todo = units::left(context, target, shard).await?;
+    hours::wait(context, target).await?;
+    let current = snapshots::current(context, target, company).await?;
+    let todo = units::left(context, target).await?;
     if todo.is_empty() {
         return Ok(0);
     }
-    let total = units::count(context, target, shard).await?;
-    let progress = CopyProgress::start(context, &todo, target, shard).await?;
+    let total = units::count(context, target).await?;
+    let progress = CopyProgress::start(context, &todo, target).await?;
     let queue = ChunkQueue {
-        begun: units::begun(context, target, shard).await?,
+        begun: units::begun(context, target).await?,
         chunks: todo,
         until: current.as_ref().map(|current| current.until),
         lost: false,
@@ -192,7 +191,7 @@ async fn with_one_snapshot(
     }
     let streams = (0..MOST_STREAMS).map(|own| stream(shared.clone(), own, number));
     futures::future::try_join_all(streams).await?;
-    Ok(units::left(context, target, shard).await?.len())
+    Ok(units::left(context, target).await?.len())
 }
 
 /// The stream with the number `own` copies while so many are allowed.
@@ -221,7 +220,7 @@ async fn copy_while_allowed(
     let target = shared.context.target()?;
     let session = source.session("copy").await?;
     let prover = &shared.provers.0;
-    let mut reader = CopyReader::new(session, prover.clone(), &source.name);
+    let mut reader = CopyReader::new(session, prover.clone());
     let mut into = target.replica_session("copy").await?;
     while own < throttle.streams() {
         if shared.context.cancel.is_cancelled() {
@@ -232,14 +231,15 @@ async fn copy_while_allowed(
             shared.over.cancel();
             return Ok(());
         };
-        let sides = (&mut reader, &mut into);
         let outcome = match way {
-            CopyMethod::Alone => chunk::copy(shared, &chunk, snapshot, sides).await?,
+            CopyMethod::Alone => {
+                chunk::copy(shared, &chunk, snapshot, &mut reader, &mut into).await?
+            }
             CopyMethod::Reading(call) => {
-                together::read(shared, &chunk, snapshot, sides, call).await?
+                together::read(shared, &chunk, snapshot, &mut reader, &mut into, call).await?
             }
             CopyMethod::Given(given) => {
-                together::write(shared, &chunk, snapshot, sides.1, given).await?
+                together::write(shared, &chunk, snapshot, &mut into, given).await?
             }
         };
         match outcome {
@@ -277,10 +277,10 @@ fn rewritten(message: String) -> StepError {
 
 async fn copied(
     context: &StepContext,
-    session: &Client,
+    session: &Connected,
     seconds: f64,
-    shard: &str,
 ) -> Result<Copied, StepError> {
+    let shard = session.name();
     let row = session
         .query_one(
             "select coalesce(sum(rows), 0)::bigint, coalesce(sum(bytes), 0)::bigint,

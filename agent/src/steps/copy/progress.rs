@@ -3,9 +3,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
+use connect::Connected;
 use plans::wire::TableProgress;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use super::units::{self, CopyChunk};
 use super::work::TableEstimate;
@@ -51,9 +51,9 @@ impl CopyProgress {
     pub(super) async fn start(
         context: &StepContext,
         todo: &VecDeque<CopyChunk>,
-        target: &Client,
-        shard: &str,
+        target: &Connected,
     ) -> Result<Self, StepError> {
+        let shard = target.name();
         let source = context.source()?;
         let session = source.session("estimate").await?;
         let mut state = CopyState::default();
@@ -61,8 +61,8 @@ impl CopyProgress {
             let left = todo.iter().filter(|chunk| chunk.table == at).count();
             state.left.push(left);
             let predicate = context.predicate(table, "");
-            let ppm = catalog::selectivity_ppm(&session, table, &predicate, &source.name).await?;
-            let (_, blocks) = units::size(&session, table, &source.name).await?;
+            let ppm = catalog::selectivity_ppm(&session, table, &predicate).await?;
+            let (_, blocks) = units::size(&session, table).await?;
             let expected = TableEstimate::of(table.rows, table.bytes, blocks * BLOCK, ppm);
             state.expected.push(expected);
             let row = target

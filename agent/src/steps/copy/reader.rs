@@ -25,7 +25,6 @@ pub(super) struct CopyReader {
     pub(super) session: Connected,
     /// Sees the catalog as it is now, not as it was at the snapshot.
     prover: Arc<CodeProver>,
-    shard: String,
     open: Option<OpenSnapshot>,
 }
 
@@ -38,11 +37,10 @@ struct OpenSnapshot {
 }
 
 impl CopyReader {
-    pub(super) fn new(session: Connected, prover: Arc<CodeProver>, shard: &str) -> Self {
+    pub(super) fn new(session: Connected, prover: Arc<CodeProver>) -> Self {
         Self {
             session,
             prover,
-            shard: shard.to_owned(),
             open: None,
         }
     }
@@ -85,10 +83,10 @@ impl CopyReader {
             self.end().await?;
         }
         let since = Instant::now();
-        let shard = &self.shard;
+        let shard = self.session.name();
         if context.online() {
             let id = context.dispatch.migration.as_str();
-            if !snapshot::begin_held(&self.session, id, shard).await? {
+            if !snapshot::begin_held(&self.session, id).await? {
                 return Ok(false);
             }
         } else {
@@ -106,7 +104,7 @@ impl CopyReader {
 
     /// Others rely on it that the open transaction sees what the snapshot sees that prints as `text`.
     pub(super) async fn sees(&mut self, text: &str) -> Result<(), StepError> {
-        let what = format!("shard {}: looking at the snapshot", self.shard);
+        let what = format!("shard {}: looking at the snapshot", self.session.name());
         let read = "select pg_catalog.pg_current_snapshot()::text";
         let row = self.session.query_one(read, &[]).await.at(&what)?;
         let held: String = row.get(0);
@@ -131,7 +129,7 @@ impl CopyReader {
         if matches!(chunk.extent, CopyExtent::Keys(_)) || open.seen.contains(&chunk.table) {
             return Ok(());
         }
-        let (shard, table) = (&self.shard, &context.dispatch.tables[chunk.table]);
+        let (shard, table) = (self.session.name(), &context.dispatch.tables[chunk.table]);
         let row = self
             .session
             .query_one(
@@ -161,6 +159,9 @@ impl CopyReader {
     async fn end(&mut self) -> Result<(), StepError> {
         self.open = None;
         let ended = self.session.batch_execute("commit").await;
-        ended.at(format_args!("shard {}: ending a chunk", self.shard))
+        ended.at(format_args!(
+            "shard {}: ending a chunk",
+            self.session.name()
+        ))
     }
 }

@@ -8,9 +8,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use connect::Connected;
 use plans::id::MigrationId;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 use super::units;
@@ -62,7 +62,7 @@ pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Resul
     let target = context.target()?;
     let there = target.session("snapshot").await?;
     let what = format!("shard {}: recording the snapshot", target.name);
-    epoch::begin(&there, &context.token_for_cleanup(), &target.name).await?;
+    epoch::begin(&there, &context.token_for_cleanup()).await?;
     for table in ["snapshot", "chunk"] {
         let sql = format!("delete from shardwright.{table} where migration = $1");
         there.execute(&sql, &[&id]).await.at(&what)?;
@@ -80,16 +80,15 @@ pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Resul
 /// that all of them can copy with.
 pub(super) async fn current(
     context: &StepContext,
-    target: &Client,
-    shard: &str,
+    target: &Connected,
     company: Option<&Arc<SharedScan>>,
 ) -> Result<Option<CurrentSnapshot>, StepError> {
     if !context.online() {
         return Ok(None);
     }
-    let newest = newest(context, target, shard).await?;
+    let newest = newest(context, target).await?;
     let limit = Duration::from_secs(context.dispatch.options.snapshot_age_s.into());
-    let unfinished = !units::begun(context, target, shard).await?.is_empty();
+    let unfinished = !units::begun(context, target).await?.is_empty();
     let young = newest.age < limit;
     let own = company.is_some() && newest.number == 0 && !unfinished;
     if (young || unfinished) && !own && is_held(context, &newest.text).await? {
@@ -99,12 +98,12 @@ pub(super) async fn current(
             until: Instant::now() + limit.saturating_sub(newest.age),
         }));
     }
-    if units::left(context, target, shard).await?.is_empty() {
+    if units::left(context, target).await?.is_empty() {
         return Ok(None);
     }
-    empty_unfinished(context, target, shard).await?;
+    empty_unfinished(context, target).await?;
     let number = newest.number + 1;
-    let text = take(context, (target, shard), &newest, company).await?;
+    let text = take(context, target, &newest, company).await?;
     Ok(Some(CurrentSnapshot {
         number,
         text,
@@ -116,15 +115,12 @@ pub(super) async fn current(
 pub(crate) async fn keep(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("snapshot").await?;
-    let newest = newest(context, &session, &target.name).await?;
+    let newest = newest(context, &session).await?;
     is_held(context, &newest.text).await.map(|_| ())
 }
 
-async fn newest(
-    context: &StepContext,
-    target: &Client,
-    shard: &str,
-) -> Result<RecordedSnapshot, StepError> {
+async fn newest(context: &StepContext, target: &Connected) -> Result<RecordedSnapshot, StepError> {
+    let shard = target.name();
     let row = target
         .query_opt(
             "select number, snapshot, extract(epoch from pg_catalog.clock_timestamp() - taken_at)::float8
@@ -153,7 +149,7 @@ async fn is_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
     let source = context.source()?;
     let session = source.session("snapshot").await?;
     let id = context.dispatch.migration.as_str();
-    for name in snapshot::importable(&session, id, &source.name).await? {
+    for name in snapshot::importable(&session, id).await? {
         if read_imported(&session, &name, &source)
             .await
             .ok()
@@ -178,7 +174,7 @@ async fn is_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
 
 /// How an exported snapshot prints; it is imported for a moment.
 async fn read_imported(
-    session: &Client,
+    session: &Connected,
     exported: &str,
     source: &Shard,
 ) -> Result<String, StepError> {
@@ -200,13 +196,14 @@ async fn read_imported(
 /// company it is one that a sibling has taken, if that one dominates it.
 async fn take(
     context: &StepContext,
-    (target, shard): (&Client, &str),
+    target: &Connected,
     newest: &RecordedSnapshot,
     company: Option<&Arc<SharedScan>>,
 ) -> Result<String, StepError> {
+    let shard = target.name();
     let source = context.source()?;
     let (id, number) = (context.dispatch.migration.as_str(), newest.number + 1);
-    let first = first(context, target, shard).await?;
+    let first = first(context, target).await?;
     context.say("taking a new snapshot to copy with");
     let offer = match company {
         Some(scan) => {
@@ -223,7 +220,7 @@ async fn take(
     let barrier = barrier(context, &source).await?;
     // Recorded before anything is copied with it, so that the stream's filter knows it.
     let what = format!("shard {shard}: recording the snapshot");
-    epoch::begin(target, &context.token(), shard).await?;
+    epoch::begin(target, &context.token()).await?;
     let migration = &context.dispatch.migration;
     insert(target, migration, number, &offer.text, barrier)
         .await
@@ -286,11 +283,8 @@ async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<SharedSnap
 }
 
 /// The slot's own snapshot.
-async fn first(
-    context: &StepContext,
-    target: &Client,
-    shard: &str,
-) -> Result<TxSnapshot, StepError> {
+async fn first(context: &StepContext, target: &Connected) -> Result<TxSnapshot, StepError> {
+    let shard = target.name();
     let what = format!("shard {shard}: reading the slot's snapshot");
     let row = target
         .query_one(
@@ -318,7 +312,7 @@ async fn barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError
     let session = source.session("barrier").await?;
     let token = context.token();
     Marker::new(&token, 0, MarkerKind::Barrier)
-        .emit(&session, &token, &source.name)
+        .emit(&session, &token)
         .await?;
     let row = session
         .query_one("select pg_catalog.pg_current_wal_lsn()", &[])
@@ -328,7 +322,7 @@ async fn barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError
 }
 
 async fn insert(
-    client: &Client,
+    client: &Connected,
     migration: &MigrationId,
     number: i32,
     text: &str,
@@ -345,15 +339,15 @@ async fn insert(
 /// Takes back what was copied of units that are not done: their snapshot is gone.
 pub(crate) async fn empty_unfinished(
     context: &StepContext,
-    target: &Client,
-    shard: &str,
+    target: &Connected,
 ) -> Result<(), StepError> {
-    settle(context, target, shard).await?;
-    let begun = units::begun(context, target, shard).await?;
+    let shard = target.name();
+    settle(context, target).await?;
+    let begun = units::begun(context, target).await?;
     if begun.is_empty() {
         return Ok(());
     }
-    let left = units::left(context, target, shard).await?;
+    let left = units::left(context, target).await?;
     let prover = context.session.prover(&context.target()?).await?;
     let into = context.target()?.replica_session("copy").await?;
     for unit in begun {
@@ -369,7 +363,7 @@ pub(crate) async fn empty_unfinished(
                 format!("{} and {}", range.condition(), context.predicate(table, ""))
             }
         };
-        epoch::begin(&into, &context.token(), shard).await?;
+        epoch::begin(&into, &context.token()).await?;
         prover.prove(&into, std::slice::from_ref(table)).await?;
         let sql = format!("delete from only {} where {rows}", table.table.sql());
         into.execute(&sql, &[]).await.at(&what)?;
@@ -387,7 +381,8 @@ pub(crate) async fn empty_unfinished(
 
 /// Waits until nothing that was copied before is on its way: a commit whose client is gone may still wait for a
 /// standby of the target, seen by nobody and with its locks, the migration's among them.
-async fn settle(context: &StepContext, target: &Client, shard: &str) -> Result<(), StepError> {
+async fn settle(context: &StepContext, target: &Connected) -> Result<(), StepError> {
+    let shard = target.name();
     let key = epoch::lock_key(&context.dispatch.migration);
     let wait = format!(
         "begin; set local lock_timeout = '500ms'; select pg_catalog.pg_advisory_xact_lock({key}); commit"

@@ -96,12 +96,13 @@ pub(super) async fn read(
     shared: &CopyRun<'_>,
     chunk: &CopyChunk,
     number: Option<i32>,
-    (reader, target): (&mut CopyReader, &mut Connected),
+    reader: &mut CopyReader,
+    target: &mut Connected,
     called: OpenCall,
 ) -> Result<ChunkOutcome, StepError> {
     let guests = called.guests().await;
     if guests.is_empty() {
-        return chunk::copy(shared, chunk, number, (reader, target)).await;
+        return chunk::copy(shared, chunk, number, reader, target).await;
     }
     let context = shared.context;
     let same = shared.snapshot.as_deref().unwrap_or_default();
@@ -133,13 +134,12 @@ async fn read_for(
     all: Vec<ScanParticipant>,
 ) -> Result<(), StepError> {
     let table = &context.dispatch.tables[chunk.table];
-    let source = &context.dispatch.source.name.0;
     let (predicates, senders): (Vec<_>, Vec<_>) = all
         .into_iter()
         .map(|guest| (guest.predicate, guest.sender))
         .unzip();
     let mut receivers = CopyReceivers::new(senders);
-    let from = (&mut reader.session, source.as_str());
+    let from = &mut reader.session;
     read_for_all(from, table, &chunk.extent, &predicates, &mut receivers).await?;
     reader.check(context, chunk).await?;
     receivers.end().await;
@@ -169,8 +169,7 @@ pub(super) async fn write(
         progress.moving(context, chunk.table, chunk.ordinal, rows, bytes);
         turn.spend(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
-    let to = (&mut *target, context.dispatch.target.name.0.as_str());
-    let copied = match write_given(to, table, given, (|| turn.resume(), moved)).await? {
+    let copied = match write_given(&mut *target, table, given, (|| turn.resume(), moved)).await? {
         ReceiveOutcome::All(rows, bytes) => (rows, bytes),
         ReceiveOutcome::Left => return Ok(ChunkOutcome::Left),
         ReceiveOutcome::TooSlow => {
@@ -183,7 +182,7 @@ pub(super) async fn write(
         }
     };
     fail_point::hit("copy.chunk_copied").await?;
-    chunk::commit(context, chunk, (number, copied), target).await?;
+    chunk::commit(context, chunk, number, copied, target).await?;
     let again = chunk.begun > 0;
     let progress = &shared.progress;
     progress.done(context, chunk.table, chunk.ordinal, again);

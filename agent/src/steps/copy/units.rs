@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use connect::Connected;
 use plans::sql::quote_ident;
 use plans::table::{CopyBy, MovingTable};
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -36,11 +36,8 @@ pub(super) struct CopyChunk {
 }
 
 /// How many chunks are recorded.
-pub(super) async fn count(
-    context: &StepContext,
-    session: &Client,
-    shard: &str,
-) -> Result<usize, StepError> {
+pub(super) async fn count(context: &StepContext, session: &Connected) -> Result<usize, StepError> {
+    let shard = session.name();
     let row = session
         .query_one(
             "select count(*) from shardwright.chunk where migration = $1",
@@ -54,9 +51,9 @@ pub(super) async fn count(
 /// Units of which some chunk is done and some is not.
 pub(super) async fn begun(
     context: &StepContext,
-    session: &Client,
-    shard: &str,
+    session: &Connected,
 ) -> Result<BTreeSet<i32>, StepError> {
+    let shard = session.name();
     let rows = session
         .query(
             "select unit from shardwright.chunk where migration = $1
@@ -72,11 +69,10 @@ pub(super) async fn begun(
 /// as participants of the shared scan did that are about to copy too.
 pub(super) async fn plan(
     context: &StepContext,
-    target: &Client,
-    shard: &str,
+    target: &Connected,
     arrived: Option<&ArrivedParticipant>,
 ) -> Result<(), StepError> {
-    if count(context, target, shard).await? > 0 {
+    if count(context, target).await? > 0 {
         return Ok(());
     }
     let source = context.source()?;
@@ -85,7 +81,7 @@ pub(super) async fn plan(
     prover.begin(&session, &context.dispatch.tables).await?;
     let mut sized = Vec::new();
     for (at, table) in context.dispatch.tables.iter().enumerate() {
-        let measured = size(&session, table, &source.name).await?;
+        let measured = size(&session, table).await?;
         let name = table.table.to_string();
         let agreed = arrived.map(|arrived| arrived.scan().agree(&name, measured));
         sized.push((at, table, agreed.unwrap_or(measured)));
@@ -96,7 +92,7 @@ pub(super) async fn plan(
     for (at, table, (filenode, blocks)) in sized {
         let by_key = table.copy_by == CopyBy::KeyRanges && context.online();
         let extents = if by_key {
-            key_ranges(context, &session, table, blocks, &source.name).await?
+            key_ranges(context, &session, table, blocks).await?
         } else {
             let ranges = block_ranges(blocks, context.dispatch.options.copy_streams);
             ranges.into_iter().map(CopyExtent::Blocks).collect()
@@ -114,17 +110,17 @@ pub(super) async fn plan(
         }
         unit += i32::from(!by_key);
     }
-    record(context, target, &chunks, shard).await
+    record(context, target, &chunks).await
 }
 
 async fn record(
     context: &StepContext,
-    target: &Client,
+    target: &Connected,
     chunks: &[CopyChunk],
-    shard: &str,
 ) -> Result<(), StepError> {
+    let shard = target.name();
     let what = format!("shard {shard}: recording chunks");
-    epoch::begin(target, &context.token(), shard).await?;
+    epoch::begin(target, &context.token()).await?;
     for chunk in chunks {
         let (from, to, low, high) = match &chunk.extent {
             CopyExtent::Blocks(range) => (range.from, range.to, None, None),
@@ -156,10 +152,10 @@ async fn record(
 
 /// File node and blocks of a table.
 pub(super) async fn size(
-    session: &Client,
+    session: &Connected,
     table: &MovingTable,
-    shard: &str,
 ) -> Result<(u32, i64), StepError> {
+    let shard = session.name();
     let row = session
         .query_one(
             "select pg_catalog.pg_relation_filenode(pg_catalog.to_regclass($1)),
@@ -190,13 +186,13 @@ fn chunk_blocks(blocks: i64, streams: u32) -> i64 {
 /// Ranges of the first primary key column that hold about as many moving rows each; open at both ends.
 async fn key_ranges(
     context: &StepContext,
-    session: &Client,
+    session: &Connected,
     table: &MovingTable,
     blocks: i64,
-    shard: &str,
 ) -> Result<Vec<CopyExtent>, StepError> {
+    let shard = session.name();
     let predicate = context.predicate(table, "");
-    let ppm = catalog::selectivity_ppm(session, table, &predicate, shard).await?;
+    let ppm = catalog::selectivity_ppm(session, table, &predicate).await?;
     let moving = (blocks * ppm / 1_000_000).max(1);
     let count = (moving / chunk_blocks(moving, context.dispatch.options.copy_streams)).max(1);
     let column = table.identity.first().cloned().unwrap_or_default();
@@ -237,9 +233,9 @@ fn between(column: &str, ends: &[String]) -> impl Iterator<Item = KeyRange> {
 /// Chunks that are not done, in their order.
 pub(super) async fn left(
     context: &StepContext,
-    session: &Client,
-    shard: &str,
+    session: &Connected,
 ) -> Result<VecDeque<CopyChunk>, StepError> {
+    let shard = session.name();
     let rows = session
         .query(
             "select ordinal, relation, filenode, from_block, to_block, begun, unit, by_key, low, high

@@ -59,7 +59,7 @@ impl<'a> FenceObstacles<'a> {
         let options = &self.context.dispatch.options;
         let tables = self.context.keyed();
         let budget = options.write_stop_budget_ms;
-        let all = long_writers::obstacles(self.losing, &tables, budget, shard).await?;
+        let all = long_writers::obstacles(self.losing, &tables, budget).await?;
         self.writers(&all).await?;
         if let Some(first) = all.first() {
             return Ok(Some(first.sentence()));
@@ -138,12 +138,11 @@ impl<'a> FenceObstacles<'a> {
 
     /// A standby that does not follow closely would be waited for in vain behind the seal.
     async fn standby(&self) -> Result<Option<String>, StepError> {
-        let shard = self.parties.sides.origin.name.as_str();
         let ignored = &self.context.dispatch.options.ignore_standbys;
-        let flushed = standbys::flushed(self.losing, shard).await?;
+        let flushed = standbys::flushed(self.losing).await?;
         let deadline = Instant::now() + STANDBY_PATIENCE;
         loop {
-            let behind = standbys::behind(self.losing, Some(flushed), ignored, shard).await?;
+            let behind = standbys::behind(self.losing, Some(flushed), ignored).await?;
             let first = behind.into_iter().next();
             if first.is_none() || Instant::now() >= deadline {
                 return Ok(first);

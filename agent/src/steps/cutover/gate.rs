@@ -49,7 +49,8 @@ pub(super) struct GateFacts {
 pub(super) async fn pass(
     context: &StepContext,
     parties: &CutoverParties,
-    (losing, gaining): (&Connected, &Connected),
+    losing: &Connected,
+    gaining: &Connected,
 ) -> Result<GateFacts, StepError> {
     context.ensure_stream(parties.direction).await?;
     share_out(context, parties, losing, gaining).await?;
@@ -90,7 +91,7 @@ pub(super) async fn share_out(
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
     for (session, shard) in [(losing, origin), (gaining, destination)] {
         let share = shard.share(context.dispatch.sequences);
-        sequences::share_out(session, &token, &tables, share, &shard.name).await?;
+        sequences::share_out(session, &token, &tables, share).await?;
     }
     Ok(())
 }
@@ -103,26 +104,21 @@ pub(super) async fn facts(
 ) -> Result<GateFacts, StepError> {
     let tables = &context.dispatch.tables;
     let id = &context.dispatch.migration;
-    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
-    let sides = [
-        (losing, origin.name.as_str()),
-        (gaining, destination.name.as_str()),
-    ];
     shape::compare(
         context,
-        &shape::of_sides(parties.direction, sides[0], sides[1]),
+        &shape::of_sides(parties.direction, losing, gaining),
     )
     .await?;
-    guard::check(gaining, id, tables, &destination.name).await?;
-    check_identity(context, losing, &origin.name, parties.direction).await?;
-    check_stream(context, losing, parties, &origin.name).await?;
+    guard::check(gaining, id, tables).await?;
+    check_identity(context, losing, parties.direction).await?;
+    check_stream(context, losing, parties).await?;
     if parties.direction == Direction::Forward && context.online() {
         // The stream back is that server's: without it the keys could not come back (I6).
-        check_identity(context, gaining, &destination.name, Direction::Reverse).await?;
+        check_identity(context, gaining, Direction::Reverse).await?;
     }
-    let storage = check_rewritten(context, parties, (losing, gaining)).await?;
+    let storage = check_rewritten(context, parties, losing, gaining).await?;
     let captured = context.captured(parties.direction);
-    let gaining_storage = catalog::storage(gaining, captured, &destination.name).await?;
+    let gaining_storage = catalog::storage(gaining, captured).await?;
     let compared = match parties.direction {
         Direction::Forward => Some(
             records(parties, gaining, &context.token_for_cleanup())
@@ -131,12 +127,12 @@ pub(super) async fn facts(
         ),
         Direction::Reverse => None,
     };
-    let mut names = sequences::names(gaining, &destination.name).await?;
-    let there = sequences::names(losing, &origin.name).await?;
+    let mut names = sequences::names(gaining).await?;
+    let there = sequences::names(losing).await?;
     names.retain(|name| there.contains(name));
     Ok(GateFacts {
         fingerprint: context.dispatch.schema_fingerprint.clone(),
-        guards: guard::check(losing, id, tables, &origin.name).await?,
+        guards: guard::check(losing, id, tables).await?,
         sequences: names,
         storage,
         gaining_storage,
@@ -154,7 +150,6 @@ fn records<'a>(
         client: gaining,
         token,
         direction: parties.direction,
-        shard: &parties.sides.destination.name,
     }
 }
 
@@ -168,13 +163,13 @@ pub(super) async fn witness(
 ) -> Result<i64, StepError> {
     let (shard, token) = (&parties.sides.destination, &parties.sides.token);
     let version = parties.version.0;
-    let count = register::witness(gaining, token, attempt.0, version, &shard.name).await?;
-    if cascade::refuse(gaining, token, count, &shard.name).await? == 0 {
+    let count = register::witness(gaining, token, attempt.0, version).await?;
+    if cascade::refuse(gaining, token, count).await? == 0 {
         return Ok(count);
     }
     context.say("looking for rows that cascades have skipped");
     let session = shard.session("cascades").await?;
-    cascade::settle(&session, (token, count), context.about(), &shard.name).await?;
+    cascade::settle(&session, token, count, context.guarded()).await?;
     Ok(count)
 }
 
@@ -184,8 +179,7 @@ async fn unsettled(
     parties: &CutoverParties,
     gaining: &Connected,
 ) -> Result<Option<String>, StepError> {
-    let shard = parties.sides.destination.name.as_str();
-    cascade::unsettled(gaining, &parties.sides.token, context.about(), shard).await
+    cascade::unsettled(gaining, &parties.sides.token, context.guarded()).await
 }
 
 /// The losing shard's rows are those that were compared, or for a way back those that it had when it gained the keys:
@@ -193,10 +187,11 @@ async fn unsettled(
 async fn check_rewritten(
     context: &StepContext,
     parties: &CutoverParties,
-    (losing, gaining): (&Connected, &Connected),
+    losing: &Connected,
+    gaining: &Connected,
 ) -> Result<TableStorage, StepError> {
     let origin = &parties.sides.origin;
-    let now = catalog::storage(losing, context.captured(parties.direction), &origin.name).await?;
+    let now = catalog::storage(losing, context.captured(parties.direction)).await?;
     let token = context.token_for_cleanup();
     let compared = records(parties, gaining, &token).storage().await?;
     if rewritten_since(&now, &compared).is_empty() {
@@ -254,28 +249,27 @@ pub(super) async fn check_stream(
     context: &StepContext,
     losing: &Connected,
     parties: &CutoverParties,
-    shard: &str,
 ) -> Result<(), StepError> {
     if !context.online() {
         return Ok(());
     }
     let token = context.token_for_cleanup();
-    publication::check(losing, &token, parties.direction, shard).await
+    publication::check(losing, &token, parties.direction).await
 }
 
 /// I10: the shard that a stream of this direction reads is the same server, on the same timeline, as at first.
 pub(in crate::steps) async fn check_identity(
     context: &StepContext,
     session: &Connected,
-    shard: &str,
     direction: Direction,
 ) -> Result<(), StepError> {
+    let shard = session.name();
     let known: Preflighted = context.output(StepKind::Preflight)?;
     let expected = match direction {
         Direction::Forward => known.source,
         Direction::Reverse => known.target,
     };
-    let found = identity(session, shard).await?;
+    let found = identity(session).await?;
     if found == expected {
         return Ok(());
     }
@@ -289,10 +283,8 @@ pub(in crate::steps) async fn check_identity(
 }
 
 /// Which server a session is on, and its timeline.
-pub(super) async fn identity(
-    session: &Connected,
-    shard: &str,
-) -> Result<DatabaseIdentity, StepError> {
+pub(super) async fn identity(session: &Connected) -> Result<DatabaseIdentity, StepError> {
+    let shard = session.name();
     let rows = session
         .query_prepared(IDENTIFY, &[])
         .await

@@ -26,12 +26,12 @@ pub(super) async fn look(
     let tables = &context.dispatch.tables;
     // One connection, six questions at once, which it answers in this order.
     let (versions, now, fingerprint, storage, (), ()) = tokio::try_join!(
-        versions::versions(losing, tables, shard),
-        guard::standing(losing, &context.dispatch.migration, shard),
-        catalog::fingerprint(losing, tables, shard),
-        catalog::storage(losing, context.captured(parties.direction), shard),
-        gate::check_identity(context, losing, shard, parties.direction),
-        gate::check_stream(context, losing, parties, shard),
+        versions::versions(losing, tables),
+        guard::standing(losing, &context.dispatch.migration),
+        catalog::fingerprint(losing, tables),
+        catalog::storage(losing, context.captured(parties.direction)),
+        gate::check_identity(context, losing, parties.direction),
+        gate::check_stream(context, losing, parties),
     )?;
     if now != facts.guards || fingerprint != facts.fingerprint || storage != facts.storage {
         return Err(StepError::not_yet(
@@ -56,11 +56,10 @@ pub(super) async fn last_look(
     facts: &GateFacts,
     seen: &str,
 ) -> Result<(), StepError> {
-    let shard = parties.sides.origin.name.as_str();
     let (versions, (), ()) = tokio::try_join!(
-        versions::versions(losing, &context.dispatch.tables, shard),
-        gate::check_identity(context, losing, shard, parties.direction),
-        gate::check_stream(context, losing, parties, shard),
+        versions::versions(losing, &context.dispatch.tables),
+        gate::check_identity(context, losing, parties.direction),
+        gate::check_stream(context, losing, parties),
     )?;
     if versions != seen {
         look(context, parties, losing, facts).await?;
@@ -83,8 +82,8 @@ pub(super) async fn standbys_flushed(
     let ignored = &context.dispatch.options.ignore_standbys;
     // One round trip: who has what the server has by the second question has what it had by the first.
     let (flushed, mut behind) = tokio::try_join!(
-        standbys::flushed(client, shard),
-        standbys::behind(client, None, ignored, shard),
+        standbys::flushed(client),
+        standbys::behind(client, None, ignored),
     )?;
     loop {
         let Some(first) = behind.first() else {
@@ -99,6 +98,6 @@ pub(super) async fn standbys_flushed(
             ));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
-        behind = standbys::behind(client, Some(flushed), ignored, shard).await?;
+        behind = standbys::behind(client, Some(flushed), ignored).await?;
     }
 }

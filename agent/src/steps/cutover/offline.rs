@@ -58,17 +58,10 @@ async fn attempt(
     let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
     let version = parties.version.0;
-    register::witness(&gaining, token, number.0, version, &destination.name).await?;
-    register::begin_and_set(
-        &losing,
-        token,
-        number.0,
-        RegisterSetting::Closed,
-        &origin.name,
-    )
-    .await?;
+    register::witness(&gaining, token, number.0, version).await?;
+    register::begin_and_set(&losing, token, number.0, RegisterSetting::Closed).await?;
     fail_point::hit("cutover.fenced").await?;
-    wait_out::wait_out(&losing, &context.keyed(), deadline, &origin.name).await?;
+    wait_out::wait_out(&losing, &context.keyed(), deadline).await?;
     let sealing = Instant::now();
     fail_point::hit("cutover.before_seal").await?;
     let direction = parties.direction;
@@ -82,7 +75,7 @@ async fn attempt(
         return Err(refused("allow the seal", &answer));
     }
     fail_point::hit("cutover.sealed").await?;
-    window::carry_sequences(context, parties, facts, (&losing, &gaining)).await?;
+    window::carry_sequences(context, parties, facts, &losing, &gaining).await?;
     standbys_flushed(context, parties, &losing, deadline).await?;
     look(context, parties, &losing, facts).await?;
     let mut window = Window {

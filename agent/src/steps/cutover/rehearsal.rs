@@ -61,11 +61,11 @@ impl CutoverSessions {
             let what = format!("shard {}: setting up the session", shard.name);
             set.await.at(what)?;
         }
-        let (dispatch, shard) = (&context.dispatch, &sides.origin.name);
-        let about = (&dispatch.keys, dispatch.tables.as_slice());
-        marker_after_wait::prepare(&losing, &sides.token, &dispatch.map, about, shard).await?;
-        sides.begin_reading(context, (&here, &there)).await?;
-        let reading = wait_out::virtual_transaction(&here, shard).await?;
+        let dispatch = &context.dispatch;
+        let guarded = context.guarded();
+        marker_after_wait::prepare(&losing, &sides.token, &dispatch.map, guarded).await?;
+        sides.begin_reading(context, &here, &there).await?;
+        let reading = wait_out::virtual_transaction(&here).await?;
         Ok(Self {
             reading,
             losing,
@@ -83,7 +83,6 @@ impl CutoverSessions {
             client: &self.losing,
             token: &sides.token,
             marker,
-            shard: &sides.origin.name,
         }
     }
 
@@ -112,15 +111,15 @@ pub(super) async fn rehearse(
     sessions: &CutoverSessions,
     attempt: AttemptNo,
 ) -> Result<String, StepError> {
-    let (losing, shard) = (&sessions.losing, parties.sides.origin.name.as_str());
+    let losing = &sessions.losing;
     let probe = Marker::new(&parties.sides.token, attempt.0, MarkerKind::Probe);
     let behind = sessions.behind(&parties.sides, &probe);
     let keyed = context.keyed();
     let writers = behind.writers(sessions.writers(&keyed)).await?;
     behind.writers(AwaitedWriters::Passed).await?;
-    wait_out::remaining(&writers, losing, shard).await?;
+    wait_out::remaining(&writers, losing).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
-    sequences::values(losing, &facts.sequences, shard).await?;
+    sequences::values(losing, &facts.sequences).await?;
     standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;
     let seen = look(context, parties, losing, facts).await?;
     last_look(context, parties, losing, facts, &seen).await?;
@@ -135,20 +134,15 @@ pub(super) async fn rehearse_writes(
     parties: &CutoverParties,
     facts: &GateFacts,
     sessions: &CutoverSessions,
-    (attempt, witnessed): (AttemptNo, i64),
+    attempt: AttemptNo,
+    witnessed: i64,
 ) -> Result<(), StepError> {
-    let StreamShards {
-        origin,
-        destination,
-        token,
-    } = &parties.sides;
+    let token = &parties.sides.token;
     let (losing, gaining) = (&sessions.losing, &sessions.gaining);
-    let (here, there) = (&origin.name, &destination.name);
-    let count =
-        register::begin_and_set(losing, token, attempt.0, RegisterSetting::Open, here).await?;
-    register::set(losing, token, count, RegisterSetting::Open, here).await?;
-    register::set(gaining, token, witnessed, RegisterSetting::Closed, there).await?;
-    carry_sequences(context, parties, facts, (losing, gaining)).await
+    let count = register::begin_and_set(losing, token, attempt.0, RegisterSetting::Open).await?;
+    register::set(losing, token, count, RegisterSetting::Open).await?;
+    register::set(gaining, token, witnessed, RegisterSetting::Closed).await?;
+    carry_sequences(context, parties, facts, losing, gaining).await
 }
 
 /// Sends a marker through the stream, whose sessions know then what a marker asks of them; again where it took long, as
@@ -162,11 +156,11 @@ pub(super) async fn rehearse_drain(
     sessions: &CutoverSessions,
     attempt: AttemptNo,
 ) -> Result<(), StepError> {
-    let (token, shard) = (&parties.sides.token, &parties.sides.origin.name);
+    let token = &parties.sides.token;
     for _ in 0..RECHECKS {
         let begun = Instant::now();
         let marker = Marker::new(token, attempt.0, MarkerKind::Probe);
-        marker.emit(&sessions.losing, token, shard).await?;
+        marker.emit(&sessions.losing, token).await?;
         applied(context, marker.id, begun + budget(context)).await?;
         if begun.elapsed() <= budget(context) / 10 {
             break;

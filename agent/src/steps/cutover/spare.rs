@@ -43,8 +43,8 @@ pub(crate) async fn let_log_go(
         return Ok(());
     }
     let there = destination.session("spare").await?;
-    epoch::begin(&there, &token, &destination.name).await?;
-    let known = apply_progress::read_settled(&there, &token, direction, &destination.name).await?;
+    epoch::begin(&there, &token).await?;
+    let known = apply_progress::read_settled(&there, &token, direction).await?;
     if known.is_none_or(|known| known.opened || known.lsn >= end) {
         epoch::rollback(&there).await;
         return Ok(());
@@ -55,7 +55,7 @@ pub(crate) async fn let_log_go(
         transactions: 0,
         changes: 0,
     };
-    apply_progress::write(&there, &token, direction, moved, &destination.name).await?;
+    apply_progress::write(&there, &token, direction, moved).await?;
     epoch::commit(&there, &what).await?;
     session.batch_execute(PATIENCE).await.at(&what)?;
     let advanced = session

@@ -22,14 +22,15 @@ use crate::steps::open_capture;
 /// `rollback.impossible` with the reason.
 pub(super) async fn check(
     context: &StepContext,
-    (there, here): (&Connected, &Connected),
+    on_target: &Connected,
+    on_source: &Connected,
 ) -> Result<(), StepError> {
     let known: Preflighted = context.output(StepKind::Preflight)?;
     let (source, target) = (context.source()?, context.target()?);
-    same_server(there, &target, &known.target).await?;
-    same_server(here, &source, &known.source).await?;
+    same_server(on_target, &target, &known.target).await?;
+    same_server(on_source, &source, &known.source).await?;
     let slot = context.dispatch.migration.slot(Direction::Reverse);
-    let row = there
+    let row = on_target
         .query_opt(
             "select coalesce(wal_status, '') from pg_catalog.pg_replication_slots where slot_name = $1",
             &[&slot],
@@ -55,7 +56,7 @@ async fn same_server(
     shard: &Shard,
     known: &DatabaseIdentity,
 ) -> Result<(), StepError> {
-    let found = gate::identity(session, &shard.name).await?;
+    let found = gate::identity(session).await?;
     if &found == known {
         return Ok(());
     }
@@ -86,12 +87,13 @@ pub(super) fn impossible(reason: String) -> StepError {
 /// A slot that is there is used again only where its stream has not begun. Sessions on target and source.
 pub(super) async fn open(
     context: &StepContext,
-    (there, here): (&Connected, &Connected),
+    on_target: &Connected,
+    on_source: &Connected,
 ) -> Result<(), StepError> {
     let forward = Direction::Forward;
     let (source, target) = (context.source()?, context.target()?);
     let slot = context.dispatch.migration.slot(forward);
-    let known_slot = here
+    let known_slot = on_source
         .query_opt(
             "select 1 from pg_catalog.pg_replication_slots where slot_name = $1",
             &[&slot],
@@ -99,15 +101,15 @@ pub(super) async fn open(
         .await
         .at(format_args!("shard {}: reading slot {slot}", source.name))?;
     let token = context.token_after_flip();
-    let known = apply_progress::read(there, &token, forward, &target.name).await?;
+    let known = apply_progress::read(on_target, &token, forward).await?;
     if known_slot.is_some() && known.is_some_and(|progress| !progress.opened) {
         return Ok(());
     }
     context.say("creating the stream that would bring the keys to the target again");
     open_capture::record(context, &source.name, forward).await?;
-    open_capture::drop_slot(here, context, forward, &source.name).await?;
-    open_capture::publish(here, context, forward, &source.name).await?;
-    let (slot, _session) = open_capture::create_slot(here, context, &source, forward).await?;
+    open_capture::drop_slot(on_source, context, forward).await?;
+    open_capture::publish(on_source, context, forward).await?;
+    let (slot, _session) = open_capture::create_slot(on_source, context, &source, forward).await?;
     // What an agent kept of the stream before the flip is not followed by this one.
     context.spool().remove().await?;
     let from = slot.consistent_point;

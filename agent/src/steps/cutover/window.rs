@@ -56,7 +56,8 @@ impl AttemptDeadlines {
 pub(super) async fn attempt(
     context: &StepContext,
     parties: &CutoverParties,
-    (attempt, markers): (AttemptNo, Option<Markers>),
+    attempt: AttemptNo,
+    markers: Option<Markers>,
     facts: &GateFacts,
 ) -> Result<CutOver, StepError> {
     let destination = &parties.sides.destination;
@@ -64,7 +65,7 @@ pub(super) async fn attempt(
     let witnessed = witness(context, parties, &sessions.gaining, attempt).await?;
     let seen = rehearse(context, parties, facts, &sessions, attempt).await?;
     let before = refused_by_both(parties, &sessions.losing, &sessions.gaining).await;
-    rehearse_writes(context, parties, facts, &sessions, (attempt, witnessed)).await?;
+    rehearse_writes(context, parties, facts, &sessions, attempt, witnessed).await?;
     let stream = context.session.stream.lock().await;
     let hurried = stream.as_ref().map(ApplyStream::hurry);
     drop(stream);
@@ -174,11 +175,12 @@ impl CutoverAttempt<'_> {
             .called(self.markers.map(|markers| markers.fenced));
         let behind = self.sessions.behind(&self.parties.sides, &marker);
         let fence = RegisterSetting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
-        let fence = (EpochProof::Next(self.number.0), fence);
+        let proof = EpochProof::Next(self.number.0);
         let fencing = Instant::now();
         let writers;
         let keyed = self.context.keyed();
-        (self.fenced, writers) = behind.set(fence, self.sessions.writers(&keyed)).await?;
+        let awaited = self.sessions.writers(&keyed);
+        (self.fenced, writers) = behind.set(proof, fence, awaited).await?;
         fail_point::hit(fenced_point(self.parties.direction)).await?;
         self.window.fence = millis(fencing);
         let waiting = Instant::now();
@@ -224,9 +226,8 @@ impl CutoverAttempt<'_> {
 
     /// C6: sequences are set past the losing shard's.
     async fn carry_sequences(&self) -> Result<(), StepError> {
-        let sessions = (&self.sessions.losing, &self.sessions.gaining);
-        let (context, parties) = (self.context, self.parties);
-        carry_sequences(context, parties, self.facts, sessions).await
+        let (losing, gaining) = (&self.sessions.losing, &self.sessions.gaining);
+        carry_sequences(self.context, self.parties, self.facts, losing, gaining).await
     }
 
     /// C6: every key that changed before the fence is equal on both shards; how many there were.
@@ -258,9 +259,7 @@ impl CutoverAttempt<'_> {
     async fn still_fenced(&self) -> Result<(), StepError> {
         let (sides, session) = (&self.parties.sides, &self.sessions.losing);
         let marker = Marker::new(&sides.token, self.number.0, MarkerKind::Fenced);
-        marker
-            .emit(session, &sides.token, &sides.origin.name)
-            .await?;
+        marker.emit(session, &sides.token).await?;
         self.nothing_since_the_fence(self.applied(marker.id).await?)
     }
 
@@ -306,8 +305,9 @@ impl CutoverAttempt<'_> {
             stream.stop_at(marker.id);
         }
         let behind = self.sessions.behind(&parties.sides, &marker);
-        let closed = (EpochProof::Count(self.fenced), RegisterSetting::Closed);
-        let (_, passed) = behind.set(closed, AwaitedWriters::Passed).await?;
+        let proof = EpochProof::Count(self.fenced);
+        let sealing = behind.set(proof, RegisterSetting::Closed, AwaitedWriters::Passed);
+        let (_, passed) = sealing.await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
         behind.written(passed, self.deadlines.flip).await?;
@@ -382,14 +382,13 @@ pub(super) async fn carry_sequences(
     context: &StepContext,
     parties: &CutoverParties,
     facts: &GateFacts,
-    (losing, gaining): (&Connected, &Connected),
+    losing: &Connected,
+    gaining: &Connected,
 ) -> Result<(), StepError> {
-    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
-    let values = sequences::values(losing, &facts.sequences, &origin.name).await?;
-    let shard = destination.name.as_str();
-    let share = destination.share(context.dispatch.sequences);
+    let values = sequences::values(losing, &facts.sequences).await?;
+    let share = parties.sides.destination.share(context.dispatch.sequences);
     let token = &parties.sides.token;
-    sequences::advance(gaining, token, &values, share, shard).await
+    sequences::advance(gaining, token, &values, share).await
 }
 
 #[cfg(test)]

@@ -28,25 +28,25 @@ async fn open(context: &StepContext, source: &Shard) -> Result<(), StepError> {
     // Its commits would wait for a walsender that is gone.
     dual_write::take_out_of(context, source, OwnershipProof::Taking).await?;
     let session = source.session("unwind").await?;
-    if !register::exists(&session, &token.migration, shard).await? {
+    if !register::exists(&session, &token.migration).await? {
         // Nothing of ours refuses a write there: the catalog says so, also where the schema is not ours to read.
         return Ok(());
     }
-    epoch::take_over(&session, &token, shard).await?;
+    epoch::take_over(&session, &token).await?;
     let what = format!("shard {shard}: reading the register");
     let seen = register::read(&session, &token, &what).await?;
-    let counted = epoch::newest_attempt(&session, &token, shard).await?;
+    let counted = epoch::newest_attempt(&session, &token).await?;
     match may_open(context, seen.register, counted).await {
         // A value that was only read proves nothing after a crash, so 0 is written again too (R9).
         Ok(number) => {
-            register::begin_and_set(&session, &token, number, RegisterSetting::Open, shard).await?;
+            register::begin_and_set(&session, &token, number, RegisterSetting::Open).await?;
         }
         Err(error) if error.failure().is_none_or(must_stop) => return Err(error),
         Err(error) if seen.register == i64::MAX => return Err(sealed(source, &error)),
         // A fence ends by itself and counts as open then: only a seal needs a witness.
         Err(_) => {}
     }
-    let open = register::check_open(&session, &token, shard).await;
+    let open = register::check_open(&session, &token).await;
     session.close().await;
     open
 }

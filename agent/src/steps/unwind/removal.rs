@@ -32,7 +32,7 @@ impl FailedRemovals {
         object: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
-        self.note_worth(ATTEMPTS, (shard, object), outcome)
+        self.note_worth(ATTEMPTS, shard, object, outcome)
     }
 
     /// As [`FailedRemovals::note`], of all that is on a shard.
@@ -41,14 +41,15 @@ impl FailedRemovals {
         shard: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
-        let all = (shard, "what the migration made there");
-        self.note_worth(ATTEMPTS_TO_REACH, all, outcome)
+        let all = "what the migration made there";
+        self.note_worth(ATTEMPTS_TO_REACH, shard, all, outcome)
     }
 
     fn note_worth<T>(
         &mut self,
         attempts: u32,
-        (shard, object): (&str, &str),
+        shard: &str,
+        object: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
         let error = match outcome {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use connect::Connected;
 use plans::wire::TableProgress;
 use tokio::time::Instant;
-use tokio_postgres::Client;
 
 use crate::compare::ChunkRecord;
 use crate::error::{StepError, WithIntent};
@@ -38,9 +38,9 @@ impl<'a> RemainingTables<'a> {
     pub(super) async fn begin(
         context: &'a StepContext,
         chunks: &[ChunkRecord],
-        target: &Client,
-        shard: &str,
+        target: &Connected,
     ) -> Result<Self, StepError> {
+        let shard = target.name();
         let rows = target
             .query(
                 "select relation, sum(rows)::bigint, sum(bytes)::bigint from shardwright.chunk

@@ -8,7 +8,6 @@ use plans::names::REPLICATION_PREFIX;
 use plans::table::MovingTable;
 
 use super::StreamShards;
-use crate::compare::ComparedShard;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
@@ -41,11 +40,8 @@ pub(super) struct SnapshotSession {
 }
 
 impl SnapshotSession {
-    pub(super) fn side(&self) -> ComparedShard<'_> {
-        ComparedShard {
-            client: &self.session,
-            shard: &self.shard,
-        }
+    pub(super) fn side(&self) -> &Connected {
+        &self.session
     }
 
     /// Proves that reading these tables, and no others, runs no code that is not trusted, and keeps that so until others are
@@ -173,7 +169,7 @@ async fn parked_snapshot(
     let marker = Marker::new(&sides.token, 0, MarkerKind::Park);
     let origin = sides.origin.session("marker").await?;
     // The marker commits after the point, so the stream is sure to reach it.
-    let marked = marker.emit(&origin, &sides.token, &sides.origin.name);
+    let marked = marker.emit(&origin, &sides.token);
     tokio::try_join!(marked, parked)?;
     destination.open().await?;
     Ok(destination)

@@ -4,11 +4,12 @@
 //! made on top of just these rows. The keys are marked as dirty, and their chunks are compared again.
 //! It writes where the stream writes, never on the owner's side.
 
+use connect::Connected;
 use plans::step::verify::ROWS_REPAIRED;
 
 use super::ComparisonRun;
 use super::point::{self, ComparisonPoint};
-use crate::compare::{self, ComparedShard, MovingRows};
+use crate::compare::{self, MovingRows};
 use crate::error::StepError;
 use crate::shard::user_code;
 use crate::shard::{apply_progress, epoch};
@@ -49,14 +50,11 @@ async fn write(comparison: &ComparisonRun<'_>, point: &ComparisonPoint) -> Resul
     let shard = sides.destination.name.as_str();
     let session = sides.destination.replica_session("repair").await?;
     sides.destination.look_up(&session).await?;
-    let copy = ComparedShard {
-        client: &session,
-        shard,
-    };
+    let copy = &session;
     let tables = &comparison.context.dispatch.tables;
     point.origin.prove(tables).await?;
-    epoch::begin(&session, &sides.token, shard).await?;
-    user_code::prove(&session, tables, shard).await?;
+    epoch::begin(&session, &sides.token).await?;
+    user_code::prove(&session, tables).await?;
     let mut written = 0;
     for moving in comparison.tables() {
         let relation = moving.table.table.to_string();
@@ -70,7 +68,7 @@ async fn write(comparison: &ComparisonRun<'_>, point: &ComparisonPoint) -> Resul
             .into_iter()
             .map(|key| (relation.clone(), key))
             .collect();
-        apply_progress::mark_dirty(&session, &sides.token, &marks, point.at, shard).await?;
+        apply_progress::mark_dirty(&session, &sides.token, &marks, point.at).await?;
     }
     epoch::commit(
         &session,
@@ -82,8 +80,8 @@ async fn write(comparison: &ComparisonRun<'_>, point: &ComparisonPoint) -> Resul
 
 /// The copy's rows with these keys become the owner's.
 async fn rewrite(
-    origin: ComparedShard<'_>,
-    copy: ComparedShard<'_>,
+    origin: &Connected,
+    copy: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<(), StepError> {

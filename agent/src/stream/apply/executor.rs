@@ -8,8 +8,8 @@ use std::task::Poll;
 
 use connect::Connected;
 use plans::table::MovingTable;
+use tokio_postgres::Statement;
 use tokio_postgres::types::{ToSql, Type};
-use tokio_postgres::{Client, Statement};
 
 use super::change::RowChange;
 use super::lane::ApplyLane;
@@ -38,7 +38,6 @@ type StatementExecution<'a> =
 #[derive(Debug)]
 pub(crate) struct Executor {
     session: Arc<Connected>,
-    shard: String,
     statements: HashMap<String, Statement>,
     proved: ProvedTables,
 }
@@ -48,7 +47,7 @@ impl Executor {
     ///
     /// # Errors
     /// What the server says.
-    pub(crate) async fn new(session: Connected, shard: &str) -> Result<Self, StepError> {
+    pub(crate) async fn new(session: Connected) -> Result<Self, StepError> {
         // Rows are looked up by their keys, however many at once: reading a table to join it grows with the table.
         let settings = format!(
             "{LOOKUPS}; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off"
@@ -56,10 +55,9 @@ impl Executor {
         session
             .batch_execute(&settings)
             .await
-            .at(format_args!("shard {shard}: preparing to apply"))?;
+            .at(format_args!("shard {}: preparing to apply", session.name()))?;
         Ok(Self {
             session: Arc::new(session),
-            shard: shard.to_owned(),
             statements: HashMap::new(),
             proved: ProvedTables::default(),
         })
@@ -86,8 +84,8 @@ impl Executor {
     ) -> Result<(), StepError> {
         let session = self.session.clone();
         let lock = user_code::lock(tables);
-        let begun = epoch::begin_with(&session, token, &lock, &self.shard);
-        let proved = self.proved.look(&session, tables, &self.shard);
+        let begun = epoch::begin_with(&session, token, &lock);
+        let proved = self.proved.look(&session, tables);
         // In this order: what follows a statement that fails only says that the transaction is over.
         futures::future::try_join(begun, proved).await.map(drop)
     }
@@ -175,13 +173,13 @@ impl Executor {
     }
 
     async fn batch(&self, sql: &str) -> Result<(), StepError> {
-        let what = format!("shard {}: applying changes", self.shard);
+        let what = format!("shard {}: applying changes", self.session.name());
         self.session.batch_execute(sql).await.at(what)
     }
 
     /// Executes sets in their order behind a savepoint, pipelined.
     async fn sets(&self, savepoint: &str, statements: &[&SetStatement]) -> Result<(), StepError> {
-        let client: &Client = &self.session;
+        let client: &Connected = &self.session;
         let mut begin: Pin<Box<_>> = Box::pin(client.batch_execute(savepoint));
         let begun = futures::poll!(begin.as_mut());
         let params: Vec<Vec<(&(dyn ToSql + Sync), Type)>> = statements
@@ -192,14 +190,14 @@ impl Executor {
         for (statement, params) in statements.iter().zip(&params) {
             running.push(sent(Box::pin(client.execute_typed(&statement.sql, params))).await);
         }
-        let what = format!("shard {}: applying changes", self.shard);
+        let what = format!("shard {}: applying changes", self.session.name());
         match begun {
             Poll::Ready(done) => done,
             Poll::Pending => begin.await,
         }
         .at(what)?;
         for (execution, statement) in running.into_iter().zip(statements) {
-            let what = format!("shard {}: applying {}", self.shard, statement.what);
+            let what = format!("shard {}: applying {}", self.session.name(), statement.what);
             let count = execution.await.at(&what)?;
             if count != statement.expected {
                 let wanted = statement.expected;
@@ -224,7 +222,8 @@ impl Executor {
             if !self.statements.contains_key(&sql) {
                 let what = format!(
                     "shard {}: preparing a change of {}",
-                    self.shard, change.target.name
+                    self.session.name(),
+                    change.target.name
                 );
                 let statement = self.session.prepare(&sql).await.at(what)?;
                 self.statements.insert(sql.clone(), statement);
@@ -240,7 +239,8 @@ impl Executor {
         for (execution, (change, ..)) in running.into_iter().zip(&ready) {
             let what = format!(
                 "shard {}: applying a change of {}",
-                self.shard, change.target.name
+                self.session.name(),
+                change.target.name
             );
             let count = execution.await.at(what)?;
             if count != 1 && wrong.is_none() {
@@ -258,7 +258,7 @@ impl Executor {
             MISCOUNTED,
             format!(
                 "shard {}: a replayed {} of {} touched {count} rows instead of one: the copies differ",
-                self.shard,
+                self.session.name(),
                 change.verb(),
                 change.target.name
             ),

@@ -1,7 +1,7 @@
 //! What the destination's catalog says about the columns of a moving table.
 
+use connect::Connected;
 use plans::table::{Format, MovingTable};
-use tokio_postgres::Client;
 use tokio_postgres::types::{Kind, Type};
 
 use crate::error::{StepError, WithIntent};
@@ -21,14 +21,10 @@ pub(super) struct KnownTable {
 
 impl KnownTable {
     /// Reads `table` as it is on the destination; it has no columns where it does not exist.
-    pub(super) async fn read(
-        client: &Client,
-        table: &MovingTable,
-        shard: &str,
-    ) -> Result<Self, StepError> {
+    pub(super) async fn read(client: &Connected, table: &MovingTable) -> Result<Self, StepError> {
         Ok(Self {
-            columns: columns(client, table, shard).await?,
-            rivals: has_rivals(client, table, shard).await?,
+            columns: columns(client, table).await?,
+            rivals: has_rivals(client, table).await?,
         })
     }
 }
@@ -91,11 +87,8 @@ impl KnownColumn {
     }
 }
 
-async fn columns(
-    client: &Client,
-    table: &MovingTable,
-    shard: &str,
-) -> Result<Vec<KnownColumn>, StepError> {
+async fn columns(client: &Connected, table: &MovingTable) -> Result<Vec<KnownColumn>, StepError> {
+    let shard = client.name();
     let rows = client
         .query(
             "select attname::text, attidentity = 'a', atttypid, atttypmod,
@@ -125,11 +118,8 @@ async fn columns(
 }
 
 /// [`KnownTable::rivals`] of `table` on any shard; not so where it does not exist.
-pub(super) async fn has_rivals(
-    client: &Client,
-    table: &MovingTable,
-    shard: &str,
-) -> Result<bool, StepError> {
+pub(super) async fn has_rivals(client: &Connected, table: &MovingTable) -> Result<bool, StepError> {
+    let shard = client.name();
     let row = client
         .query_one(
             "select exists (

@@ -51,7 +51,8 @@ impl ApplyTarget {
     /// # Errors
     /// `schema.drift` when it lacks a column of the identity.
     pub(super) fn new(
-        (table, plan): (usize, &MovingTable),
+        table: usize,
+        plan: &MovingTable,
         relation: Relation,
         there: &KnownTable,
         format: Format,

@@ -143,7 +143,7 @@ impl KeeperTask {
 
     async fn pass(&mut self) -> Result<(), StepError> {
         self.connect().await?;
-        let look = dual_write::look(self.client()?, &self.name, &self.spec.origin.name).await?;
+        let look = dual_write::look(self.client()?, &self.name).await?;
         if self.inside {
             self.watch(&look).await
         } else {
@@ -163,9 +163,9 @@ impl KeeperTask {
         Ok(())
     }
 
-    fn client(&self) -> Result<&tokio_postgres::Client, StepError> {
+    fn client(&self) -> Result<&Connected, StepError> {
         let session = self.session.as_ref();
-        session.map(|session| &**session).ok_or_else(|| {
+        session.ok_or_else(|| {
             StepError::passing(
                 "dual_write.session",
                 "the session for synchronous commits is gone",
@@ -245,7 +245,7 @@ impl KeeperTask {
         self.hangs.forget();
         self.absence.forget();
         let origin = &self.spec.origin.name;
-        dual_write::put_in(self.client()?, &self.spec.token, &self.name, origin).await?;
+        dual_write::put_in(self.client()?, &self.spec.token, &self.name).await?;
         if self.unfit().is_some() || self.contended().await? {
             self.not_before = Instant::now() + jitter(self.spec.how.limit);
             return self.leave(CONTENDED).await;
@@ -258,20 +258,13 @@ impl KeeperTask {
     async fn contended(&self) -> Result<bool, StepError> {
         let other = &self.spec.destination;
         let session = other.session("dual-write-check").await?;
-        let waits = dual_write::waits_for_us(&session, &other.name).await;
+        let waits = dual_write::waits_for_us(&session).await;
         session.close().await;
         waits
     }
 
     async fn leave(&mut self, why: &str) -> Result<(), StepError> {
-        let origin = &self.spec.origin.name;
-        dual_write::take_out(
-            self.client()?,
-            &self.spec.token,
-            OwnershipProof::Owner,
-            origin,
-        )
-        .await?;
+        dual_write::take_out(self.client()?, &self.spec.token, OwnershipProof::Owner).await?;
         self.outside(why);
         Ok(())
     }
@@ -312,14 +305,7 @@ impl KeeperTask {
         for _ in 0..END_TRIES {
             let out = async {
                 self.connect().await?;
-                let origin = &self.spec.origin.name;
-                dual_write::take_out(
-                    self.client()?,
-                    &self.spec.token,
-                    OwnershipProof::Owner,
-                    origin,
-                )
-                .await
+                dual_write::take_out(self.client()?, &self.spec.token, OwnershipProof::Owner).await
             };
             match out.await {
                 Ok(_) => return true,

@@ -78,7 +78,7 @@ pub(crate) async fn repair(
                 format!("shard {}: {error}", shard.name),
             )
         })?;
-    if take_out(&session, token, proof, &shard.name).await? {
+    if take_out(&session, token, proof).await? {
         tracing::warn!(shard = %shard.name, migration = %token.migration, "dual-write was left synchronous by an owner that is gone");
     }
     session.close().await;

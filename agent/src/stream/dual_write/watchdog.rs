@@ -223,10 +223,10 @@ impl WatchdogState {
         let Some(session) = self.session.as_ref() else {
             return Ok(false);
         };
-        if !epoch::is_current(session, &self.token, &shard).await? {
+        if !epoch::is_current(session, &self.token).await? {
             return Ok(true);
         }
-        let look = dual_write::look(session, &self.name, &shard).await?;
+        let look = dual_write::look(session, &self.name).await?;
         if !look.named {
             self.hangs.forget();
             self.absence.forget();
@@ -234,14 +234,14 @@ impl WatchdogState {
                 return Ok(false);
             }
             // The agent may have been killed before the server took over what it had written.
-            dual_write::take_out(session, &self.token, OwnershipProof::Owner, &shard).await?;
+            dual_write::take_out(session, &self.token, OwnershipProof::Owner).await?;
             return Ok(true);
         }
         let now = Instant::now();
         let waited = self.hangs.look(&look.waiting, now);
         let hung = waited.max(self.absence.look(look.attached, now));
         if hung >= self.limit {
-            dual_write::take_out(session, &self.token, OwnershipProof::Owner, &shard).await?;
+            dual_write::take_out(session, &self.token, OwnershipProof::Owner).await?;
         }
         Ok(false)
     }

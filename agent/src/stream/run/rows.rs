@@ -26,24 +26,31 @@ impl StreamRun {
             Some(HaltPoint::Before(at, _)) => Some(at),
             Some(HaltPoint::Here) | None => None,
         };
-        let read = self.recopied.read(&shared.spec, at, (table, &key), xid);
+        let read = self.recopied.read(&shared.spec, at, table, &key, xid);
         match read.await? {
             FoundRow::Row(values) => {
                 let change = self.batch.applier().insert_read(table, values)?;
                 self.push(shared, change).await
             }
-            FoundRow::Large => self.copy(shared, (table, &key)).await,
+            FoundRow::Large => self.copy(shared, table, &key).await,
             FoundRow::Nothing => Ok(()),
         }
     }
 
     /// Writes a row that was found on the origin and is too large to be held.
-    async fn copy(&mut self, shared: &StreamState, row: (usize, &str)) -> Result<(), StepError> {
+    async fn copy(
+        &mut self,
+        shared: &StreamState,
+        table: usize,
+        key: &str,
+    ) -> Result<(), StepError> {
         let Some(taken) = self.taken(shared) else {
             return Ok(());
         };
         let copied = &mut self.recopied;
-        self.batch.copy(&shared.spec, copied, row, taken).await
+        self.batch
+            .copy(&shared.spec, copied, table, key, taken)
+            .await
     }
 
     /// An UPDATE may take a row from a unit whose copy holds it to one whose copy does not, and back.

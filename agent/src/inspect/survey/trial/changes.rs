@@ -2,7 +2,7 @@
 
 use plans::table::MovingTable;
 
-use crate::compare::{self, ComparedShard, MovingRows, RepairValues};
+use crate::compare::{self, MovingRows, RepairValues};
 use crate::error::StepError;
 use crate::stream::apply::{Applier, Executor, PlannedChanges, RowChange};
 
@@ -13,10 +13,10 @@ const CHANGED: i64 = 10;
 pub(super) async fn run(
     executor: &mut Executor,
     applier: &mut Applier,
-    (at, table): (usize, &MovingTable),
-    shard: &str,
+    at: usize,
+    table: &MovingTable,
 ) -> Result<(), StepError> {
-    let rows = rows(executor, table, shard).await?;
+    let rows = rows(executor, table).await?;
     let Some(first) = rows.first() else {
         return Ok(());
     };
@@ -35,15 +35,8 @@ pub(super) async fn run(
     Ok(())
 }
 
-async fn rows(
-    executor: &Executor,
-    table: &MovingTable,
-    shard: &str,
-) -> Result<Vec<RepairValues>, StepError> {
-    let side = ComparedShard {
-        client: executor.session(),
-        shard,
-    };
+async fn rows(executor: &Executor, table: &MovingTable) -> Result<Vec<RepairValues>, StepError> {
+    let side = executor.session();
     let moving = MovingRows::of_rows(table, "true".to_owned());
     let keys = compare::keys_of(side, &moving, CHANGED).await?;
     let rows = compare::values(side, &moving, &keys).await?;

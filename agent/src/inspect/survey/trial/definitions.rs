@@ -1,6 +1,6 @@
 //! Makes and drops objects of the kinds that a move makes of its own: event triggers of the application may refuse them.
 
-use tokio_postgres::Client;
+use connect::Connected;
 
 use super::failure::{self, TrialEnd};
 use super::{RunningTrial, epoch};
@@ -30,7 +30,7 @@ impl RunningTrial<'_> {
     /// On the source, in a transaction of its own, which is rolled back.
     pub(super) async fn define_on_source(&mut self) -> Result<(), TrialEnd> {
         let shard = self.source.name.clone();
-        let Some(triggers) = event_triggers(&self.here, &shard).await? else {
+        let Some(triggers) = event_triggers(&self.here).await? else {
             return Ok(());
         };
         let session = self.source.session("trial").await?;
@@ -48,7 +48,7 @@ impl RunningTrial<'_> {
     /// On the target, with the event triggers that it has by then.
     pub(super) async fn define_on_target(&mut self) -> Result<(), TrialEnd> {
         let shard = self.target();
-        let Some(triggers) = event_triggers(self.there(), shard).await? else {
+        let Some(triggers) = event_triggers(self.there()).await? else {
             return Ok(());
         };
         self.savepoint().await?;
@@ -63,7 +63,8 @@ impl RunningTrial<'_> {
     }
 }
 
-async fn event_triggers(client: &Client, shard: &str) -> Result<Option<String>, StepError> {
+async fn event_triggers(client: &Connected) -> Result<Option<String>, StepError> {
+    let shard = client.name();
     let row = client.query_one(NAMES, &[]).await;
     let row = row.at(format_args!("shard {shard}: listing event triggers"))?;
     Ok(row.get(0))

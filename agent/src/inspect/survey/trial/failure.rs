@@ -40,7 +40,7 @@ impl TrialFailure {
         if let Some(function) = &self.unfound_in {
             let client = super::super::super::session(source, "survey").await?;
             let shard = source.name.as_str();
-            let statements = functions::named(&client, function, shard).await?;
+            let statements = functions::named(&client, function).await?;
             if let [statement] = statements.as_slice() {
                 self.finding.remedy = format!(
                     "every session of a move has an empty search_path: {} or name what is missing with its schema",

@@ -1,6 +1,7 @@
 //! Rows of the sample: copied, compared and changed as the steps do it, a savepoint for each table.
 
 use bytes::Bytes;
+use connect::Connected;
 use plans::table::MovingTable;
 use tokio_postgres::Error;
 
@@ -8,22 +9,20 @@ use super::failure::{self, TrialEnd};
 use super::sample::{self, RowSample};
 use super::savepoint::BACK;
 use super::{RunningTrial, changes, count};
-use crate::compare::{self, ChunkScope, ComparedShard, MovingRows};
+use crate::compare::{self, ChunkScope, MovingRows};
 use crate::error::StepError;
 use crate::stream::apply::Applier;
 
 impl RunningTrial<'_> {
     /// Copies a sample of each table: first alone, for the copy keeps no order among tables, and then beside the others.
     pub(super) async fn copy(&mut self) -> Result<(), TrialEnd> {
-        let sizes = sample::sizes(&self.here, self.tables, &self.source.name).await?;
+        let sizes = sample::sizes(&self.here, self.tables).await?;
         for (at, (table, size)) in self.tables.iter().zip(&sizes).enumerate() {
             let mut sample = RowSample::default();
             if size.pages > 0 {
                 let predicate = table.predicate(&self.task.keys, "t");
-                let source = self.source.name.as_str();
                 // No statement of a step: where it fails, nothing is known of the move.
-                sample.places =
-                    sample::places(&self.here, (table, size), &predicate, source).await?;
+                sample.places = sample::places(&self.here, table, size, &predicate).await?;
                 self.copy_alone(at, &mut sample).await?;
             }
             self.samples.push(sample);
@@ -78,15 +77,9 @@ impl RunningTrial<'_> {
         digests.is_ok_and(|(here, there)| here != there)
     }
 
-    fn sides(&self) -> (ComparedShard<'_>, ComparedShard<'_>) {
-        let here = ComparedShard {
-            client: &self.here,
-            shard: &self.source.name,
-        };
-        let there = ComparedShard {
-            client: self.there(),
-            shard: self.target(),
-        };
+    fn sides(&self) -> (&Connected, &Connected) {
+        let here = &self.here;
+        let there = self.there();
         (here, there)
     }
 
@@ -108,7 +101,7 @@ impl RunningTrial<'_> {
             }
             self.savepoint().await?;
             let copy = &self.copies[at];
-            match self.compared((table, copy), &self.samples[at]).await {
+            match self.compared(table, copy, &self.samples[at]).await {
                 Ok(true) => self.release().await?,
                 Ok(false) => {
                     let differs = failure::differs(self.target(), table);
@@ -125,7 +118,8 @@ impl RunningTrial<'_> {
 
     async fn compared(
         &self,
-        (table, copy): (&MovingTable, &MovingTable),
+        table: &MovingTable,
+        copy: &MovingTable,
         sample: &RowSample,
     ) -> Result<bool, StepError> {
         let (here, there) = self.sides();
@@ -154,11 +148,10 @@ impl RunningTrial<'_> {
             .map(|(at, table)| (table, self.copies[at].clone()))
             .collect();
         let copies: Vec<MovingTable> = with_rows.iter().map(|(_, copy)| copy.clone()).collect();
-        let mut applier = Applier::prepare(self.there(), &copies, target).await?;
+        let mut applier = Applier::prepare(self.there(), &copies).await?;
         for (at, (table, copy)) in with_rows.iter().enumerate() {
             self.savepoint().await?;
-            let copy = (at, copy);
-            match changes::run(&mut self.executor, &mut applier, copy, target).await {
+            match changes::run(&mut self.executor, &mut applier, at, copy).await {
                 Ok(()) => self.release().await?,
                 Err(error) => {
                     let failed = failure::of_step(target, table, "catch_up", error);

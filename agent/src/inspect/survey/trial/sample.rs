@@ -5,10 +5,11 @@
 //! and each value of an enum.
 
 use bytes::Bytes;
+use connect::Connected;
 use futures::{SinkExt, StreamExt, pin_mut};
 use plans::sql::quote_ident;
 use plans::table::MovingTable;
-use tokio_postgres::{Client, Error, Row};
+use tokio_postgres::{Error, Row};
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::copy_stream;
@@ -64,10 +65,10 @@ pub(super) struct TableSize {
 
 /// The sizes of tables, in their order.
 pub(super) async fn sizes(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
-    shard: &str,
 ) -> Result<Vec<TableSize>, StepError> {
+    let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let rows = client.query(SIZED, &[&names]).await;
     let rows = rows.at(format_args!("shard {shard}: reading the sizes of tables"))?;
@@ -103,11 +104,12 @@ fn among(places: &[String]) -> String {
 
 /// Where the rows of the sample are on the source; none where none was seen that moves.
 pub(super) async fn places(
-    client: &Client,
-    (table, size): (&MovingTable, &TableSize),
+    client: &Connected,
+    table: &MovingTable,
+    size: &TableSize,
     predicate: &str,
-    shard: &str,
 ) -> Result<Vec<String>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: taking a sample of {}", table.table);
     let name = table.table.sql();
     let sql = places_sql(table, predicate, size);
@@ -196,7 +198,7 @@ fn places_sql(table: &MovingTable, predicate: &str, size: &TableSize) -> String 
 
 /// The first rows that move, where an index finds them.
 async fn by_index(
-    client: &Client,
+    client: &Connected,
     name: &str,
     predicate: &str,
     what: &str,
@@ -218,7 +220,7 @@ async fn by_index(
 
 /// Reads rows by the statement of the copy; none where they are too large for a trial.
 pub(super) async fn read(
-    client: &Client,
+    client: &Connected,
     table: &MovingTable,
     places: &[String],
 ) -> Result<Vec<Bytes>, Error> {
@@ -244,7 +246,7 @@ pub(super) async fn read(
 
 /// Writes rows by the statement of the copy; their number.
 pub(super) async fn write(
-    client: &Client,
+    client: &Connected,
     table: &MovingTable,
     pieces: Vec<Bytes>,
 ) -> Result<u64, Error> {

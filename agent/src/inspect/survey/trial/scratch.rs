@@ -32,6 +32,6 @@ impl RunningTrial<'_> {
             self.copies[at].table = name;
             self.copies[at].partition_of = None;
         }
-        Ok(user_code::prove(self.there(), &self.copies, self.target()).await?)
+        Ok(user_code::prove(self.there(), &self.copies).await?)
     }
 }

@@ -1,7 +1,7 @@
 //! The foreign keys by which a reference table cascades into moving rows.
 
+use connect::Connected;
 use plans::table::{MovingTable, TableName};
-use tokio_postgres::Client;
 
 use crate::error::{StepError, WithIntent};
 
@@ -48,7 +48,7 @@ pub(super) struct CascadingKey {
 
 /// Those of all tables with the key.
 pub(super) async fn of(
-    client: &Client,
+    client: &Connected,
     tables: &[MovingTable],
     what: &str,
 ) -> Result<Vec<CascadingKey>, StepError> {

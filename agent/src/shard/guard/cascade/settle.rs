@@ -1,7 +1,6 @@
 //! Whether what cascades have skipped has followed from the owner of the keys.
 
 use connect::Connected;
-use plans::key_set::KeySet;
 use plans::names::SCHEMA;
 use plans::sql::quote_ident;
 use plans::table::{MovingTable, TableKey};
@@ -9,6 +8,7 @@ use plans::table::{MovingTable, TableKey};
 use super::{keys, skipped};
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::guard::GuardedRows;
 use crate::shard::user_code;
 
 /// A cutover waits for what cascades have skipped.
@@ -18,13 +18,13 @@ pub(crate) const CASCADE: &str = "cutover.cascade";
 pub(crate) async fn unsettled(
     client: &Connected,
     token: &EpochToken,
-    about: (&KeySet, &[MovingTable]),
-    shard: &str,
+    guarded: GuardedRows<'_>,
 ) -> Result<Option<String>, StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: looking for rows that refer to nothing");
     match skipped(client, &token.migration, &what).await? {
         None | Some(0) => Ok(None),
-        Some(_) => dangling(client, about, shard, &what).await,
+        Some(_) => dangling(client, guarded, &what).await,
     }
 }
 
@@ -35,25 +35,20 @@ pub(crate) async fn unsettled(
 /// [`CASCADE`], to be tried again, with a table and its foreign key.
 pub(crate) async fn settle(
     client: &Connected,
-    (token, count): (&EpochToken, i64),
-    about: (&KeySet, &[MovingTable]),
-    shard: &str,
+    token: &EpochToken,
+    count: i64,
+    guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
+    let shard = client.name();
     let what = format!("shard {shard}: looking for rows that refer to nothing");
-    if let Some(found) = dangling(client, about, shard, &what).await? {
+    if let Some(found) = dangling(client, guarded, &what).await? {
         return Err(StepError::not_yet(CASCADE, found));
     }
     let counter = quote_ident(&token.migration.skipped());
     let sql = format!("select pg_catalog.setval('{SCHEMA}.{counter}', 1, false)");
-    epoch::transact(
-        client,
-        token,
-        EpochProof::Count(count),
-        &sql,
-        (&what, shard),
-    )
-    .await
-    .map(|_| ())
+    epoch::transact(client, token, EpochProof::Count(count), &sql, &what)
+        .await
+        .map(|_| ())
 }
 
 /// The first foreign key by which a moving row refers to nothing.
@@ -61,16 +56,17 @@ pub(crate) async fn settle(
 /// Both tables are read as the comparison reads them: nothing of an owner who is not trusted runs (ADR 49).
 async fn dangling(
     client: &Connected,
-    (keys, tables): (&KeySet, &[MovingTable]),
-    shard: &str,
+    guarded: GuardedRows<'_>,
     what: &str,
 ) -> Result<Option<String>, StepError> {
+    let GuardedRows { keys, tables } = guarded;
+    let shard = client.name();
     let mut found = None;
     for key in keys::of(client, tables, what).await? {
         let table = &tables[key.table];
         let parent = MovingTable::bare(key.parent.clone(), TableKey::Reference);
         client.batch_execute("begin").await.at(what)?;
-        let proved = user_code::prove(client, &[table.clone(), parent], shard).await;
+        let proved = user_code::prove(client, &[table.clone(), parent]).await;
         let sql = format!(
             "select exists (select from only {} t where {} and {})",
             table.table.sql(),

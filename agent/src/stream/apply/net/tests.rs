@@ -53,7 +53,7 @@ pub(in crate::stream::apply) fn target(has_fixed: bool) -> Arc<ApplyTarget> {
         columns: there.to_vec(),
         rivals: false,
     };
-    Arc::new(ApplyTarget::new((0, &plan), relation, &known, Format::Text).expect("a target"))
+    Arc::new(ApplyTarget::new(0, &plan, relation, &known, Format::Text).expect("a target"))
 }
 
 type TestRow = [String; 4];
