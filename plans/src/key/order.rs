@@ -23,6 +23,27 @@ impl Key {
         }
     }
 
+    /// The first columns that all composite keys from this one to before `to` have, where these are all such keys.
+    #[must_use]
+    pub(crate) fn common_prefix(&self, to: &Self) -> Option<&[Self]> {
+        let (Self::Row(from), Self::Row(to)) = (self, to) else {
+            return None;
+        };
+        let is_prefix = |columns: &usize| {
+            let (first, rest) = from.split_at_checked(*columns)?;
+            let (after, rest_of_after) = to.split_at_checked(*columns)?;
+            let all = rest == rest_of_after && rest.iter().all(Self::may_be_least);
+            (all && row_after(first).as_deref() == Some(after)).then_some(first)
+        };
+        (1..from.len()).find_map(|columns| is_prefix(&columns))
+    }
+
+    /// Whether it is the smallest key of a type with its variant.
+    fn may_be_least(&self) -> bool {
+        let integers = [KeyType::Smallint, KeyType::Integer];
+        *self == self.least_alike() || integers.iter().any(|key_type| *self == key_type.least())
+    }
+
     /// The smallest key of this one's variant.
     fn least_alike(&self) -> Self {
         match self {

@@ -77,9 +77,18 @@ fn follows_last(types: &[KeyType], end: &Key) -> bool {
     }
 }
 
+/// A key that stands alone is `= key`, and all keys that begin with some columns are `= (columns, …)`.
 impl fmt::Display for KeyRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.from, &self.to) {
+            (Some(from), Some(to)) if from.successor().as_ref() == Some(to) => {
+                write!(f, "= {from}")
+            }
+            (Some(from), Some(to)) if from.common_prefix(to).is_some() => {
+                let prefix = from.common_prefix(to).unwrap_or_default();
+                let columns: Vec<String> = prefix.iter().map(ToString::to_string).collect();
+                write!(f, "= ({}, …)", columns.join(", "))
+            }
             (None, None) => f.write_str("all keys"),
             (Some(from), None) => write!(f, "[{from}, ∞)"),
             (None, Some(to)) => write!(f, "(-∞, {to})"),

@@ -150,7 +150,7 @@ fn everything_in_the_way_of_a_move_is_said_at_once() {
 #[test]
 fn a_tenant_gets_a_shard_of_its_own() {
     let text = "{operation: isolate, map: m, key: 150, target: new}";
-    assert_eq!(outlined(text, &ranges()), ["m1 b > new: [150, 151)"]);
+    assert_eq!(outlined(text, &ranges()), ["m1 b > new: = 150"]);
     let text = "{operation: isolate, map: accounts, key: globex, target: new}";
     assert_eq!(
         outlined(text, &accounts()),
@@ -180,15 +180,9 @@ fn the_first_columns_of_a_composite_key_are_a_tenant() {
     let all = [(KeySet::range(None, None), "a")];
     let map = map_of_kind("m", Strategy::Range, &types, all);
     let text = "{operation: isolate, map: m, key: eu, target: new}";
-    assert_eq!(
-        outlined(text, &map),
-        ["m1 a > new: [(\"eu\", -32768), (\"eu\\u{1}\", -32768))"]
-    );
+    assert_eq!(outlined(text, &map), ["m1 a > new: = (\"eu\", …)"]);
     let text = "{operation: isolate, map: m, key: [eu, 7], target: new}";
-    assert_eq!(
-        outlined(text, &map),
-        ["m1 a > new: [(\"eu\", 7), (\"eu\", 8))"]
-    );
+    assert_eq!(outlined(text, &map), ["m1 a > new: = (\"eu\", 7)"]);
     let text = "{operation: isolate, map: m, key: [eu, 32767], target: new}";
     assert!(refused(text, &map)[0].contains("last value of its type"));
     let text = "{operation: isolate, map: m, key: [eu, 1, 2], target: new}";
@@ -214,9 +208,6 @@ fn a_key_without_an_owner_cannot_be_isolated() {
         ["no shard owns key 10 in map m version 7"]
     );
     let text = "{operation: isolate, map: m, key: 9, target: a}";
-    assert_eq!(
-        refused(text, &gap),
-        ["the keys [9, 10) are on shard a already"]
-    );
+    assert_eq!(refused(text, &gap), ["the keys = 9 are on shard a already"]);
     assert_eq!(gap.owned_by(&"a".into()), range(Some(0), Some(10)));
 }
