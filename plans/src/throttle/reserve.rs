@@ -60,7 +60,7 @@ impl Reserve {
         let slowed = self.share < 1.0;
         (
             self.share,
-            slowed.then(|| format!("coming back, {} before", self.why)),
+            slowed.then(|| format!("speeding up again after: {}", self.why)),
         )
     }
 }

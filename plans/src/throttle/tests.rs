@@ -185,7 +185,7 @@ fn a_strained_shard_cuts_the_share_at_once_and_gives_it_back_slowly() {
     assert!(back.share > again.share && back.share < again.share + 0.05);
     assert_eq!(
         back.reason.unwrap(),
-        "coming back, replica r1 of s1 is 12 s behind, limit 10 s before"
+        "speeding up again after: replica r1 of s1 is 12 s behind, limit 10 s"
     );
     let mut last = back.share;
     for second in 3..30 {
