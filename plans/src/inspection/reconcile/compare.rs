@@ -75,6 +75,13 @@ pub fn compare(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
 }
 
 impl Known {
+    /// Whether a map names the shard, or an unfinished migration moves keys from or to it.
+    fn uses(&self, shard: &ShardName) -> bool {
+        let owns = |map: &Arc<ShardMap>| map.mappings.iter().any(|m| &m.shard == shard);
+        let moves = |m: &KnownMove| !m.finished && (&m.source == shard || &m.target == shard);
+        self.maps.iter().any(owns) || self.moves.iter().any(moves)
+    }
+
     pub(super) fn map(&self, name: &MapName) -> Option<&ShardMap> {
         let mut maps = self.maps.iter();
         maps.find(|map| &map.name == name).map(Arc::as_ref)
@@ -158,9 +165,14 @@ fn server(known: &Known, inventory: &Inventory) -> Option<Finding> {
     let shard = &inventory.shard;
     let before = known.servers.get(shard)?;
     let (then, now) = (&before.server, &inventory.server);
-    let accept = format!(
-        "find out what it lacks; `shardwright reconcile --accept {shard}` says that it is the right server"
-    );
+    let accept = match known.uses(shard) {
+        true => format!(
+            "find out what it lacks; `shardwright reconcile --accept {shard}` says that it is the right server"
+        ),
+        false => format!(
+            "no map names the shard, so no key is missing; `shardwright reconcile --accept {shard}` says that it is the right server"
+        ),
+    };
     if then.system != now.system {
         let message = format!("server {} answers, it was {}", now.system, then.system);
         return Some(finding(FindingKind::OtherServer, shard, message, &accept));

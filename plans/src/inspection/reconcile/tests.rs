@@ -335,6 +335,29 @@ fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
 }
 
 #[test]
+fn where_no_map_names_the_shard_nobody_is_sent_to_look_for_missing_keys() {
+    let seen = held();
+    let hint = |known: &mut Known| {
+        let before = ServerSeen {
+            number: 1,
+            server: DatabaseIdentity {
+                system: "2".to_owned(),
+                timeline: 1,
+                ..DatabaseIdentity::default()
+            },
+            flushed: 0,
+            missing: 0,
+        };
+        known.servers.insert(ShardName::from("a"), before);
+        compare(known, &seen)[0].hint.clone()
+    };
+    let mut used = known(Ownership::Flipped, Some(2), AFTER);
+    assert!(hint(&mut used).starts_with("find out what it lacks"));
+    let mut unused = Known::default();
+    assert!(hint(&mut unused).starts_with("no map names the shard"));
+}
+
+#[test]
 fn another_database_under_a_shards_name_is_told_of_and_nothing_is_closed_there() {
     let mut known = known(Ownership::Flipped, Some(2), AFTER);
     let mut seen = held();
