@@ -10,6 +10,7 @@ use crate::error::{StepError, WithIntent};
 
 /// The session of ours that waits longest, and of those in its way the one whose transaction is the oldest.
 ///
+/// Sessions of the migration itself are left out: they wait for each other for a moment, and nobody can help.
 /// Without the right to see what others do their names and times are empty, and their process is still told.
 const LOOK: &str = "
     select own.pid, holder.pid, coalesce(h.usename::text, ''), coalesce(h.application_name, ''), coalesce(h.state, ''),
@@ -24,6 +25,7 @@ const LOOK: &str = "
       left join pg_catalog.pg_locks l on l.pid = own.pid and not l.granted
      where own.application_name like $1 and own.usename = session_user and own.wait_event_type = 'Lock'
        and own.datname = pg_catalog.current_database()
+       and not (coalesce(h.application_name, '') like $1 and h.usename = session_user)
      order by coalesce(l.waitstart, own.query_start), h.xact_start nulls last
      limit 1";
 

@@ -10,20 +10,24 @@ use crate::migration::wait_monitor;
 #[tokio::test]
 async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
     let bench = Bench::new("lockwait", ITEM).await;
-    let holder = bench.source.session().await;
-    let held = "begin; lock table public.item in access exclusive mode";
-    holder.batch_execute(held).await.expect("locked");
     let context = again(&bench, StepKind::OpenCapture);
     let (session, shard) = (
         context.session.clone(),
         bench.shard(&bench.source, bench.token.epoch),
     );
+    let held = "begin; lock table public.item in row exclusive mode";
+    // Another session of the migration is in its way as well, and has been for longer.
+    let own = shard.session("other").await.expect("opened");
+    own.batch_execute(held).await.expect("locked");
+    let holder = bench.source.session().await;
+    holder.batch_execute(held).await.expect("locked");
     let step = shard.session("step").await.expect("opened");
     let wanted = step.batch_execute("begin; lock table public.item in share mode; commit");
     let seen = async {
         until("told", || async { session.progress().lock.is_some() }).await;
         let told = session.progress();
         holder.batch_execute("rollback").await.expect("free");
+        own.batch_execute("rollback").await.expect("free");
         until("no more", || async { session.progress().lock.is_none() }).await;
         until("nothing", || async {
             session.progress().statements.is_empty()

@@ -304,13 +304,13 @@ impl Screen for Bars {
             let stays = shown.iter().any(|table| &table.table == name);
             if !stays {
                 bar.finish_and_clear();
+                all.remove(bar);
             }
             stays
         });
         for table in shown {
             let bar = self.tables.entry(table.table.clone()).or_insert_with(|| {
                 let bar = all.add(ProgressBar::new(0));
-                bar.set_style(style("  {prefix:30} {bar:30} {percent:>3} % {msg}"));
                 bar.set_prefix(one_line(&table.table));
                 bar
             });
@@ -334,15 +334,33 @@ fn spinner(all: &MultiProgress) -> ProgressBar {
 
 fn draw(bar: &ProgressBar, table: &TableProgress) {
     let number = |rows: i64| u64::try_from(rows).unwrap_or_default();
+    let template = match has_total(table) {
+        true => "  {prefix:30} {bar:30} {percent:>3} % {msg}",
+        false => "  {prefix:30} {msg}",
+    };
+    bar.set_style(style(template));
     bar.set_length(number(table.rows_total.max(table.rows_done)));
     bar.set_position(number(table.rows_done));
-    bar.set_message(format!(
+    bar.set_message(table_message(table));
+}
+
+/// Whether a share can be told: an index or a foreign key has no rows to count.
+fn has_total(table: &TableProgress) -> bool {
+    table.rows_total > 0 || table.rows_done > 0
+}
+
+/// How far a table is, beside its bar.
+fn table_message(table: &TableProgress) -> String {
+    if !has_total(table) {
+        return table.phase.clone();
+    }
+    format!(
         "{} of {} rows, {}, {}",
         table.rows_done,
         table.rows_total,
         bytes(table.bytes_done),
         table.phase
-    ));
+    )
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -390,4 +408,23 @@ fn headline(view: &MigrationView) -> String {
     }
     parts.retain(|part| !part.is_empty());
     parts.join(" · ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_has_no_rows_to_count_has_no_bar() {
+        let mut table = TableProgress {
+            table: "FK VALIDATION item_order_fkey".to_owned(),
+            phase: "building".to_owned(),
+            ..TableProgress::default()
+        };
+        assert!(!has_total(&table));
+        assert_eq!(table_message(&table), "building");
+        (table.rows_done, table.rows_total) = (5, 10);
+        assert!(has_total(&table));
+        assert_eq!(table_message(&table), "5 of 10 rows, 0 B, building");
+    }
 }
