@@ -4,21 +4,21 @@ use crate::store::Snapshot;
 use plans::id::ShardName;
 use plans::key_set::KeySet;
 use plans::shard_map::{Mapping, MappingState, ShardMap};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A map, and which of its mappings have keys that are being moved.
 #[derive(Debug, Clone)]
 pub struct MarkedMap {
     map: Arc<ShardMap>,
-    /// Places of such mappings.
-    moving: BTreeSet<usize>,
+    /// Places of such mappings, with those of their keys that are being moved.
+    moving: BTreeMap<usize, KeySet>,
 }
 
 impl PartialEq for MarkedMap {
     fn eq(&self, other: &Self) -> bool {
         let same = Arc::ptr_eq(&self.map, &other.map) || self.map == other.map;
-        same && self.moving == other.moving
+        same && self.moving.keys().eq(other.moving.keys())
     }
 }
 
@@ -38,13 +38,16 @@ impl MarkedMap {
                 }
             }
         }
-        let moves = |mapping: &Mapping| {
-            let mut keys = keys.get(&mapping.shard).into_iter().flatten();
-            keys.any(|keys| mapping.keys.overlaps(keys))
+        let moving_of = |mapping: &Mapping| {
+            let keys = keys.get(&mapping.shard).into_iter().flatten();
+            let common = keys.map(|keys| mapping.keys.intersection(keys));
+            let common = common.filter(|keys| !keys.is_empty());
+            common.reduce(|all, keys| all.union(&keys))
         };
         let mappings = map.mappings.iter().enumerate();
-        let moving = mappings.filter(|(_, mapping)| moves(mapping));
-        let moving = moving.map(|(place, _)| place).collect();
+        let moving = mappings
+            .filter_map(|(place, mapping)| Some((place, moving_of(mapping)?)))
+            .collect();
         Self { map, moving }
     }
 
@@ -57,10 +60,16 @@ impl MarkedMap {
     /// The state of the mapping at `place`.
     #[must_use]
     pub fn state(&self, place: usize) -> MappingState {
-        match self.moving.contains(&place) {
+        match self.moving.contains_key(&place) {
             true => MappingState::Moving,
             false => MappingState::Active,
         }
+    }
+
+    /// Every mapping with those of its keys that are being moved.
+    pub fn moving_keys(&self) -> impl Iterator<Item = (&Mapping, Option<&KeySet>)> {
+        let mappings = self.map.mappings.iter().enumerate();
+        mappings.map(|(place, mapping)| (mapping, self.moving.get(&place)))
     }
 
     /// Every mapping with its state.
@@ -73,7 +82,7 @@ impl MarkedMap {
     #[must_use]
     pub fn into_map(self) -> ShardMap {
         let mut map = Arc::unwrap_or_clone(self.map);
-        for place in self.moving {
+        for place in self.moving.into_keys() {
             map.mappings[place].state = MappingState::Moving;
         }
         map

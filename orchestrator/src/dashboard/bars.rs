@@ -6,7 +6,7 @@ use askama::Template;
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
-use plans::shard_map::{Mapping, MappingState, ShardMap};
+use plans::shard_map::{Mapping, ShardMap};
 use std::collections::BTreeMap;
 
 /// Share of the width that an end without a bound gets.
@@ -53,8 +53,17 @@ struct Part {
     shard: String,
     /// The keys.
     keys: String,
-    /// A migration is moving some of it.
-    moving: bool,
+    /// What of it a migration is moving.
+    moving: Vec<Span>,
+    /// The keys that are being moved, in words.
+    moving_keys: Option<String>,
+}
+
+/// A stretch of the bar, per cent.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Span {
+    x: f64,
+    width: f64,
 }
 
 impl Part {
@@ -69,7 +78,8 @@ impl Part {
             colour: None,
             shard: "no shard".to_owned(),
             keys: "other keys".to_owned(),
-            moving: false,
+            moving: Vec::new(),
+            moving_keys: None,
         }
     }
 
@@ -91,7 +101,11 @@ impl Part {
 
     /// What it is, in words.
     fn title(&self) -> String {
-        let moving = if self.moving { ", moving" } else { "" };
+        let moving = match &self.moving_keys {
+            Some(keys) if *keys == self.keys => ", moving".to_owned(),
+            Some(keys) => format!(", {keys} moving"),
+            None => String::new(),
+        };
         format!("{}: {}{moving}", self.keys, self.shard)
     }
 }
@@ -107,14 +121,14 @@ impl Bar {
     /// The mappings of `map` in key order; the shards of a list map side by side, by their number of keys.
     pub(super) fn new(map: &ShardMap, palette: &Palette) -> Self {
         Self {
-            parts: thinned(parts(&stated(&map.mappings), palette)),
+            parts: thinned(parts(&at_rest(&map.mappings), palette)),
         }
     }
 
-    /// The same of a map that is shared with others.
+    /// The same with the keys that migrations are moving.
     pub(super) fn marked(map: &MarkedMap, palette: &Palette) -> Self {
         Self {
-            parts: thinned(parts(&map.mappings().collect::<Vec<_>>(), palette)),
+            parts: thinned(parts(&map.moving_keys().collect::<Vec<_>>(), palette)),
         }
     }
 
@@ -144,16 +158,16 @@ impl Bar {
     }
 }
 
-/// Mappings with the states that they carry.
-fn stated(mappings: &[Mapping]) -> Vec<(&Mapping, MappingState)> {
+/// Mappings of a version, of which nothing is moving.
+fn at_rest(mappings: &[Mapping]) -> Vec<(&Mapping, Option<&KeySet>)> {
     let mappings = mappings.iter();
-    mappings.map(|mapping| (mapping, mapping.state)).collect()
+    mappings.map(|mapping| (mapping, None)).collect()
 }
 
-fn parts(mappings: &[(&Mapping, MappingState)], palette: &Palette) -> Vec<Part> {
-    let scale = Scale::of(mappings.iter().map(|(mapping, _)| *mapping));
+fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<Part> {
+    let scale = Scale::of(mappings);
     let mut parts: Vec<Part> = Vec::with_capacity(mappings.len());
-    for (mapping, state) in mappings {
+    for (mapping, moving) in mappings {
         let before = parts.last().map_or(0.0, Part::end);
         let (x, end) = scale.ends(&mapping.keys, before);
         if x - before > 0.01 {
@@ -164,11 +178,9 @@ fn parts(mappings: &[(&Mapping, MappingState)], palette: &Palette) -> Vec<Part> 
             width: end - x,
             colour: Some(palette.colour(&mapping.shard)),
             shard: mapping.shard.to_string(),
-            keys: match &mapping.keys {
-                KeySet::List(keys) => listed(keys.len()),
-                KeySet::Range(_) | KeySet::Hash(_) => mapping.keys.to_string(),
-            },
-            moving: *state == MappingState::Moving,
+            keys: named(&mapping.keys),
+            moving: moving.map_or_else(Vec::new, |keys| scale.spans(keys, x)),
+            moving_keys: moving.map(named),
         });
     }
     let end = parts.last().map_or(0.0, Part::end);
@@ -176,6 +188,14 @@ fn parts(mappings: &[(&Mapping, MappingState)], palette: &Palette) -> Vec<Part> 
         parts.push(Part::gap(end, 100.0));
     }
     parts
+}
+
+/// Keys in words.
+pub(super) fn named(keys: &KeySet) -> String {
+    match keys {
+        KeySet::List(keys) => listed(keys.len()),
+        KeySet::Range(_) | KeySet::Hash(_) => keys.to_string(),
+    }
 }
 
 /// How many keys, in words.
@@ -196,14 +216,19 @@ fn thinned(parts: Vec<Part>) -> Vec<Part> {
         let x = f64::from(slot) * width;
         while rest.next_if(|part| part.end() < x + width / 2.0).is_some() {}
         let Some(part) = rest.peek() else { break };
+        let middle = x + width / 2.0;
+        let mut spans = part.moving.iter();
+        let moves = spans.any(|span| span.x <= middle && middle < span.x + span.width);
         match slots.last_mut() {
-            Some(last) if last.shard == part.shard && last.moving == part.moving => {
+            Some(last) if last.shard == part.shard && last.moving.is_empty() != moves => {
                 last.width += width;
                 "some keys".clone_into(&mut last.keys);
+                last.moving.iter_mut().for_each(|span| span.width += width);
             }
             Some(_) | None => slots.push(Part {
                 x,
                 width,
+                moving: moves.then_some(Span { x, width }).into_iter().collect(),
                 ..(*part).clone()
             }),
         }
@@ -220,17 +245,18 @@ struct Scale {
 }
 
 impl Scale {
-    fn of<'a>(mappings: impl Iterator<Item = &'a Mapping>) -> Self {
+    fn of(mappings: &[(&Mapping, Option<&KeySet>)]) -> Self {
         let mut bounds = Vec::new();
         let mut keys = 0;
-        for mapping in mappings {
-            match &mapping.keys {
-                KeySet::Range(ranges) => {
+        for (mapping, moving) in mappings {
+            for set in [&mapping.keys].into_iter().chain(*moving) {
+                if let KeySet::Range(ranges) = set {
                     let ends = ranges.iter().flat_map(|range| [&range.from, &range.to]);
                     bounds.extend(ends.flatten().cloned());
                 }
-                KeySet::Hash(_) => {}
-                KeySet::List(listed) => keys += listed.len(),
+            }
+            if let KeySet::List(listed) = &mapping.keys {
+                keys += listed.len();
             }
         }
         bounds.sort();
@@ -258,6 +284,27 @@ impl Scale {
             }
             KeySet::List(keys) => (before, before + keys.len() as f64 * 100.0 / self.keys),
         }
+    }
+
+    /// Each stretch of `keys`, which are some of those of the part that begins at `x`.
+    fn spans(&self, keys: &KeySet, x: f64) -> Vec<Span> {
+        let pieces: Vec<KeySet> = match keys {
+            KeySet::Range(ranges) => {
+                let ranges = ranges.iter();
+                ranges
+                    .map(|range| KeySet::Range(vec![range.clone()]))
+                    .collect()
+            }
+            KeySet::Hash(buckets) => {
+                let ranges = buckets.ranges.iter();
+                ranges
+                    .map(|range| KeySet::buckets(buckets.of, range.from, range.to))
+                    .collect()
+            }
+            KeySet::List(_) => vec![keys.clone()],
+        };
+        let ends = pieces.iter().map(|piece| self.ends(piece, x));
+        ends.map(|(x, end)| Span { x, width: end - x }).collect()
     }
 
     fn at(&self, key: Option<&Key>, open: f64) -> f64 {
@@ -288,6 +335,7 @@ impl Scale {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use plans::shard_map::MappingState;
 
     fn mapping(keys: KeySet, shard: &str) -> Mapping {
         Mapping {
@@ -302,7 +350,7 @@ mod tests {
     }
 
     fn widths(mappings: &[Mapping]) -> Vec<(String, i64)> {
-        let parts = parts(&stated(mappings), &Palette::default()).into_iter();
+        let parts = parts(&at_rest(mappings), &Palette::default()).into_iter();
         parts
             .map(|part| (part.shard.clone(), part.width.round() as i64))
             .collect()
@@ -356,13 +404,39 @@ mod tests {
     }
 
     #[test]
+    fn of_a_part_only_the_keys_that_move_are_marked() {
+        let text = |from: Option<&str>, to: Option<&str>| {
+            KeySet::range(from.map(Key::from), to.map(Key::from))
+        };
+        let (owned, kept) = (
+            mapping(text(None, Some("f")), "s1"),
+            mapping(text(Some("f"), None), "s2"),
+        );
+        let moving = text(Some("echo"), Some("f"));
+        let parts = parts(
+            &[(&owned, Some(&moving)), (&kept, None)],
+            &Palette::default(),
+        );
+        let [part, rest] = parts.as_slice() else {
+            panic!("{parts:?}");
+        };
+        let [span] = part.moving.as_slice() else {
+            panic!("{part:?}");
+        };
+        assert!(span.x > part.x && span.width < part.width, "{part:?}");
+        assert!((span.x + span.width - part.end()).abs() < 0.01, "{part:?}");
+        assert_eq!(part.title(), "(-∞, \"f\"): s1, [\"echo\", \"f\") moving");
+        assert!(rest.moving.is_empty());
+    }
+
+    #[test]
     fn a_bar_of_very_many_parts_is_thinned_and_stays_full() {
         let bucket = |at: u32| {
             let shard = if at.is_multiple_of(2) { "a" } else { "b" };
             mapping(KeySet::buckets(4096, at, at + 1), shard)
         };
         let all: Vec<Mapping> = (0..4096).map(bucket).collect();
-        let thin = thinned(parts(&stated(&all), &Palette::default()));
+        let thin = thinned(parts(&at_rest(&all), &Palette::default()));
         assert!(thin.len() <= 160, "{}", thin.len());
         let width: f64 = thin.iter().map(|part| part.width).sum();
         assert!((width - 100.0).abs() < 0.01, "{width}");

@@ -39,14 +39,15 @@ pub(super) async fn fragments(
     controller: &Controller,
     name: &MapName,
 ) -> Result<Vec<Fragment>, ControlError> {
-    let map = controller.map(name).await?;
+    let marked = controller.marked_map(name).await?;
+    let map = marked.bare();
     let fleet = controller.store().shards().await?;
     let palette = Palette::of(fleet.iter().map(|shard| shard.name.clone()));
-    let versions = Versions::read(controller, &map, &palette).await?;
+    let versions = Versions::read(controller, map, &palette).await?;
     Ok(vec![
-        Fragment::new("ranges", &Keys::new(&map, &palette)),
-        Fragment::new("shards", &Shards::new(&map, &fleet, &palette)),
-        Fragment::new("settings", &Settings::new(&map)),
+        Fragment::new("ranges", &Keys::new(&marked, &palette)),
+        Fragment::new("shards", &Shards::new(map, &fleet, &palette)),
+        Fragment::new("settings", &Settings::new(map)),
         Fragment::new("versions", &versions),
     ])
 }

@@ -1,10 +1,11 @@
 //! Who owns which keys: ranges, ranges of virtual shards, or how many keys of a list each shard has.
 
-use crate::dashboard::bars::{Bar, Palette, listed};
+use crate::controller::MarkedMap;
+use crate::dashboard::bars::{Bar, Palette, listed, named as named_keys};
 use crate::dashboard::marks::{self, Mark};
 use askama::Template;
 use plans::key_set::KeySet;
-use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
+use plans::shard_map::{Mapping, ShardMap, Strategy};
 
 /// Mappings that are listed, and keys of a list that are named.
 const LISTED: usize = 200;
@@ -26,6 +27,8 @@ struct Row {
     keys: String,
     shard: String,
     mark: Mark,
+    /// The keys that are being moved, where these are not all.
+    moving: Option<String>,
     /// Some keys of a list, one by one.
     named: Vec<String>,
     /// Keys of the list that are not named.
@@ -34,19 +37,20 @@ struct Row {
 
 impl Keys {
     /// The mappings of `map`.
-    pub(super) fn new(map: &ShardMap, palette: &Palette) -> Self {
+    pub(super) fn new(marked: &MarkedMap, palette: &Palette) -> Self {
+        let map = marked.bare();
         Self {
             name: map.name.to_string(),
             version: map.version.to_string(),
             what: what(map),
-            bar: Bar::new(map, palette),
-            rows: map.mappings.iter().take(LISTED).map(row).collect(),
+            bar: Bar::marked(marked, palette),
+            rows: marked.moving_keys().take(LISTED).map(row).collect(),
             hidden: map.mappings.len().saturating_sub(LISTED),
         }
     }
 }
 
-fn row(mapping: &Mapping) -> Row {
+fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> Row {
     let (keys, named, more) = match &mapping.keys {
         KeySet::Range(_) | KeySet::Hash(_) => (mapping.keys.to_string(), Vec::new(), 0),
         KeySet::List(keys) => (
@@ -58,7 +62,8 @@ fn row(mapping: &Mapping) -> Row {
     Row {
         keys,
         shard: mapping.shard.to_string(),
-        mark: marks::of_mapping(mapping.state == MappingState::Moving),
+        mark: marks::of_mapping(moving.is_some()),
+        moving: moving.filter(|keys| **keys != mapping.keys).map(named_keys),
         named,
         more,
     }
