@@ -5,7 +5,7 @@ use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
 use crate::view::figures::{bytes, millis, moment};
-use crate::view::sentence::{current, is_over, share, share_of};
+use crate::view::sentence::{current, is_forward, is_over, share, share_of};
 use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
 
@@ -42,8 +42,8 @@ pub(super) struct Row {
     pub(super) mark: Mark,
     /// What it does now, or what it waits for.
     pub(super) step: String,
-    /// Whole per cent.
-    pub(super) share: u8,
+    /// Whole per cent; none where it was aborted or rolled back.
+    pub(super) share: Option<u8>,
     pub(super) lag: String,
     pub(super) changed: DateTime<Utc>,
 }
@@ -68,7 +68,7 @@ impl Row {
             keys: m.plan.moving.keys.to_string(),
             mark: marks::of_migration(view.map_or(m.state, |view| view.summary.state)),
             step: view.map(step).unwrap_or_default(),
-            share: view.map_or(100, share),
+            share: view.map_or_else(|| is_forward(m.state).then_some(100), share),
             lag: stream.map_or_else(
                 || "–".to_owned(),
                 |s| format!("{}, {}", millis(s.lag_ms), bytes(s.lag_bytes)),

@@ -187,17 +187,35 @@ pub(crate) fn share_of(tables: &[TableProgress]) -> Option<u8> {
     (bytes > 0).then(|| percent(sum(|t| t.bytes_done.min(t.bytes_total)), bytes))
 }
 
-/// Whole per cent of the migration: steps that are over, and the share of the current one.
-pub(crate) fn share(view: &MigrationView) -> u8 {
+/// Whole per cent of the way to the new owner: steps that are over, and the share of the current one; nothing once it was
+/// aborted or rolled back.
+pub(crate) fn share(view: &MigrationView) -> Option<u8> {
+    if !is_forward(view.summary.state) {
+        return None;
+    }
     if view.summary.finished_at.is_some() {
-        return 100;
+        return Some(100);
     }
     let total = i64::try_from(view.steps.len()).unwrap_or(1) * 100;
     let over = view.steps.iter().filter(|step| is_over(step)).count();
     let progress = current(view).and_then(|step| step.progress.as_ref());
     let part = progress.and_then(|progress| share_of(&progress.tables));
     let done = i64::try_from(over).unwrap_or(0) * 100 + i64::from(part.unwrap_or(0));
-    percent(done, total)
+    Some(percent(done, total))
+}
+
+/// Whether a migration in this state goes to the new owner, or has arrived there.
+pub(crate) fn is_forward(state: MigrationState) -> bool {
+    match state {
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Waiting
+        | MigrationState::Paused
+        | MigrationState::Failed
+        | MigrationState::Flipped
+        | MigrationState::Completed => true,
+        MigrationState::Unwinding | MigrationState::Unwound | MigrationState::RolledBack => false,
+    }
 }
 
 pub(crate) fn is_over(step: &StepView) -> bool {

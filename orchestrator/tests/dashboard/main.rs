@@ -5,6 +5,7 @@
 
 mod fixture;
 mod maps;
+mod marks;
 mod operations;
 mod pages;
 

@@ -40,7 +40,8 @@ struct Head {
     shards: String,
     moves: String,
     mark: Mark,
-    share: u8,
+    /// Of the moves that were neither aborted nor rolled back.
+    share: Option<u8>,
     ended: String,
     updated: String,
 }
@@ -85,8 +86,8 @@ fn group(operation: &Operation, open: &[Open]) -> Group {
 fn head(operation: &Operation, rows: &[Row]) -> Head {
     let all = &operation.migrations;
     let ended = all.iter().filter(|m| m.finished_at.is_some()).count();
-    let shares: usize = rows.iter().map(|row| usize::from(row.share)).sum();
-    let share = shares.checked_div(rows.len()).unwrap_or(100);
+    let shares = || rows.iter().filter_map(|row| row.share).map(usize::from);
+    let share = shares().sum::<usize>().checked_div(shares().count());
     let changed = rows.iter().map(|row| row.changed).max();
     Head {
         id: operation.id.to_string(),
@@ -98,7 +99,7 @@ fn head(operation: &Operation, rows: &[Row]) -> Head {
         ),
         moves: format!("{} moves", all.len()),
         mark: marks::of_operation(state_of(all)),
-        share: u8::try_from(share).unwrap_or(100),
+        share: share.and_then(|share| u8::try_from(share).ok()),
         ended: format!("{ended} of {} moves have ended", all.len()),
         updated: moment(changed.unwrap_or(operation.created_at)),
     }

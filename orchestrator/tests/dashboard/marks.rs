@@ -1,0 +1,83 @@
+//! What chips and bars say of a migration that waits, or that does not reach its target any more.
+
+use crate::fixture::Dashboard;
+use crate::{state, step};
+use chrono::{TimeDelta, Utc};
+use orchestrator::store::Snapshot;
+use plans::state::cutover::Ownership;
+use plans::state::migration::MigrationState as State;
+use plans::state::step::StepState;
+use plans::step::StepKind;
+
+/// The chip of the phase that the migration is in.
+fn current_phase(page: &str) -> &str {
+    let phase = page.split("aria-current=\"step\"><span>").nth(1).unwrap();
+    phase.split("</li>").next().unwrap()
+}
+
+/// Everything up to the cutover is done.
+fn before_cutover(snapshot: &mut Snapshot) {
+    for step in &mut snapshot.steps {
+        if step.kind == StepKind::Cutover {
+            break;
+        }
+        step.state = StepState::Done;
+        step.finished_at = Some(Utc::now());
+    }
+}
+
+#[tokio::test]
+async fn a_cutover_that_waits_for_approval_is_not_shown_as_running() {
+    for (at, word) in [(State::Waiting, "waits for you"), (State::Paused, "paused")] {
+        let dashboard = Dashboard::with_migration(|snapshot| {
+            state(at, Ownership::Ready)(snapshot);
+            before_cutover(snapshot);
+        })
+        .await;
+        let page = dashboard.page("/migrations/m1").await;
+        let phase = current_phase(&page);
+        assert!(phase.starts_with("Cutover</span>"), "{phase}");
+        assert!(
+            phase.contains(word) && !phase.contains("running"),
+            "{phase}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_was_aborted_or_rolled_back_has_no_full_bar() {
+    for (at, ownership, has_bar) in [
+        (State::Unwound, Ownership::Aborted, false),
+        (State::RolledBack, Ownership::RolledBack, false),
+        (State::Completed, Ownership::Completed, true),
+    ] {
+        let dashboard = Dashboard::with_migration(|snapshot| {
+            state(at, ownership)(snapshot);
+            snapshot.migration.finished_at = Some(Utc::now());
+        })
+        .await;
+        for path in ["/", "/migrations"] {
+            let page = dashboard.page(path).await;
+            assert!(page.contains("/migrations/m1"), "{at}: {page}");
+            assert_eq!(page.contains("<progress"), has_bar, "{at} on {path}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_migration_that_was_just_resumed_sends_nobody_to_start_an_agent() {
+    for (seconds, is_missing) in [(1, false), (60, true)] {
+        let dashboard = Dashboard::with_migration(|snapshot| {
+            state(State::Running, Ownership::Ready)(snapshot);
+            step(snapshot, StepKind::Copy).state = StepState::Pending;
+            snapshot.migration.owner = None;
+            snapshot.lease_until = None;
+            snapshot.migration.since = Some(Utc::now() - TimeDelta::seconds(seconds));
+        })
+        .await;
+        let page = dashboard.page("/migrations/m1").await;
+        assert!(page.contains("Waits for an agent that takes it"), "{page}");
+        assert_eq!(page.contains("shardwright-agent --name"), is_missing);
+        assert_eq!(page.contains("within seconds"), !is_missing);
+    }
+}
