@@ -104,6 +104,11 @@ pub(super) fn of_trouble(text: &'static str) -> Mark {
     mark("ask", EXCLAMATION, text)
 }
 
+/// Of what only a person can let go on.
+pub(super) fn waits_for_you() -> Mark {
+    mark("ask", HOURGLASS, "waits for you")
+}
+
 /// Of a token.
 pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> Mark {
     match (token.revoked_at, token.is_good(now)) {

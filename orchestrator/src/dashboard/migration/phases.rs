@@ -1,8 +1,9 @@
 //! The phases of a migration in a row: what is behind it, where it is, what is ahead.
 
 use super::super::marks::{self, Mark};
-use crate::view::{MigrationView, StepView};
+use crate::view::{MigrationView, StepView, WaitKind};
 use askama::Template;
+use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 
@@ -13,11 +14,11 @@ const NAMES: [&str; 10] = [
     "Catch up",
     "Index",
     "Verify",
-    "Switch",
+    "Cutover",
     "Hold",
     "Clean up",
-    "Take back",
-    "Give back",
+    "Abort",
+    "Roll back",
 ];
 
 /// The row.
@@ -33,6 +34,29 @@ struct Phase {
     mark: Mark,
     /// It is the one that the migration is in.
     current: bool,
+    /// No agent works on one of its steps: they are done, or have not begun, or hold.
+    rests: bool,
+}
+
+/// How a phase looks in which the migration waits for a person; none where it goes on by itself.
+fn resting(view: &MigrationView) -> Option<Mark> {
+    let waits_for = |kind| view.waits.iter().any(|wait| wait.kind == kind);
+    match view.summary.state {
+        MigrationState::Paused => Some(marks::of_migration(MigrationState::Paused)),
+        MigrationState::Waiting => Some(marks::waits_for_you()),
+        _ if waits_for(WaitKind::Finish) => Some(marks::waits_for_you()),
+        _ if waits_for(WaitKind::Hook) || waits_for(WaitKind::Queue) => {
+            Some(marks::of_migration(MigrationState::Waiting))
+        }
+        MigrationState::Planned
+        | MigrationState::Running
+        | MigrationState::Failed
+        | MigrationState::Unwinding
+        | MigrationState::Unwound
+        | MigrationState::Flipped
+        | MigrationState::Completed
+        | MigrationState::RolledBack => None,
+    }
 }
 
 impl Phases {
@@ -45,6 +69,9 @@ impl Phases {
         let ahead = phases.iter_mut().find(|phase| phase.mark.text != "done");
         if let Some(phase) = ahead.filter(|_| !over) {
             phase.current = true;
+            if phase.rests {
+                phase.mark = resting(view).unwrap_or(phase.mark);
+            }
         }
         Self { phases }
     }
@@ -65,10 +92,15 @@ fn phase(name: &'static str, steps: &[StepView]) -> Option<Phase> {
         false if own().any(over) => StepState::Running,
         false => StepState::Pending,
     });
+    let works = |step: &StepView| {
+        let holds = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
+        !over(step) && step.state != StepState::Pending && !holds
+    };
     Some(Phase {
         name,
         mark: marks::of_step(state),
         current: false,
+        rests: !own().any(works),
     })
 }
 
@@ -82,11 +114,11 @@ fn name_of(kind: StepKind) -> &'static str {
         StepKind::CatchUp => "Catch up",
         StepKind::BuildIndexes => "Index",
         StepKind::Verify => "Verify",
-        StepKind::OpenReverse | StepKind::Cutover => "Switch",
+        StepKind::OpenReverse | StepKind::Cutover => "Cutover",
         StepKind::Hold => "Hold",
         StepKind::DropOld => "Clean up",
-        StepKind::Unwind => "Take back",
-        StepKind::Rollback | StepKind::HoldBack | StepKind::DropNew => "Give back",
+        StepKind::Unwind => "Abort",
+        StepKind::Rollback | StepKind::HoldBack | StepKind::DropNew => "Roll back",
     }
 }
 
