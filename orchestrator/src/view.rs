@@ -253,7 +253,7 @@ impl MigrationView {
             plan: m.plan.clone(),
         };
         let told = figures.map_or(now, |figures| figures.at);
-        view.waits = wait::of(&view, m.since, told);
+        view.waits = wait::of(&view, m.since, told, now);
         view
     }
 }

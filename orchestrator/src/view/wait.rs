@@ -14,6 +14,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
+/// A connected agent has claimed a migration after this long.
+const CLAIMED_WITHIN: TimeDelta = TimeDelta::seconds(10);
+
 /// Kinds of reasons.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
@@ -110,6 +113,7 @@ pub(super) fn of(
     view: &MigrationView,
     since: Option<DateTime<Utc>>,
     told: DateTime<Utc>,
+    now: DateTime<Utc>,
 ) -> Vec<Wait> {
     let m = &view.summary;
     if m.finished_at.is_some() {
@@ -127,7 +131,7 @@ pub(super) fn of(
         .any(|wait| matches!(wait.kind, WaitKind::Queue | WaitKind::Retry));
     let live = view.owner.as_ref().is_some_and(|owner| owner.live);
     if !live {
-        all.extend((!held).then(|| agent(since)));
+        all.extend((!held).then(|| agent(since, now)));
         return all;
     }
     let running = view
@@ -300,13 +304,19 @@ fn retry(view: &MigrationView) -> Option<Wait> {
     })
 }
 
-fn agent(since: Option<DateTime<Utc>>) -> Wait {
+/// Agents that are connected claim within seconds; only after that one is missing.
+fn agent(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Wait {
+    let is_missing = since.is_none_or(|since| now - since >= CLAIMED_WITHIN);
+    let what = match is_missing {
+        true => "an agent that takes it",
+        false => "an agent that takes it: a connected one does within seconds",
+    };
     Wait {
         kind: WaitKind::Agent,
-        what: "an agent that takes it".to_owned(),
+        what: what.to_owned(),
         since,
         held_by: None,
-        remedy: Some("shardwright-agent --name NAME".to_owned()),
+        remedy: is_missing.then(|| "shardwright-agent --name NAME".to_owned()),
     }
 }
 
