@@ -5,6 +5,7 @@ pub(crate) mod figures;
 mod operation;
 pub(crate) mod sentence;
 mod wait;
+mod worked;
 
 pub use effect::{effect, effect_on_all};
 pub use operation::{MoveView, OperationView, Totals};
@@ -168,6 +169,9 @@ pub struct StepView {
     pub started_at: Option<DateTime<Utc>>,
     /// When it was done.
     pub finished_at: Option<DateTime<Utc>>,
+    /// How long agents worked on it until it was done, milliseconds; pauses, and waits between attempts, are left out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub worked_ms: Option<i64>,
     /// What it returned.
     pub output: Option<Value>,
     /// Why its last attempt failed.
@@ -271,6 +275,7 @@ fn step_view(step: &Step, figures: Option<&Figures>, snapshot: &Snapshot) -> Ste
         next_at: step.next_at,
         started_at: step.started_at,
         finished_at: step.finished_at,
+        worked_ms: None,
         output: step.output.clone(),
         failure: step.failure.as_ref().map(|failure| fit(failure, snapshot)),
         progress: fresh.map(|f| f.progress.clone()).or_else(kept),

@@ -73,7 +73,11 @@ pub(super) async fn show(
     controller.check_reach(&reach, &id).await?;
     let tag = format!("\"{}\"", snapshot.migration.revision);
     let tag = AppendHeaders([(header::ETAG, tag)]);
-    Ok((tag, Json(view(&controller, &snapshot))))
+    let events = controller.store().events(&id, 0, EVENTS).await?;
+    Ok((
+        tag,
+        Json(view(&controller, &snapshot).with_journal(&events)),
+    ))
 }
 
 /// Carries out an order.

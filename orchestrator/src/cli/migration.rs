@@ -10,6 +10,7 @@ use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::dual_write;
 use crate::view::{MigrationView, OperationView, StepView};
+use chrono::TimeDelta;
 use clap::Subcommand;
 use plans::render::bytes;
 use plans::wire::StreamStatus;
@@ -167,9 +168,10 @@ fn stream_line(stream: &StreamStatus) -> String {
 }
 
 fn step_row(step: &StepView) -> Vec<String> {
-    let took = step.started_at.zip(step.finished_at);
-    let took = took.and_then(|(from, to)| (to - from).to_std().ok());
-    let took = took.map(|took| format!("{:.1} s", took.as_secs_f64()));
+    let seconds = |span: TimeDelta| format!("{:.1} s", span.num_milliseconds() as f64 / 1e3);
+    let idle = step.idle().map(seconds);
+    let idle = idle.map_or_else(String::new, |idle| format!(", idle {idle}"));
+    let took = step.worked().map(|worked| seconds(worked) + &idle);
     let remark = match (&step.failure, &step.progress) {
         (Some(failure), _) => failure.message.clone(),
         (None, Some(progress)) => progress.message.clone(),

@@ -97,7 +97,8 @@ pub(super) async fn fragments(
     let events = events::read(controller, id).await?;
     let course = Course::read(controller, id).await?;
     let operation = controller.operation(&snapshot.migration.operation).await?;
-    let mut view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
+    let view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
+    let mut view = view.with_journal(&events);
     tell_offline_hold(&mut view);
     let steps = Steps {
         migration: id.to_string(),
@@ -264,21 +265,27 @@ struct StepRow {
 }
 
 fn step_row(step: &StepView) -> StepRow {
-    let span = step.started_at.zip(step.finished_at);
-    let took = span.and_then(|(from, to)| u32::try_from((to - from).num_milliseconds()).ok());
     let message = step.progress.as_ref().map(|p| p.message.clone());
     StepRow {
         name: step.id.to_string(),
         summary: step.summary.clone(),
         mark: marks::of_step(step.state),
         attempt: step.attempt,
-        took: took.map_or_else(|| "–".to_owned(), |ms| millis(i64::from(ms))),
+        took: took(step).unwrap_or_else(|| "–".to_owned()),
         message: message
             .filter(|_| step.state == StepState::Running)
             .unwrap_or_default(),
         result: step.output.as_ref().and_then(|o| result(step.kind, o)),
         failure: step.failure.clone(),
     }
+}
+
+/// How long agents worked on a step that is done, and how long nobody did.
+fn took(step: &StepView) -> Option<String> {
+    let worked = millis(step.worked()?.num_milliseconds());
+    let idle = step.idle();
+    let idle = idle.map(|idle| format!(", idle for {}", millis(idle.num_milliseconds())));
+    Some(worked + &idle.unwrap_or_default())
 }
 
 /// What came of a step, where that is a figure.

@@ -86,6 +86,7 @@ mod tests {
             next_at: None,
             started_at: Some(at(0)),
             finished_at: finished.map(at),
+            worked_ms: None,
             output: None,
             failure: None,
             progress: None,

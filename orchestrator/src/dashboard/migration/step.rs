@@ -103,17 +103,12 @@ impl Panel {
 }
 
 fn took(step: &StepView) -> Option<String> {
-    let until = step.finished_at.unwrap_or_else(Utc::now);
-    let over = step.finished_at.is_some();
-    let span = step
-        .started_at
-        .map(|from| (until - from).num_milliseconds())?;
-    // What goes on is told in whole seconds, so that a page is not sent again for nothing.
-    Some(if over {
-        millis(span)
-    } else {
-        format!("{} so far", seconds((span / 1000) as f64))
-    })
+    if step.finished_at.is_some() {
+        return super::took(step);
+    }
+    // What goes on is shown in whole seconds, so that a page is not sent again for nothing.
+    let span = Utc::now() - step.started_at?;
+    Some(format!("{} so far", seconds(span.num_seconds() as f64)))
 }
 
 fn failed(failure: Failure) -> Failed {

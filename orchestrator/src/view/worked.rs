@@ -1,0 +1,120 @@
+//! How long agents worked on a step: pauses, and waits between attempts, are no work.
+
+use super::{MigrationView, StepView};
+use crate::store::Event;
+use chrono::{DateTime, TimeDelta, Utc};
+
+/// Idle time is shown from this length on.
+const LEAST_IDLE: TimeDelta = TimeDelta::milliseconds(500);
+
+impl MigrationView {
+    /// The view with the time that agents worked on each step that is done, as the journal has it.
+    #[must_use]
+    pub fn with_journal(mut self, events: &[Event]) -> Self {
+        for step in &mut self.steps {
+            let worked = worked(step, events);
+            step.worked_ms = worked.map(|worked| worked.num_milliseconds());
+        }
+        self
+    }
+}
+
+impl StepView {
+    /// How long agents worked on a step that is done; without a journal the time from its begin to its end.
+    #[must_use]
+    pub fn worked(&self) -> Option<TimeDelta> {
+        let worked = self.worked_ms.map(TimeDelta::milliseconds);
+        worked.or_else(|| Some(self.finished_at? - self.started_at?))
+    }
+
+    /// How long nobody worked on it between its begin and its end, where that can be seen.
+    #[must_use]
+    pub fn idle(&self) -> Option<TimeDelta> {
+        let idle = self.finished_at? - self.started_at? - self.worked()?;
+        (idle >= LEAST_IDLE).then_some(idle)
+    }
+}
+
+/// The sum of its runs: each begins with a dispatch and ends with the next event of another kind.
+fn worked(step: &StepView, events: &[Event]) -> Option<TimeDelta> {
+    let (from, to) = (step.started_at?, step.finished_at?);
+    let own = events.iter().filter(|event| {
+        let of_step = event.step.as_ref() == Some(&step.id) && event.kind.starts_with("step.");
+        of_step && (from..=to).contains(&event.at)
+    });
+    let mut begun: Option<DateTime<Utc>> = None;
+    let mut sum: Option<TimeDelta> = None;
+    for event in own {
+        if event.kind == "step.dispatched" {
+            begun.get_or_insert(event.at);
+        } else if let Some(begun) = begun.take() {
+            sum = Some(sum.unwrap_or_default() + (event.at - begun));
+        }
+    }
+    sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use plans::id::Epoch;
+    use plans::state::step::StepState;
+    use plans::step::StepKind;
+    use serde_json::Value;
+
+    fn at(second: i64) -> DateTime<Utc> {
+        DateTime::UNIX_EPOCH + TimeDelta::seconds(second)
+    }
+
+    fn event(second: i64, kind: &str) -> Event {
+        Event {
+            seq: second,
+            at: at(second),
+            actor: "controller".to_owned(),
+            kind: kind.to_owned(),
+            step: Some("create_target".into()),
+            data: Value::Null,
+        }
+    }
+
+    fn step() -> StepView {
+        StepView {
+            id: "create_target".into(),
+            kind: StepKind::CreateTarget,
+            summary: String::new(),
+            state: StepState::Done,
+            attempt: 1,
+            epoch: Epoch(1),
+            next_at: None,
+            started_at: Some(at(10)),
+            finished_at: Some(at(36)),
+            worked_ms: None,
+            output: None,
+            failure: None,
+            progress: None,
+        }
+    }
+
+    #[test]
+    fn a_pause_is_no_work() {
+        let events = [
+            event(10, "step.dispatched"),
+            event(15, "step.interrupted"),
+            event(32, "step.dispatched"),
+            event(36, "step.completed"),
+        ];
+        let mut step = step();
+        let worked = worked(&step, &events);
+        assert_eq!(worked, Some(TimeDelta::seconds(9)));
+        step.worked_ms = worked.map(|worked| worked.num_milliseconds());
+        assert_eq!(step.idle(), Some(TimeDelta::seconds(17)));
+    }
+
+    #[test]
+    fn without_a_journal_the_whole_time_counts() {
+        let step = step();
+        assert_eq!(worked(&step, &[]), None);
+        assert_eq!(step.worked(), Some(TimeDelta::seconds(26)));
+        assert_eq!(step.idle(), None);
+    }
+}
