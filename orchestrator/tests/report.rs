@@ -2,7 +2,7 @@
 
 use crate::fixture::{Server, program};
 use plans::names::Direction;
-use plans::wire::Outcome;
+use plans::wire::{Dispatch, Outcome, SECRET_HEADER};
 use serde_json::{Value, json};
 
 const DIGEST: &str = "0123456789abcdef0123456789abcdef";
@@ -12,6 +12,7 @@ async fn finished(server: &Server) -> String {
     let agent = server.agent("x", "x1");
     let id = server.apply(&agent, "").await;
     let copy = agent.run_to("copy").await;
+    record_objects(server, &copy).await;
     agent.beat(&copy).await;
     let copied = json!({"rows": 1_234_567, "bytes": 9, "bytes_twice": 0, "seconds": 2.0});
     agent.report(&copy, Outcome::Done { output: copied }).await;
@@ -44,6 +45,23 @@ async fn finished(server: &Server) -> String {
     id.to_string()
 }
 
+/// Announces a slot and a table, and reports later that a check has found nothing of them.
+async fn record_objects(server: &Server, dispatch: &Dispatch) {
+    let records = json!([
+        {"shard": "a", "kind": "slot", "name": "shardwright_fwd", "policy": "always"},
+        {"shard": "b", "kind": "table", "name": "public.accounts", "policy": "on_failure"},
+    ]);
+    let path = format!("{}/api/v1/migrations/{}", server.url, dispatch.migration);
+    for path in [
+        format!("{path}/cleanup-records"),
+        format!("{path}/cleanup-records/done"),
+    ] {
+        let secret = dispatch.secret.as_ref().unwrap().reveal();
+        let sent = server.http.post(path).header(SECRET_HEADER, secret);
+        assert_eq!(sent.json(&records).send().await.unwrap().status(), 200);
+    }
+}
+
 async fn text(server: &Server, path: &str) -> (u16, String, String) {
     let answer = server.get(path).await;
     let kind = answer.headers().get("content-type").cloned();
@@ -71,6 +89,14 @@ async fn a_report_has_the_same_evidence_in_each_form() {
         .unwrap();
     assert_eq!(approve["data"]["why"], "it | is <i>time");
 
+    let objects = evidence["cleanup"].as_array().unwrap();
+    let [slot, table] = objects.as_slice() else {
+        panic!("{objects:?}");
+    };
+    assert_eq!(slot["outcome"], "removed");
+    assert_eq!(table["outcome"], "handed_over");
+    assert!(table["done_at"].is_null(), "{table}");
+
     let (_, kind, html) = text(&server, &format!("{path}?format=html")).await;
     assert_eq!(kind, "text/html; charset=utf-8");
     let (_, kind, md) = text(&server, &format!("{path}?format=md")).await;
@@ -86,6 +112,8 @@ async fn a_report_has_the_same_evidence_in_each_form() {
             "4 321",
             "drop_old",
             "Every row that moved",
+            "removed 20",
+            "kept: b owns the keys",
         ] {
             assert!(page.contains(said), "{said} is missing in {page}");
         }

@@ -6,7 +6,7 @@ use super::files::write_or_print;
 use super::migration::show_text;
 use super::operation;
 use super::output::{Output, table};
-use crate::report::{Evidence, Format, Report as Document};
+use crate::report::{Evidence, Format, ObjectOutcome, Report as Document};
 use crate::store::Event;
 use clap::Args;
 use std::path::PathBuf;
@@ -83,6 +83,8 @@ fn move_text(evidence: &Evidence) -> String {
     let left = evidence
         .cleanup
         .iter()
+        .filter(|object| object.outcome == ObjectOutcome::Left)
+        .map(|object| &object.record)
         .filter(|record| record.done_at.is_none());
     let left: Vec<_> = left
         .map(|r| vec![r.shard.to_string(), r.kind.clone(), r.name.clone()])

@@ -1,14 +1,14 @@
 //! The report as one HTML file: its style is inside, and it has no script.
 
 use super::course::charts;
-use super::{Evidence, Foreseen, Report};
+use super::{Evidence, Foreseen, ObjectEvidence, ObjectOutcome, Report};
 use crate::chart::Chart;
 use crate::store::AuditRecord;
 use crate::view::StepView;
 use crate::view::figures::{count, seconds};
 use crate::view::sentence::of_view;
 use askama::Template;
-use chrono::{DateTime, SecondsFormat, Utc};
+use chrono::{DateTime, SecondsFormat, TimeDelta, Utc};
 use plans::render::{bytes, plan_text};
 use plans::step::StepKind;
 use plans::step::build_indexes::IndexesBuilt;
@@ -129,11 +129,26 @@ pub(super) fn when(at: &DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// How long a step took.
+/// How long agents worked on a step, and how long nobody did.
 pub(super) fn took(step: &StepView) -> String {
-    let times = step.started_at.zip(step.finished_at);
-    let took = times.map(|(from, to)| seconds((to - from).num_milliseconds() as f64 / 1e3));
-    took.unwrap_or_else(|| "-".to_owned())
+    let span = |span: TimeDelta| seconds(span.num_milliseconds() as f64 / 1e3);
+    let worked = step.worked().map(span);
+    let idle = step.idle().map(|idle| format!(", idle for {}", span(idle)));
+    worked.unwrap_or_else(|| "-".to_owned()) + &idle.unwrap_or_default()
+}
+
+/// What became of an object on a shard.
+pub(super) fn outcome(object: &ObjectEvidence) -> String {
+    let shard = &object.record.shard;
+    match object.outcome {
+        ObjectOutcome::Left => "still there".to_owned(),
+        ObjectOutcome::Removed => object.record.done_at.as_ref().map_or_else(
+            || "removed".to_owned(),
+            |at| format!("removed {}", when(at)),
+        ),
+        ObjectOutcome::HandedOver => format!("kept: {shard} owns the keys"),
+        ObjectOutcome::Existing => format!("kept: {shard} had it before"),
+    }
 }
 
 /// An error of the foresight, in per cent of the step's time.

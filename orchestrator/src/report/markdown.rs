@@ -4,7 +4,7 @@
 use std::fmt::{self, Write};
 
 use super::Report;
-use super::html::{Document, error, fields, ms, took, when};
+use super::html::{Document, error, fields, ms, outcome, took, when};
 use crate::view::figures::{count, seconds};
 use askama::Template;
 use askama::filters::Escaper;

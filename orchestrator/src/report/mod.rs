@@ -7,13 +7,15 @@ mod course;
 mod foreseen;
 mod html;
 mod markdown;
+mod objects;
 
 pub(crate) use course::charts;
 pub use foreseen::Foreseen;
 pub(crate) use markdown::Markdown;
+pub use objects::{ObjectEvidence, ObjectOutcome};
 
 use crate::controller::{ControlError, Controller};
-use crate::store::{AuditRecord, CleanupRecord, Event, Reading};
+use crate::store::{AuditRecord, Event, Reading};
 use crate::view::{MigrationView, OperationView, StepView};
 use chrono::{DateTime, Utc};
 use plans::id::MigrationId;
@@ -35,8 +37,8 @@ pub struct Evidence {
     pub migration: MigrationView,
     /// How well the end of each step was foreseen.
     pub foreseen: Vec<Foreseen>,
-    /// What it made on the shards.
-    pub cleanup: Vec<CleanupRecord>,
+    /// What it created on the shards, and what became of it.
+    pub cleanup: Vec<ObjectEvidence>,
     /// How far it was over time.
     pub course: Vec<Reading>,
     /// The journal.
@@ -148,12 +150,18 @@ impl Evidence {
     async fn of(controller: &Controller, id: &MigrationId) -> Result<Self, ControlError> {
         let snapshot = controller.load(id).await?;
         let figures = controller.figures(id);
+        let events = controller.store().events(id, 0, LINES).await?;
         let migration = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
+        let migration = migration.with_journal(&events);
         let course = controller.course(id).await?;
+        let records = controller.store().cleanup(id).await?;
+        let objects = records.into_iter();
         Ok(Self {
             foreseen: foreseen::of(&migration.steps, &course),
-            cleanup: controller.store().cleanup(id).await?,
-            events: controller.store().events(id, 0, LINES).await?,
+            cleanup: objects
+                .map(|record| ObjectEvidence::of(record, &migration))
+                .collect(),
+            events,
             course,
             migration,
         })

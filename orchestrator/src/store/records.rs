@@ -448,6 +448,15 @@ pub struct CleanupRecord {
     pub done_at: Option<DateTime<Utc>>,
 }
 
+impl CleanupRecord {
+    /// Whether the object is the shard's own and stays when the migration ends in `state`: a table that was handed over
+    /// to the target, or one that `existed` there before.
+    #[must_use]
+    pub fn is_kept(&self, state: MigrationState, existed: bool) -> bool {
+        self.policy == "on_failure" && (existed || state == MigrationState::Completed)
+    }
+}
+
 fn always() -> String {
     "always".to_owned()
 }

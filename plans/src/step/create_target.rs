@@ -3,6 +3,7 @@
 //! On an empty database the source's whole schema is created; on a live shard the tables must be equal.
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// What was prepared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -15,4 +16,13 @@ pub struct TargetCreated {
     /// only agents of protocol [`crate::wire::CASCADES`] go on with the migration, which ask what was skipped.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cascades: bool,
+}
+
+impl TargetCreated {
+    /// Whether the step's `output` says that the target had the moving tables before.
+    #[must_use]
+    pub fn existed(output: Option<&Value>) -> bool {
+        let target = output.and_then(|output| Self::deserialize(output).ok());
+        target.is_some_and(|target| !target.created)
+    }
 }

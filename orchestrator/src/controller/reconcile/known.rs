@@ -7,6 +7,7 @@ use plans::inspection::inventory::{Inventory, ServerSeen, Whose};
 use plans::inspection::reconcile::{Known, KnownMove};
 use plans::state::step::StepState;
 use plans::step::StepKind;
+use plans::step::create_target::TargetCreated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
@@ -54,9 +55,12 @@ impl Controller {
         let store = &self.inner.store;
         for id in ids {
             let whose = Whose::Migration(id.clone());
+            let snapshot = store.load(&id).await?;
             let open: Vec<CleanupRecord> = store.cleanup(&id).await?;
-            let open: Vec<CleanupRecord> =
-                open.into_iter().filter(|r| r.done_at.is_none()).collect();
+            let open: Vec<CleanupRecord> = open
+                .into_iter()
+                .filter(|record| record.done_at.is_none() && !is_kept(record, snapshot.as_ref()))
+                .collect();
             let here: Vec<CleanupRecord> = open
                 .iter()
                 .filter(|record| record.shard == seen.shard)
@@ -113,6 +117,15 @@ impl Controller {
         *kept = Some((ended, open.clone()));
         Ok(moves)
     }
+}
+
+/// A table that the shard keeps is never gone, and nothing waits for it.
+fn is_kept(record: &CleanupRecord, snapshot: Option<&Snapshot>) -> bool {
+    let created = |snapshot: &Snapshot| snapshot.step_of(StepKind::CreateTarget)?.output.clone();
+    snapshot.is_some_and(|snapshot| {
+        let existed = TargetCreated::existed(created(snapshot).as_ref());
+        record.is_kept(snapshot.migration.state, existed)
+    })
 }
 
 fn known_move(snapshot: &Snapshot) -> KnownMove {
