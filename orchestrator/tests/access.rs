@@ -235,7 +235,7 @@ async fn a_browser_is_sent_to_the_sign_in_and_back_and_stays_until_it_signs_out(
     let browser = Browser::signed_in(&locked, &viewer).await;
     let page = browser.get(&path).await.text().await.unwrap();
     assert!(page.contains("vera, viewer"), "{page}");
-    assert!(page.contains("not yours to order"), "{page}");
+    assert!(page.contains("Your role does not allow"), "{page}");
     for words in ["/migrations/new", "id=\"do-"] {
         assert!(!page.contains(words), "{words}: {page}");
     }

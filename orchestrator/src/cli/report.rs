@@ -73,12 +73,10 @@ fn move_text(evidence: &Evidence) -> String {
             text += &format!("  {:<14} {output}\n", step.id.to_string());
         }
     }
-    for foreseen in &evidence.foreseen {
-        let (worst, median) = (foreseen.worst * 100.0, foreseen.median * 100.0);
-        let step = foreseen.step.to_string();
-        text += &format!(
-            "  {step:<14} its end was foreseen {worst:+.0} % off at most, {median:+.0} % in the middle\n"
-        );
+    for eta in &evidence.eta {
+        let (worst, median) = (eta.worst * 100.0, eta.median * 100.0);
+        let step = eta.step.to_string();
+        text += &format!("  {step:<14} ETA error {worst:+.0} % at worst, {median:+.0} % median\n");
     }
     let left = evidence
         .cleanup

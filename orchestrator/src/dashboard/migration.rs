@@ -205,7 +205,7 @@ impl Head {
             versions: versions.join(" → "),
             mode: m.mode.name(),
             limits: view.limits.as_ref().map(ToString::to_string),
-            owner: owner.map_or_else(|| "nobody".to_owned(), |owner| owner.agent.to_string()),
+            owner: owner.map_or_else(|| "no agent".to_owned(), |owner| owner.agent.to_string()),
             submitted: moment(m.created_at),
             by: m.submitted_by.clone(),
             ended: m.finished_at.map(moment),

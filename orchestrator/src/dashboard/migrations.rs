@@ -106,7 +106,7 @@ impl Filter {
         let groups = [
             ("", "all states"),
             ("open", "not ended"),
-            ("attention", "waits for somebody"),
+            ("attention", "waits for a person"),
             ("ended", "ended"),
         ];
         let groups = groups.map(|(name, label)| (name, label.to_owned()));

@@ -160,7 +160,7 @@ fn sentence(state: OperationState, migrations: &[Migration]) -> String {
     let ask = match state {
         OperationState::Waiting => " The cutovers of some wait for your approval.",
         OperationState::Paused => " It was stopped by the operator.",
-        OperationState::Failed => " What failed is kept as it is: mend the cause, then resume.",
+        OperationState::Failed => " What failed is kept as it is: fix the cause, then resume.",
         OperationState::Flipped => " The old rows are kept until you finish or roll back.",
         OperationState::Partial => " It is over, and not every move ended the same way.",
         OperationState::Planned

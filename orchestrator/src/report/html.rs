@@ -1,7 +1,7 @@
 //! The report as one HTML file: its style is inside, and it has no script.
 
 use super::course::charts;
-use super::{Evidence, Foreseen, ObjectEvidence, ObjectOutcome, Report};
+use super::{EtaError, Evidence, ObjectEvidence, ObjectOutcome, Report};
 use crate::chart::Chart;
 use crate::store::AuditRecord;
 use crate::view::StepView;
@@ -151,17 +151,17 @@ pub(super) fn outcome(object: &ObjectEvidence) -> String {
     }
 }
 
-/// An error of the foresight, in per cent of the step's time.
+/// An ETA error, in per cent of the step's time.
 pub(super) fn error(part: &f64) -> String {
     format!("{:+.0} %", part * 100.0)
 }
 
-/// The steps whose end was foreseen well enough, 15 per cent, and the others.
-pub(super) fn is_near(foreseen: &Foreseen) -> bool {
-    foreseen.worst.abs() <= 0.15
+/// Whether the expected end was off by 15 per cent at most.
+pub(super) fn is_near(eta: &EtaError) -> bool {
+    eta.worst.abs() <= 0.15
 }
 
-/// Fields of an order as `name value`.
+/// Fields of a command as `name value`.
 pub(super) fn fields(record: &AuditRecord) -> String {
     let Value::Object(fields) = &record.data else {
         return String::new();

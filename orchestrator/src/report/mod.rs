@@ -4,13 +4,13 @@
 //! Absent: values of rows, secrets.
 
 mod course;
-mod foreseen;
+mod eta;
 mod html;
 mod markdown;
 mod objects;
 
 pub(crate) use course::charts;
-pub use foreseen::Foreseen;
+pub use eta::EtaError;
 pub(crate) use markdown::Markdown;
 pub use objects::{ObjectEvidence, ObjectOutcome};
 
@@ -35,8 +35,9 @@ const LINES: i64 = 10_000;
 pub struct Evidence {
     /// The migration with its steps, their results and the hash of its plan.
     pub migration: MigrationView,
-    /// How well the end of each step was foreseen.
-    pub foreseen: Vec<Foreseen>,
+    /// How far the expected ends of steps were off.
+    #[serde(rename = "foreseen")]
+    pub eta: Vec<EtaError>,
     /// What it created on the shards, and what became of it.
     pub cleanup: Vec<ObjectEvidence>,
     /// How far it was over time.
@@ -63,8 +64,9 @@ pub struct Report {
     pub plan: Plan,
     /// Its moves in the order of the plan.
     pub moves: Vec<Evidence>,
-    /// Orders about it, refused ones too, oldest first.
-    pub orders: Vec<AuditRecord>,
+    /// Commands about it, refused ones too, oldest first.
+    #[serde(rename = "orders")]
+    pub commands: Vec<AuditRecord>,
 }
 
 /// In which form a report is wanted.
@@ -106,8 +108,8 @@ impl Report {
             })
         };
         let lines = controller.store().audit(LINES, None).await?;
-        let orders = lines.into_iter().rev().map(|line| line.record);
-        let orders = orders.filter(about).collect();
+        let commands = lines.into_iter().rev().map(|line| line.record);
+        let commands = commands.filter(about).collect();
         Ok(Self {
             api_version: API_VERSION.to_owned(),
             kind: "Report".to_owned(),
@@ -116,7 +118,7 @@ impl Report {
             plan: operation.plan.clone(),
             operation: OperationView::from(&operation),
             moves,
-            orders,
+            commands,
         })
     }
 
@@ -157,7 +159,7 @@ impl Evidence {
         let records = controller.store().cleanup(id).await?;
         let objects = records.into_iter();
         Ok(Self {
-            foreseen: foreseen::of(&migration.steps, &course),
+            eta: eta::of(&migration.steps, &course),
             cleanup: objects
                 .map(|record| ObjectEvidence::of(record, &migration))
                 .collect(),

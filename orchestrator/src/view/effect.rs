@@ -1,18 +1,18 @@
-//! What an order does, in one sentence: what pages and command line say before it is given.
+//! What a command does, in one sentence: pages and command line show it before it is given.
 
 use crate::controller::Command;
 use crate::store::CancelAsk;
 use plans::plan::MovePlan;
 use plans::request::Mode;
 
-/// What an order does to one migration.
+/// What a command does to one migration.
 ///
-/// `asks` are the writers that it asks leave to cancel; `back` says that it was rolled back.
+/// `cancel` has the writers that it requests to end; `back` says that it was rolled back.
 #[must_use]
-pub fn effect(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bool) -> String {
+pub fn effect(command: Command, plan: &MovePlan, cancel: Option<&CancelAsk>, back: bool) -> String {
     let effect = match plan.mode {
-        Mode::Online => online(command, plan, asks, back),
-        Mode::Offline => offline(command, plan, asks, back),
+        Mode::Online => online(command, plan, cancel, back),
+        Mode::Offline => offline(command, plan, cancel, back),
     };
     if command == Command::Approve && plan.options.approvals > 1 {
         let needed = plan.options.approvals;
@@ -21,27 +21,25 @@ pub fn effect(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back:
     effect
 }
 
-/// What an order does to every migration of an operation that can take it.
+/// What a command does to every migration of an operation that can take it.
 #[must_use]
 pub fn effect_on_all(command: Command) -> &'static str {
     match command {
         Command::Approve => {
             "Each move cuts over as soon as it is verified, those that wait for it at once."
         }
-        Command::ApproveCancel => {
-            "Ends the writers that keep cutovers from starting, each of those that were named."
-        }
-        Command::Overrule => "Each move that a hook holds up goes on without it.",
+        Command::ApproveCancel => "Ends the listed writers, which keep cutovers from starting.",
+        Command::Overrule => "Each move that a hook delays continues without it.",
         Command::Pause => {
             "Each move stops at its next safe point and keeps everything that was done."
         }
-        Command::Resume => "Each move that was stopped goes on from where it is.",
-        Command::Retry => "Each step that waits for another attempt is tried at once.",
+        Command::Resume => "Each move that was stopped continues from where it is.",
+        Command::Retry => "Each step that waits for another attempt is retried at once.",
         Command::Abort => {
-            "Takes back each move that has not flipped; its source keeps the keys. Moves that have flipped stay."
+            "Aborts each move that has not flipped, and removes everything that it created; its source keeps the keys. Moves that have flipped stay."
         }
         Command::Rollback => {
-            "Gives the keys of each flipped online move back to its source, with what was written since."
+            "Returns the keys of each flipped online move to its source, with what was written since."
         }
         Command::Finish => {
             "Deletes the old rows of each flipped move; it cannot be rolled back afterwards."
@@ -50,7 +48,7 @@ pub fn effect_on_all(command: Command) -> &'static str {
 }
 
 /// Where the keys are written to meanwhile.
-fn online(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bool) -> String {
+fn online(command: Command, plan: &MovePlan, cancel: Option<&CancelAsk>, back: bool) -> String {
     let (source, target) = (&plan.moving.source, &plan.moving.target);
     match command {
         Command::Approve => format!(
@@ -58,7 +56,7 @@ fn online(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: boo
             plan.options.write_stop_budget_ms
         ),
         Command::ApproveCancel => {
-            let pids = asks.into_iter().flat_map(|ask| &ask.writers);
+            let pids = cancel.into_iter().flat_map(|cancel| &cancel.writers);
             let pids: Vec<String> = pids.map(|writer| writer.pid.to_string()).collect();
             format!(
                 "Ends the transactions of server process {} and rolls them back, so that the cutover can begin.",
@@ -66,18 +64,18 @@ fn online(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: boo
             )
         }
         Command::Overrule => {
-            "Goes on without the hooks that hold it up, until it is paused or fails.".to_owned()
+            "Continues without the hooks that delay it, until it is paused or fails.".to_owned()
         }
         Command::Pause => {
             "Stops at the next safe point and keeps everything that was done.".to_owned()
         }
-        Command::Resume => "Goes on from where it stopped.".to_owned(),
-        Command::Retry => "Tries the step again at once, with all its attempts.".to_owned(),
+        Command::Resume => "Continues from where it stopped.".to_owned(),
+        Command::Retry => "Retries the step at once, with all its attempts.".to_owned(),
         Command::Abort => {
-            format!("Takes back everything that was created; {source} keeps the keys.")
+            format!("Removes everything that was created; {source} keeps the keys.")
         }
         Command::Rollback => {
-            format!("Gives the keys back to {source}, with what was written on {target} since.")
+            format!("Returns the keys to {source}, with what was written on {target} since.")
         }
         Command::Finish if back => {
             format!(
@@ -91,7 +89,7 @@ fn online(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: boo
 }
 
 /// What is different where the moving keys are read-only.
-fn offline(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bool) -> String {
+fn offline(command: Command, plan: &MovePlan, cancel: Option<&CancelAsk>, back: bool) -> String {
     let (source, target) = (&plan.moving.source, &plan.moving.target);
     match command {
         Command::Approve => {
@@ -103,15 +101,15 @@ fn offline(command: Command, plan: &MovePlan, asks: Option<&CancelAsk>, back: bo
             "Stops at the next safe point; keys that are read-only stay so meanwhile.".to_owned()
         }
         Command::Abort => format!(
-            "Takes back everything that was created; {source} keeps the keys and takes writes again."
+            "Removes everything that was created; {source} keeps the keys and takes writes again."
         ),
         Command::Finish => {
-            format!("Deletes the old rows, which nobody reads any more, from {source}.")
+            format!("Deletes the old rows, which no client reads any more, from {source}.")
         }
         Command::Resume
         | Command::Retry
         | Command::Rollback
         | Command::ApproveCancel
-        | Command::Overrule => online(command, plan, asks, back),
+        | Command::Overrule => online(command, plan, cancel, back),
     }
 }

@@ -64,15 +64,19 @@ pub(crate) fn of_view(view: &MigrationView) -> String {
             )
         }
         MigrationState::Failed => format!(
-            "Failed and kept as it is; {} owns {keys}{}. Mend the cause, then resume.",
+            "Failed and kept as it is; {} owns {keys}{}. Fix the cause, then resume.",
             owner(view),
             frozen(view)
         ),
         MigrationState::Unwinding => {
-            format!("Taking back everything that was created; {source} keeps {keys}.")
+            format!("Aborting: everything that was created is removed; {source} keeps {keys}.")
         }
         MigrationState::Unwound => {
-            format!("Taken back: {source} owns {keys} and nothing is left behind.")
+            let rest = match view.leftovers.is_empty() {
+                true => "nothing is left behind",
+                false => "some objects are left over",
+            };
+            format!("Aborted: {source} owns {keys}, and {rest}.")
         }
         MigrationState::Flipped => flipped(view),
         MigrationState::Completed => {
@@ -82,10 +86,12 @@ pub(crate) fn of_view(view: &MigrationView) -> String {
             format!("Rolled back: {source} owns {keys} again, with what was written on {target}.")
         }
         MigrationState::RolledBack if view.hold_end.is_none() => format!(
-            "{source} owns {keys} again; the copy on {target} is kept in step until you finish, or approve another cutover."
+            "Rolled back: {source} owns {keys} again. The copy on {target} is kept in step until you finish, or approve another cutover."
         ),
         MigrationState::RolledBack => {
-            format!("{source} owns {keys} again; the copy on {target} is being removed.")
+            format!(
+                "Rolled back: {source} owns {keys} again; the copy on {target} is being removed."
+            )
         }
     }
 }
@@ -133,7 +139,9 @@ fn flipped(view: &MigrationView) -> String {
         Some(HoldEnd::Finish) => {
             format!("{target} owns {keys}; the old rows are being removed from {source}.")
         }
-        Some(HoldEnd::Rollback) => format!("{target} owns {keys}; they go back to {source}."),
+        Some(HoldEnd::Rollback) => {
+            format!("{target} owns {keys}; the roll back to {source} begins.")
+        }
         // Only after a roll back.
         Some(HoldEnd::Again) => format!("{target} owns {keys}."),
         None if m.mode == Mode::Offline => format!(

@@ -23,17 +23,17 @@ const CLAIMED_WITHIN: TimeDelta = TimeDelta::seconds(10);
 pub enum WaitKind {
     /// The map has flipped, and the new owner is not reported to be open: no shard takes writes to the moving keys.
     Opening,
-    /// Somebody has to approve the cutover.
+    /// An operator has to approve the cutover.
     Approval,
-    /// Somebody has to let writers be ended.
+    /// An operator has to allow that writers are ended.
     Cancel,
     /// A hook says no, or nothing.
     Hook,
     /// Other migrations, the fleet, or hours come first.
     Queue,
-    /// Somebody has paused it.
+    /// An operator has paused it.
     Paused,
-    /// Somebody has to mend what made it fail.
+    /// An operator has to fix what made it fail.
     Failed,
     /// The next attempt of a step is not due yet.
     Retry,
@@ -41,13 +41,13 @@ pub enum WaitKind {
     Agent,
     /// What the agent found on the shards that has to end first.
     Gate,
-    /// A session of somebody else's holds a lock.
+    /// A session that is not the migration's holds a lock.
     Lock,
-    /// Limits and signs of strain hold heavy work back.
+    /// Limits and health signals hold heavy work back.
     Throttle,
     /// The target is behind the source.
     Lag,
-    /// Somebody has to end the hold.
+    /// An operator has to end the hold.
     Finish,
 }
 
@@ -108,11 +108,11 @@ impl fmt::Display for Wait {
     }
 }
 
-/// Every reason, what only a person can end first; figures of locks are of the moment `told`.
+/// Every reason, what only a person can end first; figures of locks are of the moment `at`.
 pub(super) fn of(
     view: &MigrationView,
     since: Option<DateTime<Utc>>,
-    told: DateTime<Utc>,
+    at: DateTime<Utc>,
     now: DateTime<Utc>,
 ) -> Vec<Wait> {
     let m = &view.summary;
@@ -140,7 +140,7 @@ pub(super) fn of(
         .find(|step| step.state == StepState::Running);
     if let Some(step) = running {
         all.extend(gate(step));
-        all.extend(lock(step, told));
+        all.extend(lock(step, at));
         all.extend(throttle(view, step));
         all.extend(lag(view, step));
     }
@@ -178,10 +178,10 @@ fn rests(state: MigrationState) -> bool {
     matches!(state, MigrationState::Paused | MigrationState::Failed)
 }
 
-/// What somebody has to do.
+/// What an operator has to do.
 fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
     let m = &view.summary;
-    let order = |command: &str| Some(format!("shardwright {command} {}", m.id));
+    let line = |command: &str| Some(format!("shardwright {command} {}", m.id));
     let wait = |kind, what: String, held_by, remedy| {
         Some(Wait {
             kind,
@@ -195,18 +195,18 @@ fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
     match m.state {
         MigrationState::Paused => wait(
             WaitKind::Paused,
-            "somebody who lets it go on: it was paused".to_owned(),
+            "an operator who resumes it: it was paused".to_owned(),
             None,
-            order("resume"),
+            line("resume"),
         ),
         MigrationState::Failed => {
             let failure = m.failure.as_ref();
             let why = failure.map_or_else(String::new, |failure| failure.message.clone());
-            let what = format!("somebody who mends this: {why}");
-            wait(WaitKind::Failed, what, None, order("resume"))
+            let what = format!("an operator who fixes the cause and resumes it: {why}");
+            wait(WaitKind::Failed, what, None, line("resume"))
         }
         MigrationState::Waiting if view.cancel.is_none() => {
-            wait(WaitKind::Approval, named()?, None, order("approve"))
+            wait(WaitKind::Approval, named()?, None, line("approve"))
         }
         MigrationState::Waiting
         | MigrationState::Planned
@@ -220,27 +220,34 @@ fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
                 WaitKind::Cancel,
                 what,
                 writers(view),
-                order("approve-cancel"),
+                line("approve-cancel"),
             ),
             Some(what) => wait(WaitKind::Queue, what, None, None),
-            None if holds(view) => wait(WaitKind::Finish, hold(view), None, order("finish")),
+            None if holds(view) => wait(WaitKind::Finish, hold(view), None, line("finish")),
             None => None,
         },
     }
 }
 
-/// What only the operator's word ends.
+/// What only an operator ends.
 fn hold(view: &MigrationView) -> String {
-    let what = match view.summary.mode {
-        Mode::Online => "an operator who ends the hold; until then the way back is open",
-        Mode::Offline => "an operator who ends the hold; until then the old rows stay",
-    };
-    let again = view.summary.state == MigrationState::RolledBack && !view.approvals.is_empty();
-    if !again {
+    let m = &view.summary;
+    if m.state != MigrationState::RolledBack {
+        let what = match m.mode {
+            Mode::Online => "an operator who ends the hold; until then a roll back is possible",
+            Mode::Offline => "an operator who ends the hold; until then the old rows stay",
+        };
         return what.to_owned();
     }
+    let what = format!(
+        "an operator who finishes it: {} owns the keys again, and the copy on {} stays until then",
+        m.source, m.target
+    );
+    if view.approvals.is_empty() {
+        return format!("{what}; another cutover is possible as well");
+    }
     let more = approval(view.plan.options.approvals, &view.approvals);
-    format!("{what}, and another cutover waits for {more}")
+    format!("{what}; another cutover waits for {more}")
 }
 
 fn writers(view: &MigrationView) -> Option<String> {
@@ -264,9 +271,9 @@ fn hook(view: &MigrationView) -> Option<Wait> {
     let ask = view.hook.as_ref().filter(|ask| ask.holds())?;
     let phase = ask.phase.what();
     let what = match &ask.said {
-        None => format!("the hooks that are asked before {phase}"),
+        None => format!("the hooks that are called before {phase}"),
         Some(said) if said.veto => format!(
-            "hook {}, which is asked before {phase} and says: {}",
+            "hook {}, which is called before {phase} and refuses: {}",
             said.hook, said.reason
         ),
         Some(said) => format!(
@@ -331,12 +338,12 @@ fn gate(step: &StepView) -> Option<Wait> {
     })
 }
 
-fn lock(step: &StepView, told: DateTime<Utc>) -> Option<Wait> {
+fn lock(step: &StepView, at: DateTime<Utc>) -> Option<Wait> {
     let lock = step.progress.as_ref()?.lock.as_ref()?;
     Some(Wait {
         kind: WaitKind::Lock,
         what: format!("a lock on {} of shard {}", lock.object, lock.shard),
-        since: lock.waited_ms.map(|ms| told - TimeDelta::milliseconds(ms)),
+        since: lock.waited_ms.map(|ms| at - TimeDelta::milliseconds(ms)),
         held_by: Some(holder(lock)),
         remedy: None,
     })
@@ -357,7 +364,7 @@ fn throttle(view: &MigrationView, step: &StepView) -> Option<Wait> {
     let slowed = step.progress.as_ref()?.slowed.as_ref()?;
     Some(Wait {
         kind: WaitKind::Throttle,
-        what: format!("its share of the shards, {}", slowed.sentence()),
+        what: format!("its throttle, {}", slowed.sentence()),
         since: None,
         held_by: None,
         remedy: Some(format!("shardwright set LIMIT {} VALUE", view.summary.id)),

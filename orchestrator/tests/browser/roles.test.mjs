@@ -50,7 +50,7 @@ test("a viewer sees everything and can order nothing", async () => {
   await signIn(page, "vera");
   await live(page);
   await state(page, "waiting");
-  await page.locator("#orders", { hasText: "not yours to order" }).waitFor();
+  await page.locator("#orders", { hasText: "Your role does not allow" }).waitFor();
   await look(page, "migration-of-a-viewer");
   for (const path of [`/migrations/${migration}`, "/", "/maps/locked"]) {
     await page.goto(url + path);

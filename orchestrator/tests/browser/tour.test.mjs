@@ -66,7 +66,7 @@ test("the list is filtered, the filter stands in the address, and the agents say
   await look(page, "migrations");
   await page.fill("#q", "nothing like it");
   await page.click("#search");
-  await page.locator("#list", { hasText: "No migration is like that" }).waitFor();
+  await page.locator("#list", { hasText: "No migration matches" }).waitFor();
   await page.click("nav a[href='/agents']");
   await page.locator("#agents .mark", { hasText: "connected" }).waitFor();
   await look(page, "agents");

@@ -74,7 +74,7 @@ test("it waits for the approval, on its page and on the overview", async () => {
   await other.context().close();
 });
 
-test("the cutover shows its write stop in milliseconds", async () => {
+test("the cutover shows its write-blocked window in milliseconds", async () => {
   await cutOver(page);
   const heading = page.locator("#windows h3", { hasText: /Cutover: [0-9.]+ ms/ });
   await heading.waitFor();
@@ -94,7 +94,7 @@ test("the map names the target", async () => {
   await other.context().close();
 });
 
-test("it is rolled back on the page of the switch, with a write stop of its own", async () => {
+test("it is rolled back on the page of the cutover, with a write-blocked window of its own", async () => {
   const id = idOf(page);
   await page.goto(`${stage.url}/migrations/${id}/switch`);
   await live(page);
@@ -115,7 +115,7 @@ test("it is rolled back on the page of the switch, with a write stop of its own"
 
 test("the copy is dropped, and the keys are where they were", async () => {
   await confirm(page, "finish");
-  await page.locator("#orders", { hasText: "nothing to order" }).waitFor();
+  await page.locator("#orders", { hasText: "no command is possible" }).waitFor();
   const map = await (await fetch(`${stage.url}/api/v1/maps/whole`)).json();
   assert.deepEqual(map.mappings.map(({ shard }) => shard), ["whole-a"]);
 });
@@ -123,6 +123,6 @@ test("the copy is dropped, and the keys are where they were", async () => {
 test("the evidence of it is one page", async () => {
   await page.goto(`${stage.url}/api/v1/operations/${idOf(page)}/report?format=html`);
   await page.locator("h1", { hasText: "Report of split" }).waitFor();
-  await page.locator("h3", { hasText: /writes to the moving keys were refused for [0-9.]+ ms/ }).first().waitFor();
+  await page.locator("h3", { hasText: /write-blocked window of [0-9.]+ ms/ }).first().waitFor();
   await look(page, "report");
 });

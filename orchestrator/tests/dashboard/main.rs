@@ -119,7 +119,7 @@ async fn a_migration_that_has_ended_takes_no_order() {
         })
         .await;
         let page = dashboard.page("/migrations/m1").await;
-        assert!(page.contains("there is nothing to order"), "{at}: {page}");
+        assert!(page.contains("no command is possible"), "{at}: {page}");
         for command in Command::ALL {
             let path = format!("/migrations/m1/{command}");
             let sent = dashboard.post(&path, &[("confirm", "m1")]).await;
@@ -208,7 +208,7 @@ async fn what_slows_a_migration_and_what_it_waits_for_is_told_with_who_holds_it(
     .await;
     let page = dashboard.page("/migrations/m1").await;
     for words in [
-        "Waits for its share of the shards, slowed to 35 %: application p99 31 ms, set point 25 ms<",
+        "Waits for its throttle, slowed to 35 %: application p99 31 ms, set point 25 ms<",
         "Waits for a lock on orders of shard a</strong>, since <time",
         ", held by server process 4711 (psql, role app, idle in transaction, open for 42 s).",
     ] {

@@ -3,7 +3,7 @@
 use crate::fixture::Dashboard;
 use crate::{state, step};
 use chrono::{TimeDelta, Utc};
-use orchestrator::store::Snapshot;
+use orchestrator::store::{Snapshot, Step};
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState as State;
 use plans::state::step::StepState;
@@ -80,4 +80,33 @@ async fn a_migration_that_was_just_resumed_sends_nobody_to_start_an_agent() {
         assert_eq!(page.contains("shardwright-agent --name"), is_missing);
         assert_eq!(page.contains("within seconds"), !is_missing);
     }
+}
+
+#[tokio::test]
+async fn a_migration_that_was_rolled_back_says_what_finishing_it_means() {
+    let dashboard = Dashboard::with_migration(|snapshot| {
+        state(State::RolledBack, Ownership::RolledBack)(snapshot);
+        let ordinal = i32::try_from(snapshot.steps.len()).unwrap();
+        for (ordinal, kind) in (ordinal..).zip([StepKind::Rollback, StepKind::HoldBack]) {
+            snapshot.steps.push(Step::new(kind, ordinal));
+        }
+        for step in &mut snapshot.steps {
+            step.state = StepState::Done;
+        }
+        step(snapshot, StepKind::HoldBack).state = StepState::Running;
+    })
+    .await;
+    let page = dashboard.page("/migrations/m1").await;
+    for words in [
+        "Rolled back: a owns",
+        "Waits for an operator who finishes it: a owns the keys again, and the copy on b stays until then",
+        "another cutover is possible",
+        "shardwright finish m1",
+    ] {
+        assert!(page.contains(words), "{words}: {page}");
+    }
+    assert!(!page.contains("way back"), "{page}");
+    let phase = current_phase(&page);
+    assert!(phase.starts_with("Roll back</span>"), "{phase}");
+    assert!(phase.contains("waits for you"), "{phase}");
 }

@@ -59,7 +59,7 @@ async fn migrations_are_found_by_state_and_by_words_of_theirs() {
     for words in [
         "value=\"failed\" selected",
         "value=\"&#60;b&#62;\"",
-        "No migration is like that",
+        "No migration matches",
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
@@ -164,7 +164,7 @@ async fn the_switch_says_who_has_the_keys_now_and_then() {
     for words in [
         "takes every read and write",
         "No write is refused now",
-        "Nobody has tried yet",
+        "No attempt was made yet",
         "id=\"do-approve\"",
         "name=\"back\" value=\"switch\"",
     ] {
@@ -221,7 +221,7 @@ async fn the_page_of_agents_says_whom_each_works_for() {
     })
     .await;
     let page = dashboard.page("/agents").await;
-    assert!(page.contains("No agent has spoken yet"), "{page}");
+    assert!(page.contains("No agent has connected yet"), "{page}");
     let command = "shardwright-agent --name agent-1 --controller http://this";
     assert!(page.contains(command), "{page}");
     let (name, instance) = (AgentName::from("x"), InstanceId::from("i1"));
@@ -241,13 +241,13 @@ async fn the_page_of_agents_says_whom_each_works_for() {
     ] {
         assert!(page.contains(words), "{words}: {page}");
     }
-    assert!(!page.contains("Nobody works for"), "{page}");
+    assert!(!page.contains("No agent works for"), "{page}");
     let lapsed = |snapshot: &mut orchestrator::store::Snapshot| {
         snapshot.lease_until = Some(chrono::Utc::now() - chrono::TimeDelta::seconds(60));
     };
     dashboard.edit("m1", lapsed).await;
     let page = dashboard.page("/agents").await;
-    assert!(page.contains("Nobody works for"), "{page}");
+    assert!(page.contains("No agent works for"), "{page}");
 }
 
 #[tokio::test]
@@ -257,7 +257,7 @@ async fn the_trail_is_searched_and_read_page_by_page() {
         dashboard
             .page("/audit")
             .await
-            .contains("Nothing was ordered yet")
+            .contains("No command was given yet")
     );
     for number in 0..150 {
         let record = AuditRecord {
@@ -291,7 +291,7 @@ async fn the_trail_is_searched_and_read_page_by_page() {
         dashboard
             .page("/audit?q=zzz")
             .await
-            .contains("No line speaks of that")
+            .contains("No line matches")
     );
 }
 

@@ -70,7 +70,7 @@ async fn a_veto_leaves_a_migration_before_the_fence_until_the_hook_allows_it() {
     assert_eq!(wait(&view, "kind"), "hook");
     assert_eq!(
         wait(&view, "what"),
-        "hook freeze, which is asked before the cutover and says: change freeze until Monday"
+        "hook freeze, which is called before the cutover and refuses: change freeze until Monday"
     );
     assert_eq!(wait(&view, "held_by"), "hook freeze");
     let remedy = format!("shardwright overrule {id} --reason TEXT");

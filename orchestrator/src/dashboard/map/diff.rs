@@ -91,8 +91,9 @@ fn chosen(text: Option<&str>, otherwise: MapVersion) -> Result<MapVersion, Contr
 }
 
 fn row(difference: &Difference) -> Row {
-    let owner =
-        |shard: Option<&ShardName>| shard.map_or_else(|| "nobody".to_owned(), ToString::to_string);
+    let owner = |shard: Option<&ShardName>| {
+        shard.map_or_else(|| "no shard".to_owned(), ToString::to_string)
+    };
     Row {
         keys: difference.keys.to_string(),
         from: owner(difference.from.as_ref()),

@@ -1,4 +1,4 @@
-//! May the keys be switched now? Each thing that must be so, and whether it is.
+//! Is the migration ready for the cutover? Each condition, and whether it holds.
 //!
 //! What is not yet so comes from [`crate::view::Wait`], as everywhere.
 
@@ -27,7 +27,7 @@ struct Item {
     what: &'static str,
     mark: Mark,
     /// What is known of it, as HTML.
-    told: String,
+    details: String,
 }
 
 impl Ready {
@@ -66,20 +66,24 @@ fn items(view: &MigrationView) -> Vec<Item> {
     }
     items.push(verified(view));
     if view.summary.mode == Mode::Online {
-        items.push(done(view, "Way back prepared", StepKind::OpenReverse));
+        items.push(done(view, "Roll back prepared", StepKind::OpenReverse));
     }
     items.push(writers(view));
     items.push(approval(view));
     items
 }
 
-fn item(what: &'static str, good: bool, told: String) -> Item {
+fn item(what: &'static str, good: bool, details: String) -> Item {
     let mark = if good {
         marks::of_step(StepState::Done)
     } else {
         marks::of_trouble("not yet")
     };
-    Item { what, mark, told }
+    Item {
+        what,
+        mark,
+        details,
+    }
 }
 
 fn step(view: &MigrationView, kind: StepKind) -> Option<&StepView> {
@@ -101,9 +105,16 @@ fn escaped(wait: &Wait) -> String {
 
 fn agent(view: &MigrationView) -> Item {
     let live = view.owner.as_ref().is_some_and(|owner| owner.live);
-    let told = waits(view, &[WaitKind::Agent]);
-    let told = told.unwrap_or_else(|| if live { "holds it" } else { "nobody holds it" }.to_owned());
-    item("Agent", live, told)
+    let details = waits(view, &[WaitKind::Agent]);
+    let details = details.unwrap_or_else(|| {
+        if live {
+            "holds it"
+        } else {
+            "no agent holds it"
+        }
+        .to_owned()
+    });
+    item("Agent", live, details)
 }
 
 fn done(view: &MigrationView, what: &'static str, kind: StepKind) -> Item {
@@ -119,12 +130,12 @@ fn stream(view: &MigrationView) -> Item {
         .filter(|stream| stream.failure.is_none());
     let level = step(view, StepKind::CatchUp).is_some_and(|step| step.state == StepState::Done);
     let behind = waits(view, &[WaitKind::Lag]);
-    let told = match stream {
+    let details = match stream {
         None => "no stream runs".to_owned(),
         Some(stream) => format!("{} behind", millis(stream.lag_ms)),
     };
     let good = stream.is_some() && level && behind.is_none();
-    item("Changes applied", good, behind.unwrap_or(told))
+    item("Changes applied", good, behind.unwrap_or(details))
 }
 
 fn verified(view: &MigrationView) -> Item {
@@ -137,8 +148,8 @@ fn verified(view: &MigrationView) -> Item {
         format!("{rows} rows, {different} differ, ")
     });
     let good = found.as_ref().is_none_or(|found| found.different == 0) && done.is_some();
-    let told = rows.unwrap_or_default() + &at.unwrap_or_default();
-    item("Copies compared", good, told)
+    let details = rows.unwrap_or_default() + &at.unwrap_or_default();
+    item("Copies compared", good, details)
 }
 
 fn writers(view: &MigrationView) -> Item {
@@ -148,26 +159,26 @@ fn writers(view: &MigrationView) -> Item {
         WaitKind::Cancel,
         WaitKind::Hook,
     ];
-    let told = waits(view, &kinds);
+    let details = waits(view, &kinds);
     item(
-        "Nobody in the way",
-        told.is_none(),
-        told.unwrap_or_default(),
+        "No writer in the way",
+        details.is_none(),
+        details.unwrap_or_default(),
     )
 }
 
 fn approval(view: &MigrationView) -> Item {
-    let told = waits(
+    let details = waits(
         view,
         &[WaitKind::Approval, WaitKind::Paused, WaitKind::Failed],
     );
-    let good = told.is_none() && (view.approved || is_automatic(view));
+    let good = details.is_none() && (view.approved || is_automatic(view));
     let why = if is_automatic(view) {
         "not asked for: the plan says automatic"
     } else {
         ""
     };
-    item("Approval", good, told.unwrap_or_else(|| why.to_owned()))
+    item("Approval", good, details.unwrap_or_else(|| why.to_owned()))
 }
 
 fn is_automatic(view: &MigrationView) -> bool {

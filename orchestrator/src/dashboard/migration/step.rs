@@ -113,9 +113,9 @@ fn took(step: &StepView) -> Option<String> {
 
 fn failed(failure: Failure) -> Failed {
     let again = match failure.retry {
-        RetryClass::None => "trying again does not help before somebody mends it",
-        RetryClass::Fixed => "it is tried again at a fixed pace",
-        RetryClass::Exponential => "it is tried again with growing pauses",
+        RetryClass::None => "another attempt does not help before the cause is fixed",
+        RetryClass::Fixed => "it is retried at fixed intervals",
+        RetryClass::Exponential => "it is retried at growing intervals",
     };
     Failed { failure, again }
 }

@@ -31,7 +31,7 @@ pub(in crate::dashboard) async fn show(
 ) -> Result<Page, PageError> {
     let id = MigrationId(id);
     Ok(Page {
-        title: format!("Switch of {id}"),
+        title: format!("Cutover of {id}"),
         live: Some(format!("/live/migrations/{id}/switch")),
         fragments: fragments(&controller, &id, &visitor).await?,
         visitor: Some(visitor),
@@ -68,7 +68,7 @@ struct Head {
     keys: String,
     sides: [Side; 2],
     budget: u32,
-    /// Since when an attempt is under way; it may refuse writes.
+    /// Since when an attempt is under direction; it may refuse writes.
     since: Option<String>,
     attempt: String,
 }
@@ -87,7 +87,7 @@ impl Head {
         let under_way = attempts.rows.first().filter(|row| row.ended.is_none());
         Self {
             id: m.id.to_string(),
-            title: format!("Switch {} → {}", m.source, m.target),
+            title: format!("Cutover {} → {}", m.source, m.target),
             mark: marks::of_migration(m.state),
             sentence: of_view(view),
             keys: m.keys.to_string(),
@@ -100,7 +100,7 @@ impl Head {
 }
 
 const OWNS: &str = "takes every read and write";
-const KEPT: &str = "is kept in step, takes no writes of others";
+const KEPT: &str = "follows the owner, refuses writes of the application";
 const STOPPED: &str = "refuses writes for a moment";
 const NOTHING: &str = "has none of the keys";
 
@@ -118,7 +118,7 @@ fn sides(view: &MigrationView) -> [Side; 2] {
         Ownership::RolledBack => (OWNS, copied, false),
         Ownership::Completed => (NOTHING, OWNS, true),
     };
-    // Forward the target owns them afterwards; on the way back the source does.
+    // Forward the target owns them afterwards; on the direction back the source does.
     let (source_then, target_then) = if back { (OWNS, KEPT) } else { (KEPT, OWNS) };
     let done = over || m.ownership == Ownership::Completed;
     let side = |shard: String, role, now, then| Side {
@@ -133,7 +133,7 @@ fn sides(view: &MigrationView) -> [Side; 2] {
     ]
 }
 
-/// Every attempt to switch, either way, newest first.
+/// Every attempt to switch, either direction, newest first.
 #[derive(Template)]
 #[template(path = "switch/attempts.html")]
 struct Attempts {
@@ -143,12 +143,12 @@ struct Attempts {
 
 struct Attempt {
     number: String,
-    way: &'static str,
+    direction: &'static str,
     began: DateTime<Utc>,
     ended: Option<DateTime<Utc>>,
     mark: Mark,
-    /// Why it was given up, or what it made.
-    told: String,
+    /// Why it was given up, or the map version that it made.
+    reason: String,
 }
 
 impl Attempts {
@@ -156,13 +156,13 @@ impl Attempts {
     fn new(events: &[Event]) -> Self {
         let mut rows: Vec<Attempt> = Vec::new();
         for event in events {
-            let way = match event.kind.as_str() {
+            let direction = match event.kind.as_str() {
                 "ownership.fence" => Some("to the target"),
                 "ownership.fence_back" => Some("back to the source"),
                 _ => None,
             };
             let begun = rows.last_mut().filter(|row| row.ended.is_none());
-            if let Some(way) = way {
+            if let Some(direction) = direction {
                 if let Some(cut_off) = begun {
                     cut_off.end(
                         event,
@@ -170,7 +170,7 @@ impl Attempts {
                         "its agent was lost; the next one began again",
                     );
                 }
-                rows.push(Attempt::begun(event, way));
+                rows.push(Attempt::begun(event, direction));
             } else if let Some(row) = begun {
                 row.follow(event);
             }
@@ -183,30 +183,30 @@ impl Attempts {
 }
 
 impl Attempt {
-    fn begun(event: &Event, way: &'static str) -> Self {
+    fn begun(event: &Event, direction: &'static str) -> Self {
         let number = event.data.get("attempt");
         Self {
             number: number.map(ToString::to_string).unwrap_or_default(),
-            way,
+            direction,
             began: event.at,
             ended: None,
             mark: marks::of_mapping(true),
-            told: String::new(),
+            reason: String::new(),
         }
     }
 
-    fn end(&mut self, event: &Event, mark: Mark, told: &str) {
+    fn end(&mut self, event: &Event, mark: Mark, reason: &str) {
         self.ended = Some(event.at);
         self.mark = mark;
-        told.clone_into(&mut self.told);
+        reason.clone_into(&mut self.reason);
     }
 
     fn follow(&mut self, event: &Event) {
         match event.kind.as_str() {
             "ownership.flip" | "ownership.flip_back" => {
                 let version = event.data.get("map_version");
-                let told = version.map(|version| format!("map version {version}"));
-                self.end(event, marks::flipped(), &told.unwrap_or_default());
+                let version = version.map(|version| format!("map version {version}"));
+                self.end(event, marks::flipped(), &version.unwrap_or_default());
             }
             "ownership.release" | "ownership.release_back" => {
                 let reason = event.data.get("reason").and_then(|reason| reason.as_str());
@@ -261,10 +261,10 @@ mod tests {
             event(7, "ownership.flip", json!({"map_version": 4})),
             event(9, "ownership.fence_back", json!({"attempt": 4})),
         ];
-        let told: Vec<_> = Attempts::new(&events)
+        let rows: Vec<_> = Attempts::new(&events)
             .rows
             .iter()
-            .map(|row| (row.number.clone(), row.took(), row.told.clone()))
+            .map(|row| (row.number.clone(), row.took(), row.reason.clone()))
             .collect();
         let row = |a: &str, b: &str, c: &str| (a.to_owned(), b.to_owned(), c.to_owned());
         let expected = [
@@ -277,6 +277,6 @@ mod tests {
             ),
             row("1", "100 ms", "over the budget"),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(rows, expected);
     }
 }

@@ -119,15 +119,15 @@ async fn lists() -> Vec<Shown> {
         empty(
             "migrations: none like that",
             &["/migrations?q=zzz"],
-            "No migration is like that",
+            "No migration matches",
         )
         .await,
-        empty("agents: none", &["/agents"], "No agent has spoken yet").await,
-        empty("audit: none", &["/audit"], "Nothing was ordered yet").await,
+        empty("agents: none", &["/agents"], "No agent has connected yet").await,
+        empty("audit: none", &["/audit"], "No command was given yet").await,
         empty(
             "audit: none like that",
             &["/audit?q=zzz"],
-            "No line speaks of that",
+            "No line matches",
         )
         .await,
         Shown::new("audit: lines", trail, &["/audit"]).says(&["all checks are green"]),

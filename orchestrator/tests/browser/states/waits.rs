@@ -66,7 +66,7 @@ fn words(kind: WaitKind) -> &'static str {
         WaitKind::Cancel => "held by process 4711 (app, psql)",
         WaitKind::Hook => "held by hook freeze",
         WaitKind::Queue => "Waits: 2 other moves",
-        WaitKind::Paused => "Waits for somebody who lets it go on",
+        WaitKind::Paused => "Waits for an operator who resumes it",
         WaitKind::Failed => "start the server & try again",
         WaitKind::Retry => "copy failed and is tried again",
         WaitKind::Agent => "Waits for an agent that takes it",

@@ -1,4 +1,4 @@
-//! How far off the ends were that heartbeats had foreseen.
+//! ETA errors: how far the ends that heartbeats expected were off.
 
 use crate::store::Reading;
 use crate::view::StepView;
@@ -6,18 +6,18 @@ use plans::id::StepId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was foreseen before this part of a step was done does not count, in thousandths.
+/// Expectations before this part of a step was done do not count, in thousandths.
 const FROM: i64 = 300;
 
-/// The foresight of one step, from 30 % of it on. Errors are parts of the whole time: 0.1 means that of a step of 100 s
+/// The ETA error of one step, measured after 30 % of it. Errors are parts of the whole time: 0.1 means that of a step of 100 s
 /// the end was expected 10 s too late, -0.1 means too early.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Foreseen {
+pub struct EtaError {
     /// The step.
     pub step: StepId,
     /// How long it took, seconds.
     pub seconds: f64,
-    /// Readings that foresaw its end.
+    /// Readings that expected an end.
     pub readings: usize,
     /// The error farthest from zero.
     pub worst: f64,
@@ -25,15 +25,15 @@ pub struct Foreseen {
     pub median: f64,
 }
 
-/// The foresight of every step that is over and whose end was foreseen.
-pub(super) fn of(steps: &[StepView], course: &[Reading]) -> Vec<Foreseen> {
+/// The ETA error of each step that has ended and whose end was expected.
+pub(super) fn of(steps: &[StepView], course: &[Reading]) -> Vec<EtaError> {
     steps
         .iter()
         .filter_map(|step| of_step(step, course))
         .collect()
 }
 
-fn of_step(step: &StepView, course: &[Reading]) -> Option<Foreseen> {
+fn of_step(step: &StepView, course: &[Reading]) -> Option<EtaError> {
     let (from, to) = (step.started_at?, step.finished_at?);
     let whole = (to - from).num_milliseconds();
     let counts = |reading: &&Reading| {
@@ -54,7 +54,7 @@ fn of_step(step: &StepView, course: &[Reading]) -> Option<Foreseen> {
     let mut errors: Vec<f64> = counted.filter_map(error).collect();
     errors.sort_unstable_by(f64::total_cmp);
     let farther = |one: &f64, other: &f64| one.abs().total_cmp(&other.abs());
-    Some(Foreseen {
+    Some(EtaError {
         step: step.id.clone(),
         seconds: whole as f64 / 1e3,
         readings: errors.len(),
@@ -114,16 +114,16 @@ mod tests {
             reading(80, 80, Some(25)),
             reading(90, 90, Some(10)),
         ];
-        let [foreseen] = &of(&[step(Some(100))], &course)[..] else {
-            panic!("one step was foreseen");
+        let [eta] = &of(&[step(Some(100))], &course)[..] else {
+            panic!("one step has an expected end");
         };
-        assert_eq!(foreseen.readings, 3);
-        assert!((foreseen.worst + 0.1).abs() < 1e-9, "{foreseen:?}");
-        assert!(foreseen.median.abs() < 1e-9, "{foreseen:?}");
+        assert_eq!(eta.readings, 3);
+        assert!((eta.worst + 0.1).abs() < 1e-9, "{eta:?}");
+        assert!(eta.median.abs() < 1e-9, "{eta:?}");
     }
 
     #[test]
-    fn nothing_is_said_of_a_step_that_runs_or_was_not_foreseen() {
+    fn a_step_that_runs_or_has_no_expected_end_has_no_error() {
         assert_eq!(of(&[step(None)], &[reading(50, 50, Some(1))]), []);
         assert_eq!(of(&[step(Some(100))], &[reading(50, 50, None)]), []);
     }
