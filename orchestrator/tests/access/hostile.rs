@@ -188,6 +188,28 @@ async fn what_a_session_sends_is_taken_only_with_what_its_pages_carry() {
     assert_eq!(objects(&audit, &json!("form.stale")), orders);
 }
 
+fn kind(answer: &reqwest::Response) -> String {
+    let kind = answer.headers().get("content-type");
+    kind.map_or_else(String::new, |kind| kind.to_str().unwrap().to_owned())
+}
+
+#[tokio::test]
+async fn a_query_that_is_not_understood_is_answered_with_a_problem() {
+    let locked = Locked::start().await;
+    for path in [
+        "/api/v1/migrations?limit=many",
+        "/api/v1/migrations/m1/events?after=x",
+        "/api/v1/audit?after=x",
+        "/api/v1/maps/tenants?version=x",
+    ] {
+        let asked = locked.ask(&locked.admin, Method::GET, path);
+        let answer = asked.send().await.unwrap();
+        if answer.status().is_client_error() {
+            assert_eq!(kind(&answer), "application/problem+json", "{path}");
+        }
+    }
+}
+
 #[tokio::test]
 async fn a_body_that_is_too_large_is_refused_and_the_order_written_down() {
     let locked = Locked::start().await;
@@ -201,6 +223,7 @@ async fn a_body_that_is_too_large_is_refused_and_the_order_written_down() {
         let asked = locked.ask(&locked.admin, method.clone(), &path);
         let answer = asked.body(body.clone()).send().await.unwrap();
         assert_eq!(answer.status(), 413, "{method} {path}");
+        assert_eq!(kind(&answer), "application/problem+json", "{method} {path}");
         orders.insert(format!("{method} {path}"));
     }
     let audit = locked.audit().await;
