@@ -1,4 +1,4 @@
-// Keeps a page fresh and asks before grave orders; every page works without it.
+// Keeps a page fresh and asks before grave commands; every page works without it.
 //
 // Server-sent events bring whole elements, each with an id; the one on the page is replaced.
 // Kept across a replacement: focus, open details, an open dialog (its fragment waits until it closes).
@@ -55,7 +55,7 @@ function listen() {
   addEventListener("pageshow", (event) => { if (event.persisted) location.reload(); });
 }
 
-// Grave orders: the link to the confirm page opens the dialog instead.
+// Grave commands: the link to the confirm page opens the dialog instead.
 document.addEventListener("click", (event) => {
   const opener = event.target.closest("[data-dialog]");
   const dialog = opener && document.getElementById(opener.dataset.dialog);

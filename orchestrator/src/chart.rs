@@ -1,4 +1,4 @@
-//! Lines over time, drawn by the server as SVG, with a sentence and a table that say the same.
+//! Lines over time, drawn by the server as SVG, with a sentence and a table of the same figures.
 
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
@@ -14,7 +14,7 @@ const POINTS: usize = 280;
 const ROWS: usize = 12;
 
 /// One line: its name, and its values by time, oldest first.
-pub(crate) struct Line<'a> {
+pub(crate) struct ChartLine<'a> {
     pub(crate) name: &'a str,
     pub(crate) points: Vec<(DateTime<Utc>, f64)>,
 }
@@ -25,27 +25,31 @@ pub(crate) struct Line<'a> {
 pub(crate) struct Chart {
     title: String,
     summary: String,
-    lines: Vec<Drawn>,
-    grid: Vec<Mark>,
-    times: Vec<Mark>,
+    lines: Vec<DrawnLine>,
+    grid: Vec<AxisLabel>,
+    times: Vec<AxisLabel>,
     names: Vec<String>,
     rows: Vec<(String, Vec<String>)>,
 }
 
-struct Drawn {
+struct DrawnLine {
     name: String,
     points: String,
 }
 
 /// A label at a place of an axis.
-struct Mark {
+struct AxisLabel {
     at: f64,
     label: String,
 }
 
 impl Chart {
     /// Draws `lines`, their values written by `show`; nothing where there are no two moments.
-    pub(crate) fn of(title: &str, lines: &[Line<'_>], show: fn(f64) -> String) -> Option<Self> {
+    pub(crate) fn of(
+        title: &str,
+        lines: &[ChartLine<'_>],
+        show: fn(f64) -> String,
+    ) -> Option<Self> {
         let points = || lines.iter().flat_map(|line| &line.points);
         let first = points().map(|(at, _)| *at).min()?;
         let last = points().map(|(at, _)| *at).max().filter(|at| *at > first)?;
@@ -56,7 +60,7 @@ impl Chart {
             let x = LEFT + millis(first, at) / span * (WIDTH - LEFT - 8.0);
             (x, BOTTOM - value.max(0.0) / top * (BOTTOM - TOP))
         };
-        let drawn = |line: &Line<'_>| Drawn {
+        let drawn = |line: &ChartLine<'_>| DrawnLine {
             name: line.name.to_owned(),
             points: thinned(&line.points, POINTS)
                 .map(|(at, value)| {
@@ -66,13 +70,13 @@ impl Chart {
                 .collect::<Vec<_>>()
                 .join(" "),
         };
-        let grid = [0.0, 0.5, 1.0].map(|part| Mark {
+        let grid = [0.0, 0.5, 1.0].map(|part| AxisLabel {
             at: BOTTOM - part * (BOTTOM - TOP),
             label: show(top * part),
         });
         let times = [0.0, 0.5, 1.0].map(|part| {
             let at = first + TimeDelta::milliseconds((span * part) as i64);
-            Mark {
+            AxisLabel {
                 at: place(at, 0.0).0,
                 label: at.format("%H:%M:%S").to_string(),
             }
@@ -116,7 +120,7 @@ fn thinned(
     points.chunks(stretch).filter_map(highest)
 }
 
-fn summary(title: &str, lines: &[Line<'_>], show: fn(f64) -> String) -> String {
+fn summary(title: &str, lines: &[ChartLine<'_>], show: fn(f64) -> String) -> String {
     let said = lines.iter().filter_map(|line| {
         let most = line
             .points
@@ -134,7 +138,7 @@ fn summary(title: &str, lines: &[Line<'_>], show: fn(f64) -> String) -> String {
     format!("{title}: {}.", said.collect::<Vec<_>>().join("; "))
 }
 
-fn table(lines: &[Line<'_>], show: fn(f64) -> String) -> Vec<(String, Vec<String>)> {
+fn table(lines: &[ChartLine<'_>], show: fn(f64) -> String) -> Vec<(String, Vec<String>)> {
     let Some(first) = lines.first() else {
         return Vec::new();
     };
@@ -166,7 +170,7 @@ mod tests {
 
     #[test]
     fn a_line_lies_between_its_axes() {
-        let line = Line {
+        let line = ChartLine {
             name: "lag",
             points: vec![(at(0), 0.0), (at(5), 4.0), (at(10), 1.0)],
         };
@@ -181,7 +185,7 @@ mod tests {
 
     #[test]
     fn one_moment_is_no_line() {
-        let line = Line {
+        let line = ChartLine {
             name: "lag",
             points: vec![(at(0), 1.0)],
         };

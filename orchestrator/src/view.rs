@@ -98,7 +98,7 @@ pub struct MigrationView {
     pub summary: Summary,
     /// Hash of the plan.
     pub plan_hash: String,
-    /// The last cutover attempt, either way.
+    /// The last cutover attempt, in either direction.
     pub attempt: AttemptNo,
     /// The owner's fencing token.
     pub epoch: Epoch,
@@ -111,13 +111,13 @@ pub struct MigrationView {
     pub approvals: Vec<Approval>,
     /// How the hold was ended.
     pub hold_end: Option<HoldEnd>,
-    /// When the hold that runs ends by itself, and with it the way back.
+    /// When the running hold ends by itself; no roll back is possible afterwards.
     #[serde(default)]
     pub hold_ends_at: Option<DateTime<Utc>>,
-    /// Writers in the way of the cutover that the operator is asked about.
+    /// Writers that block the cutover, and that an operator may allow to be ended.
     #[serde(default)]
     pub cancel: Option<CancelAsk>,
-    /// Hooks that are asked before its next phase.
+    /// Hooks that are called before its next phase.
     #[serde(default)]
     pub hook: Option<HookAsk>,
     /// What it may take of its shards.

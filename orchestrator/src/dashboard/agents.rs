@@ -1,7 +1,7 @@
-//! The agents: which speak, what each holds and does for it now.
+//! The agents: which are connected, what each holds, and the step that it runs.
 
-use super::marks::{self, Mark};
-use super::page::{Fragment, Page, PageError};
+use super::marks::{self, StateMark};
+use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use crate::store::{AgentRecord, Snapshot};
@@ -13,37 +13,37 @@ use axum::Extension;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// An agent speaks every second; after this long it is missed.
+/// An agent reports every second; after this long it counts as silent.
 const SILENT: TimeDelta = TimeDelta::seconds(10);
 /// How an agent is started.
 pub(super) const COMMAND: &str = "shardwright-agent --name agent-1";
 
-/// Whether the agent can be heard at `now`.
+/// Whether the agent is connected at `now`.
 pub(crate) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
     now - agent.last_seen < SILENT
 }
 
 #[derive(Template)]
 #[template(path = "agents/list.html")]
-struct Agents {
-    rows: Vec<Row>,
+struct AgentsPage {
+    rows: Vec<AgentStateRow>,
     /// Migrations that no agent holds although one could.
     orphans: Vec<String>,
     command: String,
 }
 
-struct Row {
+struct AgentStateRow {
     name: String,
-    mark: Mark,
+    mark: StateMark,
     instance: String,
     /// Empty where the agent does not name it.
     host: String,
-    held: Vec<Held>,
+    held: Vec<HeldMigrationRow>,
     last_seen: String,
 }
 
 /// A migration that an agent holds.
-struct Held {
+struct HeldMigrationRow {
     id: String,
     what: String,
     step: String,
@@ -55,8 +55,8 @@ struct Held {
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-) -> Result<Page, PageError> {
-    Ok(Page {
+) -> Result<DashboardPage, PageError> {
+    Ok(DashboardPage {
         title: "Agents".to_owned(),
         live: Some("/live/agents".to_owned()),
         fragments: fragments(&controller).await?,
@@ -75,7 +75,7 @@ pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, 
     let orphans = unfinished
         .iter()
         .filter(|snapshot| snapshot.running().is_some() && snapshot.live_owner(now).is_none());
-    let page = Agents {
+    let page = AgentsPage {
         rows: rows.collect(),
         orphans: orphans.map(|s| s.migration.id.to_string()).collect(),
         command: format!("{COMMAND} --controller {}", controller.url()),
@@ -88,12 +88,12 @@ fn row(
     agent: &AgentRecord,
     unfinished: &[std::sync::Arc<Snapshot>],
     now: DateTime<Utc>,
-) -> Row {
+) -> AgentStateRow {
     let own = unfinished.iter().filter(|snapshot| {
         let owner = snapshot.live_owner(now);
         owner.is_some_and(|owner| owner.instance == agent.instance)
     });
-    Row {
+    AgentStateRow {
         name: agent.name.to_string(),
         mark: marks::of_agent(is_connected(agent, now)),
         instance: agent.instance.to_string(),
@@ -105,7 +105,7 @@ fn row(
     }
 }
 
-fn held(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> Held {
+fn held(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> HeldMigrationRow {
     let m = &snapshot.migration;
     let figures = controller.figures(&m.id);
     let view = MigrationView::new(snapshot, figures.as_ref(), now);
@@ -120,7 +120,7 @@ fn held(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> Hel
             left.unwrap_or_default()
         )
     });
-    Held {
+    HeldMigrationRow {
         id: m.id.to_string(),
         what: format!("{} → {}", m.plan.moving.source, m.plan.moving.target),
         step: step.map_or_else(String::new, |step| step.id.to_string()),

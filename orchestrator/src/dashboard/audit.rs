@@ -1,6 +1,6 @@
-//! The audit trail: who did what, from where and why, newest first.
+//! The audit trail: actor, command, address and reason of each line, newest first.
 
-use super::page::{Fragment, Page, PageError};
+use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use crate::store::AuditLine;
@@ -16,17 +16,17 @@ const SHOWN: usize = 100;
 /// Lines that are read at once, until the page is full.
 const READ: i64 = 2_000;
 
-/// What stands in the address.
+/// The query of the address.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct AuditQuery {
     /// A part of any word of a line.
     q: String,
     /// The page begins after this line; another word than a number is none.
     after: String,
 }
 
-impl Asked {
+impl AuditQuery {
     /// The query of this page, or of the one after `after`.
     fn query(&self, after: Option<i64>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -46,20 +46,20 @@ impl Asked {
 
 #[derive(Template)]
 #[template(path = "audit/filter.html")]
-struct Filter {
+struct AuditFilterForm {
     q: String,
 }
 
 #[derive(Template)]
 #[template(path = "audit/list.html")]
-struct Trail {
-    rows: Vec<Row>,
+struct AuditTrailView {
+    rows: Vec<AuditTrailRow>,
     filtered: bool,
     newest: Option<String>,
     older: Option<String>,
 }
 
-struct Row {
+struct AuditTrailRow {
     line: i64,
     at: String,
     actor: String,
@@ -74,12 +74,12 @@ struct Row {
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Query(asked): Query<Asked>,
-) -> Result<Page, PageError> {
-    Ok(Page {
+    Query(query): Query<AuditQuery>,
+) -> Result<DashboardPage, PageError> {
+    Ok(DashboardPage {
         title: "Audit".to_owned(),
-        live: Some(format!("/live/audit?{}", asked.query(asked.before()))),
-        fragments: fragments(&controller, &asked).await?,
+        live: Some(format!("/live/audit?{}", query.query(query.before()))),
+        fragments: fragments(&controller, &query).await?,
         visitor: Some(visitor),
     })
 }
@@ -87,20 +87,20 @@ pub(super) async fn show(
 /// Its parts as they are now.
 pub(super) async fn fragments(
     controller: &Controller,
-    asked: &Asked,
+    query: &AuditQuery,
 ) -> Result<Vec<Fragment>, ControlError> {
-    let part = asked.q.trim().to_lowercase();
-    let mut rows = found(controller, &part, asked.before()).await?;
+    let part = query.q.trim().to_lowercase();
+    let mut rows = found(controller, &part, query.before()).await?;
     let more = rows.len() > SHOWN;
     rows.truncate(SHOWN);
     let last = rows.last().filter(|_| more).map(|row| row.line);
-    let trail = Trail {
+    let trail = AuditTrailView {
         filtered: !part.is_empty(),
-        newest: asked.before().map(|_| asked.query(None)),
-        older: last.map(|line| asked.query(Some(line))),
+        newest: query.before().map(|_| query.query(None)),
+        older: last.map(|line| query.query(Some(line))),
         rows,
     };
-    let filter = Filter { q: asked.q.clone() };
+    let filter = AuditFilterForm { q: query.q.clone() };
     Ok(vec![
         Fragment::new("filter", &filter),
         Fragment::new("trail", &trail),
@@ -112,21 +112,21 @@ async fn found(
     controller: &Controller,
     part: &str,
     mut before: Option<i64>,
-) -> Result<Vec<Row>, ControlError> {
+) -> Result<Vec<AuditTrailRow>, ControlError> {
     let mut found = Vec::new();
     loop {
         let read = controller.store().audit(READ, before).await?;
         let whole = i64::try_from(read.len()).is_ok_and(|rows| rows < READ);
         before = read.last().map(|line| line.line);
-        found.extend(read.iter().map(row).filter(|row| row.speaks_of(part)));
+        found.extend(read.iter().map(row).filter(|row| row.matches(part)));
         if whole || found.len() > SHOWN {
             return Ok(found);
         }
     }
 }
 
-impl Row {
-    fn speaks_of(&self, part: &str) -> bool {
+impl AuditTrailRow {
+    fn matches(&self, part: &str) -> bool {
         let words = [
             &self.actor,
             &self.action,
@@ -139,23 +139,23 @@ impl Row {
     }
 }
 
-fn row(line: &AuditLine) -> Row {
+fn row(line: &AuditLine) -> AuditTrailRow {
     let record = &line.record;
-    let said = |name: &str| record.data.get(name).map(word).unwrap_or_default();
-    let why = [said("why"), said("reason")];
-    Row {
+    let text_of = |name: &str| record.data.get(name).map(word).unwrap_or_default();
+    let why = [text_of("why"), text_of("reason")];
+    AuditTrailRow {
         line: line.line,
         at: moment(record.at),
         actor: record.actor.clone(),
         action: record.action.clone(),
         object: record.object.clone(),
-        from: said("from"),
+        from: text_of("from"),
         why: why.into_iter().find(|w| !w.is_empty()).unwrap_or_default(),
         outcome: outcome(record.data.get("outcome")),
     }
 }
 
-/// What became of an order: a status, or the code with which it was refused.
+/// The outcome of a command: a status, or the code with which it was refused.
 fn outcome(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),

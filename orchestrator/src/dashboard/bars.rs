@@ -17,8 +17,8 @@ const ROOM: f64 = 16.0;
 const COLOURS: usize = 6;
 /// Most parts of a bar; more are drawn as so many slots.
 const MOST: u32 = 160;
-/// Most parts that are told one by one.
-const TOLD: usize = 12;
+/// Most parts that are named one by one.
+const NAMED: usize = 12;
 
 /// Colours by shard, so that all bars of a page agree.
 #[derive(Debug, Clone, Default)]
@@ -42,7 +42,7 @@ impl Palette {
 
 /// A part of the bar.
 #[derive(Debug, Clone, PartialEq)]
-struct Part {
+struct BarPart {
     /// Where it begins, per cent.
     x: f64,
     /// How wide it is, per cent.
@@ -54,19 +54,19 @@ struct Part {
     /// The keys.
     keys: String,
     /// What of it a migration is moving.
-    moving: Vec<Span>,
+    moving: Vec<BarSpan>,
     /// The keys that are being moved, in words.
     moving_keys: Option<String>,
 }
 
 /// A stretch of the bar, per cent.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Span {
+struct BarSpan {
     x: f64,
     width: f64,
 }
 
-impl Part {
+impl BarPart {
     fn end(&self) -> f64 {
         self.x + self.width
     }
@@ -88,7 +88,7 @@ impl Part {
         if self.width < ROOM { "" } else { &self.shard }
     }
 
-    /// Where the name stands, per cent.
+    /// Where the name is, per cent.
     fn middle(&self) -> f64 {
         self.x + self.width / 2.0
     }
@@ -114,7 +114,7 @@ impl Part {
 #[derive(Debug, Clone, Template)]
 #[template(path = "bar.html")]
 pub(super) struct Bar {
-    parts: Vec<Part>,
+    parts: Vec<BarPart>,
 }
 
 impl Bar {
@@ -134,8 +134,8 @@ impl Bar {
 
     /// The drawing in words.
     fn label(&self) -> String {
-        if self.parts.len() <= TOLD {
-            let titles: Vec<String> = self.parts.iter().map(Part::title).collect();
+        if self.parts.len() <= NAMED {
+            let titles: Vec<String> = self.parts.iter().map(BarPart::title).collect();
             return titles.join("; ");
         }
         let mut shares: BTreeMap<&str, f64> = BTreeMap::new();
@@ -144,17 +144,17 @@ impl Bar {
         }
         let mut shares: Vec<(&str, f64)> = shares.into_iter().collect();
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let told = shares.iter().take(TOLD);
-        let told: Vec<String> = told
+        let named_shards = shares.iter().take(NAMED);
+        let named_shards: Vec<String> = named_shards
             .map(|(shard, share)| format!("{shard} {share:.0} %"))
             .collect();
-        let more = shares.len().saturating_sub(TOLD);
+        let more = shares.len().saturating_sub(NAMED);
         let more = if more > 0 {
             format!(" and {more} more shards")
         } else {
             String::new()
         };
-        format!("{}{more}", told.join(", "))
+        format!("{}{more}", named_shards.join(", "))
     }
 }
 
@@ -164,16 +164,16 @@ fn at_rest(mappings: &[Mapping]) -> Vec<(&Mapping, Option<&KeySet>)> {
     mappings.map(|mapping| (mapping, None)).collect()
 }
 
-fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<Part> {
-    let scale = Scale::of(mappings);
-    let mut parts: Vec<Part> = Vec::with_capacity(mappings.len());
+fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<BarPart> {
+    let scale = BarScale::of(mappings);
+    let mut parts: Vec<BarPart> = Vec::with_capacity(mappings.len());
     for (mapping, moving) in mappings {
-        let before = parts.last().map_or(0.0, Part::end);
+        let before = parts.last().map_or(0.0, BarPart::end);
         let (x, end) = scale.ends(&mapping.keys, before);
         if x - before > 0.01 {
-            parts.push(Part::gap(before, x));
+            parts.push(BarPart::gap(before, x));
         }
-        parts.push(Part {
+        parts.push(BarPart {
             x,
             width: end - x,
             colour: Some(palette.colour(&mapping.shard)),
@@ -183,9 +183,9 @@ fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<Par
             moving_keys: moving.map(named),
         });
     }
-    let end = parts.last().map_or(0.0, Part::end);
+    let end = parts.last().map_or(0.0, BarPart::end);
     if end < 99.99 {
-        parts.push(Part::gap(end, 100.0));
+        parts.push(BarPart::gap(end, 100.0));
     }
     parts
 }
@@ -204,13 +204,13 @@ pub(super) fn listed(keys: usize) -> String {
     format!("{number} key{}", if keys == 1 { "" } else { "s" })
 }
 
-/// As many slots as can be seen, each with the part in its middle, where there are more parts than that.
-fn thinned(parts: Vec<Part>) -> Vec<Part> {
+/// As many slots as are visible, each with the part in its middle, where there are more parts than that.
+fn thinned(parts: Vec<BarPart>) -> Vec<BarPart> {
     if parts.len() <= usize::try_from(MOST).unwrap_or(usize::MAX) {
         return parts;
     }
     let width = 100.0 / f64::from(MOST);
-    let mut slots: Vec<Part> = Vec::new();
+    let mut slots: Vec<BarPart> = Vec::new();
     let mut rest = parts.iter().peekable();
     for slot in 0..MOST {
         let x = f64::from(slot) * width;
@@ -225,10 +225,10 @@ fn thinned(parts: Vec<Part>) -> Vec<Part> {
                 "some keys".clone_into(&mut last.keys);
                 last.moving.iter_mut().for_each(|span| span.width += width);
             }
-            Some(_) | None => slots.push(Part {
+            Some(_) | None => slots.push(BarPart {
                 x,
                 width,
-                moving: moves.then_some(Span { x, width }).into_iter().collect(),
+                moving: moves.then_some(BarSpan { x, width }).into_iter().collect(),
                 ..(*part).clone()
             }),
         }
@@ -237,14 +237,14 @@ fn thinned(parts: Vec<Part>) -> Vec<Part> {
 }
 
 /// From keys to per cent: bounded keys lie between the two open ends.
-struct Scale {
+struct BarScale {
     /// Every bound, in key order; bounds that are no numbers are drawn at even distances.
     bounds: Vec<Key>,
     /// Keys of a list map.
     keys: f64,
 }
 
-impl Scale {
+impl BarScale {
     fn of(mappings: &[(&Mapping, Option<&KeySet>)]) -> Self {
         let mut bounds = Vec::new();
         let mut keys = 0;
@@ -287,7 +287,7 @@ impl Scale {
     }
 
     /// Each stretch of `keys`, which are some of those of the part that begins at `x`.
-    fn spans(&self, keys: &KeySet, x: f64) -> Vec<Span> {
+    fn spans(&self, keys: &KeySet, x: f64) -> Vec<BarSpan> {
         let pieces: Vec<KeySet> = match keys {
             KeySet::Range(ranges) => {
                 let ranges = ranges.iter();
@@ -304,7 +304,7 @@ impl Scale {
             KeySet::List(_) => vec![keys.clone()],
         };
         let ends = pieces.iter().map(|piece| self.ends(piece, x));
-        ends.map(|(x, end)| Span { x, width: end - x }).collect()
+        ends.map(|(x, end)| BarSpan { x, width: end - x }).collect()
     }
 
     fn at(&self, key: Option<&Key>, open: f64) -> f64 {
@@ -363,16 +363,16 @@ mod tests {
 
     #[test]
     fn parts_fill_the_bar_and_gaps_are_shown() {
-        let seen = widths(&[range(None, Some(10), "a"), range(Some(20), None, "b")]);
-        let names: Vec<&str> = seen.iter().map(|(name, _)| name.as_str()).collect();
+        let found = widths(&[range(None, Some(10), "a"), range(Some(20), None, "b")]);
+        let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
         assert_eq!(names, ["a", "no shard", "b"]);
-        assert_eq!(seen.iter().map(|(_, width)| width).sum::<i64>(), 100);
+        assert_eq!(found.iter().map(|(_, width)| width).sum::<i64>(), 100);
     }
 
     #[test]
     fn one_bound_is_in_the_middle() {
-        let seen = widths(&[range(None, Some(501), "a"), range(Some(501), None, "b")]);
-        assert_eq!(seen, [("a".to_owned(), 50), ("b".to_owned(), 50)]);
+        let found = widths(&[range(None, Some(501), "a"), range(Some(501), None, "b")]);
+        assert_eq!(found, [("a".to_owned(), 50), ("b".to_owned(), 50)]);
     }
 
     #[test]
@@ -380,27 +380,27 @@ mod tests {
         let text = |from: Option<&str>, to: Option<&str>| {
             KeySet::range(from.map(Key::from), to.map(Key::from))
         };
-        let seen = widths(&[
+        let found = widths(&[
             mapping(text(None, Some("b")), "a"),
             mapping(text(Some("b"), Some("c")), "b"),
             mapping(text(Some("c"), Some("z")), "a"),
             mapping(text(Some("z"), None), "b"),
         ]);
-        let widths: Vec<i64> = seen.iter().map(|(_, width)| *width).collect();
+        let widths: Vec<i64> = found.iter().map(|(_, width)| *width).collect();
         assert_eq!(widths, [12, 38, 38, 12]);
     }
 
     #[test]
     fn buckets_and_lists_have_their_share() {
         let buckets = |from, to| KeySet::buckets(8, from, to);
-        let seen = widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
-        assert_eq!(seen, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
+        let found = widths(&[mapping(buckets(0, 2), "a"), mapping(buckets(2, 8), "b")]);
+        assert_eq!(found, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
         let keys = |keys: &[&str]| KeySet::list(keys.iter().map(|key| Key::from(*key)));
-        let seen = widths(&[
+        let found = widths(&[
             mapping(keys(&["x"]), "a"),
             mapping(keys(&["y", "z", "ä"]), "b"),
         ]);
-        assert_eq!(seen, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
+        assert_eq!(found, [("a".to_owned(), 25), ("b".to_owned(), 75)]);
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! What stands in the way of moves: agents examine the fleet, a shard, or the shards of a map, when they are asked to.
+//! Findings that prevent moves: agents examine the fleet, a shard, or the shards of a map on request.
 
-use super::marks::{self, Mark};
-use super::page::{Page, PageError};
+use super::marks::{self, StateMark};
+use super::page::{DashboardPage, PageError};
 use crate::access::Visitor;
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller, Diagnosis, DoctorAsk};
@@ -17,34 +17,34 @@ use serde::Deserialize;
 #[template(path = "doctor/page.html")]
 struct DoctorPage {
     /// Shards and maps to choose from.
-    choices: Vec<Choice>,
-    found: Option<Found>,
+    choices: Vec<DoctorChoice>,
+    found: Option<DoctorFindingsView>,
     wrong: Option<String>,
     line: String,
     csrf: String,
 }
 
-struct Choice {
+struct DoctorChoice {
     value: String,
     label: String,
     chosen: bool,
 }
 
 /// What was found.
-struct Found {
+struct DoctorFindingsView {
     summary: String,
-    groups: Vec<Group>,
-    failed: Vec<Unseen>,
+    groups: Vec<DoctorGroup>,
+    failed: Vec<UnreachedShard>,
 }
 
 /// The findings of a shard, the gravest first.
-struct Group {
+struct DoctorGroup {
     title: String,
-    rows: Vec<(Mark, Finding)>,
+    rows: Vec<(StateMark, Finding)>,
 }
 
 /// A shard that could not be looked at.
-struct Unseen {
+struct UnreachedShard {
     shards: String,
     message: String,
     hint: Option<String>,
@@ -53,24 +53,24 @@ struct Unseen {
 /// The form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct DoctorForm {
     /// `shard NAME`, `map NAME`, or nothing for all of them.
     what: String,
 }
 
-impl Asked {
-    fn ask(&self) -> Result<DoctorAsk, ControlError> {
-        let mut ask = DoctorAsk::default();
+impl DoctorForm {
+    fn request(&self) -> Result<DoctorAsk, ControlError> {
+        let mut request = DoctorAsk::default();
         match self.what.split_once(' ') {
-            Some(("shard", name)) => ask.shard = Some(ShardName::from(name)),
-            Some(("map", name)) => ask.map = Some(MapName::from(name)),
+            Some(("shard", name)) => request.shard = Some(ShardName::from(name)),
+            Some(("map", name)) => request.map = Some(MapName::from(name)),
             None if self.what.is_empty() => {}
             Some(_) | None => {
                 let what = format!("{:?} is neither a shard nor a map", self.what);
                 return Err(ControlError::Invalid { what });
             }
         }
-        Ok(ask)
+        Ok(request)
     }
 
     fn line(&self) -> String {
@@ -84,7 +84,7 @@ impl Asked {
 impl DoctorPage {
     async fn new(
         controller: &Controller,
-        asked: &Asked,
+        form: &DoctorForm,
         visitor: &Visitor,
     ) -> Result<Self, ControlError> {
         let store = controller.store();
@@ -92,12 +92,12 @@ impl DoctorPage {
         let shards = shards.map(|shard| format!("shard {}", shard.name));
         let maps = store.maps().await?.into_iter();
         let maps = maps.map(|map| format!("map {}", map.name));
-        let choice = |value: String| Choice {
+        let choice = |value: String| DoctorChoice {
             label: match value.as_str() {
                 "" => "every shard and map".to_owned(),
                 named => named.to_owned(),
             },
-            chosen: value == asked.what,
+            chosen: value == form.what,
             value,
         };
         let all = std::iter::once(String::new()).chain(maps).chain(shards);
@@ -105,13 +105,13 @@ impl DoctorPage {
             choices: all.map(choice).collect(),
             found: None,
             wrong: None,
-            line: asked.line(),
+            line: form.line(),
             csrf: visitor.csrf.clone().unwrap_or_default(),
         })
     }
 
-    fn page(self, visitor: Visitor) -> Page {
-        Page::still("Doctor", &self, Some(visitor))
+    fn page(self, visitor: Visitor) -> DashboardPage {
+        DashboardPage::still("Doctor", &self, Some(visitor))
     }
 }
 
@@ -119,20 +119,20 @@ impl DoctorPage {
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-) -> Result<Page, PageError> {
-    let page = DoctorPage::new(&controller, &Asked::default(), &visitor).await?;
+) -> Result<DashboardPage, PageError> {
+    let page = DoctorPage::new(&controller, &DoctorForm::default(), &visitor).await?;
     Ok(page.page(visitor))
 }
 
-/// Has agents look, and shows what they found.
+/// Has agents examine the choice, and shows the findings.
 pub(super) async fn examine(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Form(asked): Form<Asked>,
+    Form(form): Form<DoctorForm>,
 ) -> Result<Response, PageError> {
-    let mut page = DoctorPage::new(&controller, &asked, &visitor).await?;
-    let examined = match asked.ask() {
-        Ok(ask) => controller.doctor(ask).await,
+    let mut page = DoctorPage::new(&controller, &form, &visitor).await?;
+    let examined = match form.request() {
+        Ok(request) => controller.doctor(request).await,
         Err(error) => Err(error),
     };
     match examined {
@@ -151,7 +151,7 @@ pub(super) async fn examine(
     }
 }
 
-fn found(diagnosis: Diagnosis) -> Found {
+fn found(diagnosis: Diagnosis) -> DoctorFindingsView {
     let summary = format!(
         "{} refuse a move, {} may hurt, {} are worth knowing; {} shards were examined{}.",
         diagnosis.refused,
@@ -164,11 +164,11 @@ fn found(diagnosis: Diagnosis) -> Found {
         }
     );
     let shards = diagnosis.shards.into_iter();
-    let groups = shards.map(|shard| Group {
+    let groups = shards.map(|shard| DoctorGroup {
         title: format!("Shard {}", shard.shard),
         rows: rows(shard.findings),
     });
-    let failed = diagnosis.failed.into_iter().map(|unseen| Unseen {
+    let failed = diagnosis.failed.into_iter().map(|unseen| UnreachedShard {
         shards: unseen
             .shards
             .iter()
@@ -178,14 +178,14 @@ fn found(diagnosis: Diagnosis) -> Found {
         message: unseen.message,
         hint: unseen.hint,
     });
-    Found {
+    DoctorFindingsView {
         summary,
         groups: groups.collect(),
         failed: failed.collect(),
     }
 }
 
-fn rows(findings: Vec<Finding>) -> Vec<(Mark, Finding)> {
+fn rows(findings: Vec<Finding>) -> Vec<(StateMark, Finding)> {
     let marked = findings.into_iter();
     marked
         .map(|finding| (marks::of_finding(finding.severity), finding))

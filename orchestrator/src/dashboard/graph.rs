@@ -1,6 +1,6 @@
 //! The step graph as a row of nodes, drawn by the server.
 
-use super::marks::{self, Mark};
+use super::marks::{self, StateMark};
 use crate::view::StepView;
 use askama::Template;
 use plans::id::MigrationId;
@@ -12,25 +12,25 @@ const ARROW: usize = 14;
 /// The drawing.
 #[derive(Template)]
 #[template(path = "graph.html")]
-pub(super) struct Graph {
+pub(super) struct StepGraphView {
     migration: String,
-    nodes: Vec<Node>,
+    nodes: Vec<StepGraphNode>,
     width: usize,
 }
 
-struct Node {
+struct StepGraphNode {
     x: usize,
     name: String,
-    mark: Mark,
+    mark: StateMark,
     attempts: String,
     summary: String,
     first: bool,
 }
 
-impl Graph {
+impl StepGraphView {
     /// Draws the steps of a migration in their order; each node leads to its step.
     pub(super) fn new(id: &MigrationId, steps: &[StepView]) -> Self {
-        let node = |(index, step): (usize, &StepView)| Node {
+        let node = |(index, step): (usize, &StepView)| StepGraphNode {
             x: index * (NODE + ARROW),
             name: step.id.to_string(),
             mark: marks::of_step(step.state),
@@ -42,7 +42,7 @@ impl Graph {
             summary: step.summary.clone(),
             first: index == 0,
         };
-        let nodes: Vec<Node> = steps.iter().enumerate().map(node).collect();
+        let nodes: Vec<StepGraphNode> = steps.iter().enumerate().map(node).collect();
         Self {
             migration: id.to_string(),
             width: (nodes.len() * (NODE + ARROW)).saturating_sub(ARROW).max(1),

@@ -16,29 +16,29 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// A page's news.
-pub(super) type Feed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
+pub(super) type PageFeed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
 
-/// Shortest time between two looks.
+/// Shortest time between two renderings.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Longest time between two looks: an agent falls silent without an event.
+/// Longest time between two renderings: an agent falls silent without an event.
 const TICK: Duration = Duration::from_secs(5);
 /// When a browser that lost the connection comes back.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// What a page is about.
 #[derive(Debug, Clone)]
-enum Subject {
+enum LiveSubject {
     Overview,
-    Migrations(migrations::Asked),
+    Migrations(migrations::MigrationsQuery),
     Operation(MigrationId),
-    Migration(MigrationId, migration::Asked),
-    Switch(MigrationId),
+    Migration(MigrationId, migration::MigrationQuery),
+    Cutover(MigrationId),
     Agents,
-    Audit(audit::Asked),
+    Audit(audit::AuditQuery),
     Map(MapName),
 }
 
-impl Subject {
+impl LiveSubject {
     async fn fragments(
         &self,
         controller: &Controller,
@@ -47,13 +47,13 @@ impl Subject {
         match self {
             Self::Overview => overview::fragments(controller, visitor).await,
             Self::Operation(id) => operation::fragments(controller, id, visitor).await,
-            Self::Migrations(asked) => migrations::fragments(controller, asked, visitor).await,
-            Self::Migration(id, asked) => {
-                migration::fragments(controller, id, asked, visitor).await
+            Self::Migrations(query) => migrations::fragments(controller, query, visitor).await,
+            Self::Migration(id, query) => {
+                migration::fragments(controller, id, query, visitor).await
             }
-            Self::Switch(id) => migration::switch::fragments(controller, id, visitor).await,
+            Self::Cutover(id) => migration::cutover::fragments(controller, id, visitor).await,
             Self::Agents => agents::fragments(controller).await,
-            Self::Audit(asked) => audit::fragments(controller, asked).await,
+            Self::Audit(query) => audit::fragments(controller, query).await,
             Self::Map(name) => map::fragments(controller, name).await,
         }
     }
@@ -63,8 +63,8 @@ impl Subject {
 pub(super) async fn overview(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-) -> Result<Feed, PageError> {
-    feed(controller, visitor, Subject::Overview).await
+) -> Result<PageFeed, PageError> {
+    feed(controller, visitor, LiveSubject::Overview).await
 }
 
 /// News of an operation.
@@ -72,8 +72,8 @@ pub(super) async fn operation(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-) -> Result<Feed, PageError> {
-    feed(controller, visitor, Subject::Operation(MigrationId(id))).await
+) -> Result<PageFeed, PageError> {
+    feed(controller, visitor, LiveSubject::Operation(MigrationId(id))).await
 }
 
 /// News of a migration.
@@ -81,45 +81,45 @@ pub(super) async fn migration(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    Query(asked): Query<migration::Asked>,
-) -> Result<Feed, PageError> {
-    let subject = Subject::Migration(MigrationId(id), asked);
+    Query(query): Query<migration::MigrationQuery>,
+) -> Result<PageFeed, PageError> {
+    let subject = LiveSubject::Migration(MigrationId(id), query);
     feed(controller, visitor, subject).await
 }
 
-/// News of a migration's switch.
-pub(super) async fn switch(
+/// News of a migration's cutover.
+pub(super) async fn cutover(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-) -> Result<Feed, PageError> {
-    feed(controller, visitor, Subject::Switch(MigrationId(id))).await
+) -> Result<PageFeed, PageError> {
+    feed(controller, visitor, LiveSubject::Cutover(MigrationId(id))).await
 }
 
 /// News of the list of migrations.
 pub(super) async fn migrations(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Query(asked): Query<migrations::Asked>,
-) -> Result<Feed, PageError> {
-    feed(controller, visitor, Subject::Migrations(asked)).await
+    Query(query): Query<migrations::MigrationsQuery>,
+) -> Result<PageFeed, PageError> {
+    feed(controller, visitor, LiveSubject::Migrations(query)).await
 }
 
 /// News of the agents.
 pub(super) async fn agents(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-) -> Result<Feed, PageError> {
-    feed(controller, visitor, Subject::Agents).await
+) -> Result<PageFeed, PageError> {
+    feed(controller, visitor, LiveSubject::Agents).await
 }
 
 /// News of the audit trail.
 pub(super) async fn audit(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Query(asked): Query<audit::Asked>,
-) -> Result<Feed, PageError> {
-    feed(controller, visitor, Subject::Audit(asked)).await
+    Query(query): Query<audit::AuditQuery>,
+) -> Result<PageFeed, PageError> {
+    feed(controller, visitor, LiveSubject::Audit(query)).await
 }
 
 /// News of a map.
@@ -127,16 +127,16 @@ pub(super) async fn map(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
-) -> Result<Feed, PageError> {
-    feed(controller, visitor, Subject::Map(MapName(name))).await
+) -> Result<PageFeed, PageError> {
+    feed(controller, visitor, LiveSubject::Map(MapName(name))).await
 }
 
-struct Reader {
+struct LiveReader {
     changes: watch::Receiver<u64>,
     beats: watch::Receiver<u64>,
     controller: Controller,
     visitor: Visitor,
-    subject: Subject,
+    subject: LiveSubject,
     sent: BTreeMap<&'static str, String>,
     queue: VecDeque<Event>,
 }
@@ -144,9 +144,9 @@ struct Reader {
 async fn feed(
     controller: Controller,
     visitor: Visitor,
-    subject: Subject,
-) -> Result<Feed, PageError> {
-    let mut reader = Reader {
+    subject: LiveSubject,
+) -> Result<PageFeed, PageError> {
+    let mut reader = LiveReader {
         changes: controller.changes(),
         beats: controller.beats(),
         controller,
@@ -156,7 +156,7 @@ async fn feed(
         queue: VecDeque::from([Event::default().retry(RETRY).comment("live")]),
     };
     // A page about nothing is an answer, not an empty stream.
-    reader.look().await?;
+    reader.render().await?;
     let events = unfold(reader, |mut reader| async {
         let event = reader.next().await?;
         Some((Ok(event), reader))
@@ -164,7 +164,7 @@ async fn feed(
     Ok(Sse::new(events.boxed()).keep_alive(KeepAlive::default()))
 }
 
-impl Reader {
+impl LiveReader {
     async fn next(&mut self) -> Option<Event> {
         loop {
             if let Some(event) = self.queue.pop_front() {
@@ -178,16 +178,16 @@ impl Reader {
             tokio::time::sleep(PAUSE).await;
             self.changes.borrow_and_update();
             self.beats.borrow_and_update();
-            // The page keeps what it has while the store cannot be asked.
-            if let Err(error) = self.look().await {
+            // The page keeps what it has while the store does not answer.
+            if let Err(error) = self.render().await {
                 tracing::debug!(%error, "page could not be refreshed");
             }
         }
     }
 
-    async fn look(&mut self) -> Result<(), ControlError> {
-        let asked = self.subject.fragments(&self.controller, &self.visitor);
-        for Fragment { id, html } in asked.await? {
+    async fn render(&mut self) -> Result<(), ControlError> {
+        let query = self.subject.fragments(&self.controller, &self.visitor);
+        for Fragment { id, html } in query.await? {
             if self.sent.get(id) != Some(&html) {
                 self.queue
                     .push_back(Event::default().event("fragment").data(&html));

@@ -7,26 +7,26 @@ mod shards;
 mod versions;
 
 use super::bars::Palette;
-use super::page::{Fragment, Page, PageError};
+use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use axum::Extension;
 use axum::extract::{Path, State};
 pub(super) use diff::compare;
-use keys::Keys;
+use keys::MapKeysView;
 use plans::id::MapName;
-use settings::Settings;
-use shards::Shards;
-use versions::Versions;
+use settings::MapSettingsView;
+use shards::MapShardsView;
+use versions::MapVersionsView;
 
 /// The page.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
-) -> Result<Page, PageError> {
+) -> Result<DashboardPage, PageError> {
     let name = MapName(name);
-    Ok(Page {
+    Ok(DashboardPage {
         title: format!("Map {name}"),
         live: Some(format!("/live/maps/{name}")),
         fragments: fragments(&controller, &name).await?,
@@ -43,11 +43,11 @@ pub(super) async fn fragments(
     let map = marked.bare();
     let fleet = controller.store().shards().await?;
     let palette = Palette::of(fleet.iter().map(|shard| shard.name.clone()));
-    let versions = Versions::read(controller, map, &palette).await?;
+    let versions = MapVersionsView::read(controller, map, &palette).await?;
     Ok(vec![
-        Fragment::new("ranges", &Keys::new(&marked, &palette)),
-        Fragment::new("shards", &Shards::new(map, &fleet, &palette)),
-        Fragment::new("settings", &Settings::new(map)),
+        Fragment::new("ranges", &MapKeysView::new(&marked, &palette)),
+        Fragment::new("shards", &MapShardsView::new(map, &fleet, &palette)),
+        Fragment::new("settings", &MapSettingsView::new(map)),
         Fragment::new("versions", &versions),
     ])
 }

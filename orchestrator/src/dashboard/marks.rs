@@ -23,7 +23,7 @@ const EXCLAMATION: &str = "M8 3v6M8 12v1";
 /// How a state looks.
 #[derive(Debug, Clone, Copy, Template)]
 #[template(path = "mark.html")]
-pub(super) struct Mark {
+pub(super) struct StateMark {
     /// quiet, busy, ask, bad or good.
     pub(super) tone: &'static str,
     /// Outline in a square of 16.
@@ -32,12 +32,12 @@ pub(super) struct Mark {
     pub(super) text: &'static str,
 }
 
-const fn mark(tone: &'static str, icon: &'static str, text: &'static str) -> Mark {
-    Mark { tone, icon, text }
+const fn mark(tone: &'static str, icon: &'static str, text: &'static str) -> StateMark {
+    StateMark { tone, icon, text }
 }
 
 /// Of a migration.
-pub(super) fn of_migration(state: MigrationState) -> Mark {
+pub(super) fn of_migration(state: MigrationState) -> StateMark {
     match state {
         MigrationState::Planned => mark("quiet", CIRCLE, "planned"),
         MigrationState::Running => mark("busy", PLAY, "running"),
@@ -53,7 +53,7 @@ pub(super) fn of_migration(state: MigrationState) -> Mark {
 }
 
 /// Of an operation.
-pub(super) fn of_operation(state: OperationState) -> Mark {
+pub(super) fn of_operation(state: OperationState) -> StateMark {
     match state {
         OperationState::Planned => of_migration(MigrationState::Planned),
         OperationState::Running => of_migration(MigrationState::Running),
@@ -70,7 +70,7 @@ pub(super) fn of_operation(state: OperationState) -> Mark {
 }
 
 /// Of a step.
-pub(super) fn of_step(state: StepState) -> Mark {
+pub(super) fn of_step(state: StepState) -> StateMark {
     match state {
         StepState::Pending => mark("quiet", CIRCLE, "pending"),
         StepState::Running => mark("busy", PLAY, "running"),
@@ -82,7 +82,7 @@ pub(super) fn of_step(state: StepState) -> Mark {
 }
 
 /// Of a finding.
-pub(super) fn of_finding(severity: Severity) -> Mark {
+pub(super) fn of_finding(severity: Severity) -> StateMark {
     match severity {
         Severity::Refused => mark("bad", CROSS, "refused"),
         Severity::Warning => mark("ask", EXCLAMATION, "warning"),
@@ -91,7 +91,7 @@ pub(super) fn of_finding(severity: Severity) -> Mark {
 }
 
 /// Of an agent.
-pub(super) fn of_agent(connected: bool) -> Mark {
+pub(super) fn of_agent(connected: bool) -> StateMark {
     if connected {
         mark("good", CHECK, "connected")
     } else {
@@ -99,18 +99,18 @@ pub(super) fn of_agent(connected: bool) -> Mark {
     }
 }
 
-/// Something that a person should look at.
-pub(super) fn of_trouble(text: &'static str) -> Mark {
+/// Something that a person should check.
+pub(super) fn of_trouble(text: &'static str) -> StateMark {
     mark("ask", EXCLAMATION, text)
 }
 
 /// Of what only a person can let go on.
-pub(super) fn waits_for_you() -> Mark {
+pub(super) fn waits_for_you() -> StateMark {
     mark("ask", HOURGLASS, "waits for you")
 }
 
 /// Of a token.
-pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> Mark {
+pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> StateMark {
     match (token.revoked_at, token.is_good(now)) {
         (Some(_), _) => mark("quiet", CROSS, "revoked"),
         (None, true) => mark("good", CHECK, "good"),
@@ -118,13 +118,13 @@ pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> Mark {
     }
 }
 
-/// Of an attempt that gave the keys to another shard.
-pub(super) fn flipped() -> Mark {
+/// Of an attempt that flipped the keys.
+pub(super) fn flipped() -> StateMark {
     mark("good", FLAG, "flipped")
 }
 
 /// Of a mapping.
-pub(super) fn of_mapping(moving: bool) -> Mark {
+pub(super) fn of_mapping(moving: bool) -> StateMark {
     if moving {
         mark("busy", PLAY, "moving")
     } else {

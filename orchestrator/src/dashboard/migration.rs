@@ -1,18 +1,18 @@
-//! One migration: where it is, what may be ordered, steps, tables, stream, write stop, events.
+//! One migration: where it is, commands, steps, tables, stream, write-blocked window, events.
 
 mod course;
+pub(super) mod cutover;
 mod events;
 mod phases;
 mod ready;
 mod step;
-pub(super) mod switch;
 mod window;
 mod work;
 
-use super::graph::Graph;
-use super::marks::{self, Mark};
-use super::orders::Orders;
-use super::page::{Fragment, Page, PageError};
+use super::commands::CommandsView;
+use super::graph::StepGraphView;
+use super::marks::{self, StateMark};
+use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller, is_missing};
 use crate::view::figures::{bytes, count, millis, moment, seconds};
@@ -23,9 +23,9 @@ use axum::Extension;
 use axum::extract::{Path, Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
-use course::Course;
-use events::Events;
-use phases::Phases;
+use course::CourseView;
+use events::EventsView;
+use phases::PhasesView;
 use plans::failure::Failure;
 use plans::id::MigrationId;
 use plans::plan::Plan;
@@ -37,22 +37,22 @@ use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::step::unwind::LeftObject;
 use plans::step::verify::Verified;
-use ready::Ready;
+use ready::ReadyView;
 use serde::Deserialize;
 use serde_json::Value;
-use step::Panel;
-use window::Windows;
-use work::{Stream, Tables};
+use step::StepPanel;
+use window::WindowsView;
+use work::{StreamView, TablesView};
 
-/// What stands in the address.
+/// The query of the address.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct MigrationQuery {
     /// The step that is looked at; empty: none.
     step: String,
 }
 
-impl Asked {
+impl MigrationQuery {
     fn query(&self) -> String {
         if self.step.is_empty() {
             return String::new();
@@ -67,18 +67,18 @@ pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-    Query(asked): Query<Asked>,
+    Query(query): Query<MigrationQuery>,
 ) -> Result<Response, PageError> {
     let id = MigrationId(id);
-    let fragments = match fragments(&controller, &id, &asked, &visitor).await {
+    let fragments = match fragments(&controller, &id, &query, &visitor).await {
         Err(error) if is_missing(&error) && controller.operation(&id).await.is_ok() => {
             return Ok(Redirect::to(&format!("/operations/{id}")).into_response());
         }
         fragments => fragments?,
     };
-    let page = Page {
+    let page = DashboardPage {
         title: format!("Migration {id}"),
-        live: Some(format!("/live/migrations/{id}{}", asked.query())),
+        live: Some(format!("/live/migrations/{id}{}", query.query())),
         fragments,
         visitor: Some(visitor),
     };
@@ -89,44 +89,44 @@ pub(super) async fn show(
 pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
-    asked: &Asked,
+    query: &MigrationQuery,
     visitor: &Visitor,
 ) -> Result<Vec<Fragment>, ControlError> {
     let snapshot = controller.load(id).await?;
     let figures = controller.figures(id);
     let events = events::read(controller, id).await?;
-    let course = Course::read(controller, id).await?;
+    let course = CourseView::read(controller, id).await?;
     let operation = controller.operation(&snapshot.migration.operation).await?;
     let view = MigrationView::new(&snapshot, figures.as_ref(), Utc::now());
     let mut view = view.with_journal(&events);
-    tell_offline_hold(&mut view);
-    let steps = Steps {
+    describe_offline_hold(&mut view);
+    let steps = StepsView {
         migration: id.to_string(),
         rows: view.steps.iter().map(step_row).collect(),
     };
-    let panel = Panel::new(&view, &snapshot, &events, &asked.step);
+    let panel = StepPanel::new(&view, &snapshot, &events, &query.step);
     let panel = panel.map(|panel| Fragment::new("step", &panel));
     let mut fragments = vec![
-        Fragment::new("head", &Head::new(&view)),
-        Fragment::new("phases", &Phases::new(&view)),
-        Fragment::new("orders", &Orders::new(&snapshot, visitor)),
-        Fragment::new("ready", &Ready::new(&view)),
-        Fragment::new("graph", &Graph::new(id, &view.steps)),
-        Fragment::new("tables", &Tables::new(&view)),
-        Fragment::new("stream", &Stream::new(&view)),
+        Fragment::new("head", &MigrationHead::new(&view)),
+        Fragment::new("phases", &PhasesView::new(&view)),
+        Fragment::new("orders", &CommandsView::new(&snapshot, visitor)),
+        Fragment::new("ready", &ReadyView::new(&view)),
+        Fragment::new("graph", &StepGraphView::new(id, &view.steps)),
+        Fragment::new("tables", &TablesView::new(&view)),
+        Fragment::new("stream", &StreamView::new(&view)),
         Fragment::new("course", &course),
-        Fragment::new("windows", &Windows::new(&view)),
+        Fragment::new("windows", &WindowsView::new(&view)),
         Fragment::new("steps", &steps),
-        Fragment::new("events", &Events::new(id, &events)),
+        Fragment::new("events", &EventsView::new(id, &events)),
         Fragment::new("plan", &PlanText::new(&operation.plan)),
     ];
-    let behind = fragments.iter().position(|fragment| fragment.id == "graph");
-    fragments.splice(behind.map_or(0..0, |graph| graph + 1..graph + 1), panel);
+    let place = fragments.iter().position(|fragment| fragment.id == "graph");
+    fragments.splice(place.map_or(0..0, |graph| graph + 1..graph + 1), panel);
     Ok(fragments)
 }
 
 /// Offline nothing keeps the old copy in step, so that its hold is another one.
-fn tell_offline_hold(view: &mut MigrationView) {
+fn describe_offline_hold(view: &mut MigrationView) {
     let offline = view.summary.mode == Mode::Offline;
     let mut steps = view.steps.iter_mut();
     if let Some(step) = steps.find(|step| offline && step.kind == StepKind::Hold) {
@@ -136,17 +136,17 @@ fn tell_offline_hold(view: &mut MigrationView) {
 
 #[derive(Template)]
 #[template(path = "migration/head.html")]
-struct Head {
+struct MigrationHead {
     id: String,
     title: String,
     /// The operation that it is one of several moves of, and its name there.
-    part: Option<Part>,
-    mark: Mark,
+    part: Option<OperationPart>,
+    mark: StateMark,
     sentence: String,
-    waits: Vec<WaitRow>,
+    waits: Vec<WaitNotice>,
     failure: Option<Failure>,
     leftovers: Vec<LeftObject>,
-    retrying: Option<Retrying>,
+    retrying: Option<RetryNotice>,
     map: String,
     keys: String,
     versions: String,
@@ -159,21 +159,21 @@ struct Head {
 }
 
 /// A move's place in its operation.
-struct Part {
+struct OperationPart {
     operation: String,
     name: String,
     why: String,
 }
 
 /// A step that waits for its next attempt.
-struct Retrying {
+struct RetryNotice {
     step: String,
     failure: Failure,
     attempt: u32,
     of: u32,
 }
 
-impl Head {
+impl MigrationHead {
     fn new(view: &MigrationView) -> Self {
         let m = &view.summary;
         let mut versions = vec![m.map_version.before];
@@ -184,7 +184,7 @@ impl Head {
         Self {
             id: m.id.to_string(),
             title: format!("{} {} → {}", m.operation, m.source, m.target),
-            part: (m.operation_id != m.id).then(|| Part {
+            part: (m.operation_id != m.id).then(|| OperationPart {
                 operation: m.operation_id.to_string(),
                 name: m.move_id.clone(),
                 why: view.plan.why.clone(),
@@ -194,7 +194,7 @@ impl Head {
             waits: view
                 .waits
                 .iter()
-                .filter(|wait| is_told(wait, m.state))
+                .filter(|wait| has_notice(wait, m.state))
                 .map(wait_row)
                 .collect(),
             failure: m.failure.clone(),
@@ -214,7 +214,7 @@ impl Head {
 }
 
 /// What it waits for.
-struct WaitRow {
+struct WaitNotice {
     what: String,
     since: Option<String>,
     held_by: Option<String>,
@@ -222,13 +222,13 @@ struct WaitRow {
 }
 
 /// Failures and next attempts have a notice of their own; what a planned one waits for is in its sentence.
-fn is_told(wait: &Wait, state: MigrationState) -> bool {
+fn has_notice(wait: &Wait, state: MigrationState) -> bool {
     let in_sentence = state == MigrationState::Planned && wait.kind == WaitKind::Queue;
     !in_sentence && !matches!(wait.kind, WaitKind::Failed | WaitKind::Retry)
 }
 
-fn wait_row(wait: &Wait) -> WaitRow {
-    WaitRow {
+fn wait_row(wait: &Wait) -> WaitNotice {
+    WaitNotice {
         what: wait.what.clone(),
         since: wait.since.map(moment),
         held_by: wait.held_by.clone(),
@@ -236,9 +236,9 @@ fn wait_row(wait: &Wait) -> WaitRow {
     }
 }
 
-fn retrying(view: &MigrationView) -> Option<Retrying> {
+fn retrying(view: &MigrationView) -> Option<RetryNotice> {
     let step = view.steps.iter().find(|s| s.state == StepState::Backoff)?;
-    Some(Retrying {
+    Some(RetryNotice {
         step: step.id.to_string(),
         failure: step.failure.clone()?,
         attempt: step.attempt,
@@ -248,15 +248,15 @@ fn retrying(view: &MigrationView) -> Option<Retrying> {
 
 #[derive(Template)]
 #[template(path = "migration/steps.html")]
-struct Steps {
+struct StepsView {
     migration: String,
-    rows: Vec<StepRow>,
+    rows: Vec<StepStateRow>,
 }
 
-struct StepRow {
+struct StepStateRow {
     name: String,
     summary: String,
-    mark: Mark,
+    mark: StateMark,
     attempt: u32,
     took: String,
     message: String,
@@ -264,9 +264,9 @@ struct StepRow {
     failure: Option<Failure>,
 }
 
-fn step_row(step: &StepView) -> StepRow {
+fn step_row(step: &StepView) -> StepStateRow {
     let message = step.progress.as_ref().map(|p| p.message.clone());
-    StepRow {
+    StepStateRow {
         name: step.id.to_string(),
         summary: step.summary.clone(),
         mark: marks::of_step(step.state),
@@ -280,7 +280,7 @@ fn step_row(step: &StepView) -> StepRow {
     }
 }
 
-/// How long agents worked on a step that is done, and how long nobody did.
+/// How long agents worked on a step that is done, and how long no agent did.
 fn took(step: &StepView) -> Option<String> {
     let worked = millis(step.worked()?.num_milliseconds());
     let idle = step.idle();

@@ -1,7 +1,7 @@
-//! All migrations, newest first: filtered by what stands in the address, a page at a time.
+//! All migrations, newest first: filtered by the query of the address, a page at a time.
 
-use super::open::{Open, Row};
-use super::page::{Fragment, Page, PageError};
+use super::open::{MigrationListRow, OpenMigration};
+use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::{Need, Visitor};
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
@@ -20,10 +20,10 @@ const READ: i64 = 1_000;
 /// Rows of a page.
 const SHOWN: usize = 50;
 
-/// What stands in the address.
+/// The query of the address.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Asked {
+pub(super) struct MigrationsQuery {
     /// `open`, `attention`, `ended`, or the name of a state; empty: all.
     state: String,
     /// A part of an id, a name, a shard, a map, keys, or of who submitted it.
@@ -32,7 +32,7 @@ pub(super) struct Asked {
     after: String,
 }
 
-impl Asked {
+impl MigrationsQuery {
     /// The query of this page, or of the one after `after`.
     fn query(&self, after: &str) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
@@ -47,19 +47,19 @@ impl Asked {
 
 /// Which states are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum States {
+enum StateFilter {
     All,
-    Open,
+    OpenMigration,
     Attention,
     Ended,
     One(MigrationState),
 }
 
-impl States {
+impl StateFilter {
     fn parse(name: &str) -> Result<Self, ControlError> {
         match name {
             "" => Ok(Self::All),
-            "open" => Ok(Self::Open),
+            "open" => Ok(Self::OpenMigration),
             "attention" => Ok(Self::Attention),
             "ended" => Ok(Self::Ended),
             state => {
@@ -75,7 +75,7 @@ impl States {
     fn has(self, m: &Migration) -> bool {
         match self {
             Self::All => true,
-            Self::Open => m.finished_at.is_none(),
+            Self::OpenMigration => m.finished_at.is_none(),
             Self::Ended => m.finished_at.is_some(),
             Self::Attention => matches!(
                 m.state,
@@ -89,20 +89,20 @@ impl States {
 /// The form above the list.
 #[derive(Template)]
 #[template(path = "migrations/filter.html")]
-struct Filter {
+struct MigrationsFilterForm {
     q: String,
-    states: Vec<Choice>,
+    states: Vec<StateChoice>,
     may_plan: bool,
 }
 
-struct Choice {
+struct StateChoice {
     name: &'static str,
     label: String,
     chosen: bool,
 }
 
-impl Filter {
-    fn new(asked: &Asked, visitor: &Visitor) -> Self {
+impl MigrationsFilterForm {
+    fn new(query: &MigrationsQuery, visitor: &Visitor) -> Self {
         let groups = [
             ("", "all states"),
             ("open", "not ended"),
@@ -113,12 +113,12 @@ impl Filter {
         let states = MigrationState::ALL.map(|s| (s.name(), s.name().replace('_', " ")));
         let states = groups.into_iter().chain(states);
         Self {
-            q: asked.q.clone(),
+            q: query.q.clone(),
             states: states
-                .map(|(name, label)| Choice {
+                .map(|(name, label)| StateChoice {
                     name,
                     label,
-                    chosen: name == asked.state,
+                    chosen: name == query.state,
                 })
                 .collect(),
             may_plan: visitor.may(Need::Operate),
@@ -129,16 +129,16 @@ impl Filter {
 /// The rows.
 #[derive(Template)]
 #[template(path = "migrations/list.html")]
-struct List {
-    rows: Vec<Listed>,
+struct MigrationsList {
+    rows: Vec<ListedMigration>,
     /// A filter is in force.
     filtered: bool,
     newest: Option<String>,
     older: Option<String>,
 }
 
-struct Listed {
-    row: Row,
+struct ListedMigration {
+    row: MigrationListRow,
     map: String,
     eta: String,
     by: String,
@@ -148,12 +148,12 @@ struct Listed {
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Query(asked): Query<Asked>,
-) -> Result<Page, PageError> {
-    Ok(Page {
+    Query(query): Query<MigrationsQuery>,
+) -> Result<DashboardPage, PageError> {
+    Ok(DashboardPage {
         title: "Migrations".to_owned(),
-        live: Some(format!("/live/migrations?{}", asked.query(&asked.after))),
-        fragments: fragments(&controller, &asked, &visitor).await?,
+        live: Some(format!("/live/migrations?{}", query.query(&query.after))),
+        fragments: fragments(&controller, &query, &visitor).await?,
         visitor: Some(visitor),
     })
 }
@@ -161,46 +161,52 @@ pub(super) async fn show(
 /// Its parts as they are now.
 pub(super) async fn fragments(
     controller: &Controller,
-    asked: &Asked,
+    query: &MigrationsQuery,
     visitor: &Visitor,
 ) -> Result<Vec<Fragment>, ControlError> {
     Ok(vec![
-        Fragment::new("filter", &Filter::new(asked, visitor)),
-        Fragment::new("list", &list(controller, asked).await?),
+        Fragment::new("filter", &MigrationsFilterForm::new(query, visitor)),
+        Fragment::new("list", &list(controller, query).await?),
     ])
 }
 
-async fn list(controller: &Controller, asked: &Asked) -> Result<List, ControlError> {
-    let mut page = found(controller, asked).await?;
+async fn list(
+    controller: &Controller,
+    query: &MigrationsQuery,
+) -> Result<MigrationsList, ControlError> {
+    let mut page = found(controller, query).await?;
     let more = page.len() > SHOWN;
     page.truncate(SHOWN);
     let now = Utc::now();
     let unfinished = controller.store().unfinished().await?;
     let of_page = |id| page.iter().any(|m| &m.id == id);
-    let open: Vec<Open> = unfinished
+    let open: Vec<OpenMigration> = unfinished
         .iter()
         .filter(|snapshot| of_page(&snapshot.migration.id))
-        .map(|snapshot| Open::new(controller, snapshot, now))
+        .map(|snapshot| OpenMigration::new(controller, snapshot, now))
         .collect();
     let last = page.last().filter(|_| more);
-    Ok(List {
-        filtered: !asked.state.is_empty() || !asked.q.is_empty(),
-        newest: (!asked.after.is_empty()).then(|| asked.query("")),
-        older: last.map(|m| asked.query(m.id.as_str())),
+    Ok(MigrationsList {
+        filtered: !query.state.is_empty() || !query.q.is_empty(),
+        newest: (!query.after.is_empty()).then(|| query.query("")),
+        older: last.map(|m| query.query(m.id.as_str())),
         rows: page.iter().map(|m| listed(m, &open)).collect(),
     })
 }
 
 /// Those of the page, newest first, and one more where another page follows.
-async fn found(controller: &Controller, asked: &Asked) -> Result<Vec<Migration>, ControlError> {
-    let states = States::parse(&asked.state)?;
-    let mut after = Some(MigrationId(asked.after.clone())).filter(|id| !id.as_str().is_empty());
+async fn found(
+    controller: &Controller,
+    query: &MigrationsQuery,
+) -> Result<Vec<Migration>, ControlError> {
+    let states = StateFilter::parse(&query.state)?;
+    let mut after = Some(MigrationId(query.after.clone())).filter(|id| !id.as_str().is_empty());
     let mut found = Vec::new();
     loop {
         let read = controller.store().list(READ, after.as_ref()).await?;
         let whole = i64::try_from(read.len()).is_ok_and(|rows| rows < READ);
         after = read.last().map(|m| m.id.clone());
-        let fitting = |m: &Migration| states.has(m) && speaks_of(m, &asked.q);
+        let fitting = |m: &Migration| states.has(m) && matches(m, &query.q);
         found.extend(read.into_iter().filter(fitting));
         if whole || found.len() > SHOWN {
             return Ok(found);
@@ -208,13 +214,13 @@ async fn found(controller: &Controller, asked: &Asked) -> Result<Vec<Migration>,
     }
 }
 
-fn listed(m: &Migration, open: &[Open]) -> Listed {
+fn listed(m: &Migration, open: &[OpenMigration]) -> ListedMigration {
     let found = open.iter().find(|open| open.view.summary.id == m.id);
     let step = found.and_then(|open| current(&open.view));
     let progress = step.and_then(|step| step.progress.as_ref());
     let eta = progress.and_then(|progress| progress.eta_seconds);
-    Listed {
-        row: Row::new(m, open),
+    ListedMigration {
+        row: MigrationListRow::new(m, open),
         map: m.plan.map.to_string(),
         eta: eta.map(seconds).unwrap_or_default(),
         by: m.submitted_by.clone(),
@@ -222,7 +228,7 @@ fn listed(m: &Migration, open: &[Open]) -> Listed {
 }
 
 /// Whether any word of it has `part` in it.
-fn speaks_of(m: &Migration, part: &str) -> bool {
+fn matches(m: &Migration, part: &str) -> bool {
     let part = part.trim().to_lowercase();
     let plan = &m.plan;
     let words = [

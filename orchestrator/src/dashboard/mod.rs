@@ -1,13 +1,14 @@
 //! The dashboard: pages rendered by the server, refreshed piece by piece over server-sent events.
 //!
 //! A page is a row of fragments, each an element with an id; `live` sends again those that changed.
-//! Handlers ask the controller as the API's do. Every page and order works without JavaScript.
+//! Handlers call the controller as the API's do. Every page and command works without JavaScript.
 //! Absent: status codes (`api` has them), assets of other hosts, inline scripts and styles.
 
 pub(crate) mod agents;
 mod assets;
 mod audit;
 mod bars;
+mod commands;
 mod doctor;
 mod graph;
 mod live;
@@ -17,7 +18,6 @@ mod migration;
 mod migrations;
 mod open;
 mod operation;
-mod orders;
 mod overview;
 mod page;
 mod reference;
@@ -54,15 +54,15 @@ pub fn routes(controller: Controller) -> Router {
         .route("/migrations/new", get(request::show))
         .route("/migrations/plan", post(request::plan).get(to_request))
         .route("/migrations/{id}", get(migration::show))
-        .route("/migrations/{id}/switch", get(migration::switch::show))
+        .route("/migrations/{id}/switch", get(migration::cutover::show))
         .route(
             "/migrations/{id}/{command}",
-            get(orders::confirm).post(orders::give),
+            get(commands::confirm).post(commands::give),
         )
         .route("/operations/{id}", get(operation::show))
         .route(
             "/operations/{id}/{command}",
-            get(orders::confirm_all).post(orders::give_all),
+            get(commands::confirm_all).post(commands::give_all),
         )
         .route("/api/docs", get(reference::show))
         .route("/sign-in", get(sign_in::show).post(sign_in::begin))
@@ -83,7 +83,7 @@ pub fn routes(controller: Controller) -> Router {
         .route("/live/audit", get(live::audit))
         .route("/live/operations/{id}", get(live::operation))
         .route("/live/migrations/{id}", get(live::migration))
-        .route("/live/migrations/{id}/switch", get(live::switch))
+        .route("/live/migrations/{id}/switch", get(live::cutover))
         .route("/live/maps/{name}", get(live::map))
         .route("/assets/{file}", get(assets::show))
         .route("/favicon.ico", get(assets::favicon))
@@ -111,14 +111,14 @@ fn protect(response: &mut Response) {
         .or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// The page for who is not let in.
+/// The page of a request that is refused.
 pub fn refused(refused: Refused) -> Response {
     let mut response = page::PageError::from(refused).into_response();
     protect(&mut response);
     response
 }
 
-/// A plan is the answer to a form; without the form there is only the way back to it.
+/// A plan is the answer to a form; without the form there is only a redirect to it.
 async fn to_request() -> Redirect {
     Redirect::to("/migrations/new")
 }

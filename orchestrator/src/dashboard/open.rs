@@ -1,6 +1,6 @@
-//! Migrations that have not ended, with their figures; what a row of a list says of one.
+//! Migrations that have not ended, with their figures; what a row of a list shows of one.
 
-use super::marks::{self, Mark};
+use super::marks::{self, StateMark};
 use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
@@ -10,13 +10,13 @@ use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
 
 /// A migration that has not ended, with its figures.
-pub(super) struct Open {
+pub(super) struct OpenMigration {
     pub(super) view: MigrationView,
     /// When something happened last.
     pub(super) changed: DateTime<Utc>,
 }
 
-impl Open {
+impl OpenMigration {
     /// What is known of it at `now`.
     pub(super) fn new(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> Self {
         let figures = controller.figures(&snapshot.migration.id);
@@ -32,14 +32,14 @@ impl Open {
 }
 
 /// A migration in a list.
-pub(super) struct Row {
+pub(super) struct MigrationListRow {
     pub(super) id: String,
     /// What it does: the operation, or the name of the move within it.
     pub(super) what: String,
     pub(super) source: String,
     pub(super) target: String,
     pub(super) keys: String,
-    pub(super) mark: Mark,
+    pub(super) mark: StateMark,
     /// What it does now, or what it waits for.
     pub(super) step: String,
     /// Whole per cent; none where it was aborted or rolled back.
@@ -48,9 +48,9 @@ pub(super) struct Row {
     pub(super) changed: DateTime<Utc>,
 }
 
-impl Row {
+impl MigrationListRow {
     /// The row of `m`, with the figures of its own among those of `open`.
-    pub(super) fn new(m: &Migration, open: &[Open]) -> Self {
+    pub(super) fn new(m: &Migration, open: &[OpenMigration]) -> Self {
         let found = open.iter().find(|open| open.view.summary.id == m.id);
         let view = found.map(|open| &open.view);
         let stream = view.and_then(|view| view.stream.as_ref());
@@ -92,9 +92,9 @@ fn step(view: &MigrationView) -> String {
     let Some(step) = current(view) else {
         return String::new();
     };
-    let over = view.steps.iter().filter(|step| is_over(step)).count();
+    let done = view.steps.iter().filter(|step| is_over(step)).count();
     let progress = step.progress.as_ref();
     let share = progress.and_then(|progress| share_of(&progress.tables));
     let share = share.map_or_else(String::new, |share| format!(" {share} %"));
-    format!("{}{share} ({} of {})", step.id, over + 1, view.steps.len())
+    format!("{}{share} ({} of {})", step.id, done + 1, view.steps.len())
 }

@@ -1,14 +1,14 @@
-//! One operation of several moves: where it is, what may be ordered, its moves and what they wait for.
+//! One operation of several moves: where it is, its commands, its moves and what they wait for.
 //!
 //! An operation with a single move is shown as its migration.
 
 mod moves;
 
-use super::marks::{self, Mark};
+use super::commands;
+use super::marks::{self, StateMark};
 use super::migration::PlanText;
-use super::open::Open;
-use super::orders;
-use super::page::{Fragment, Page, PageError};
+use super::open::OpenMigration;
+use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Visitor;
 use crate::controller::operations::OperationState;
 use crate::controller::{ControlError, Controller};
@@ -20,14 +20,14 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use chrono::Utc;
-use moves::Moves;
+use moves::MovesView;
 pub(super) use moves::after;
 use plans::failure::Failure;
 use plans::id::MigrationId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Failures that are told.
+/// Failures that are shown.
 const FAILURES: usize = 10;
 
 /// The page.
@@ -41,7 +41,7 @@ pub(super) async fn show(
     if let [only] = operation.migrations.as_slice() {
         return Ok(Redirect::to(&format!("/migrations/{}", only.id)).into_response());
     }
-    let page = Page {
+    let page = DashboardPage {
         title: format!("Operation {id}"),
         live: Some(format!("/live/operations/{id}")),
         fragments: fragments(&controller, &id, &visitor).await?,
@@ -64,24 +64,27 @@ pub(super) async fn fragments(
         .filter(|s| s.migration.operation == operation.id)
         .map(Arc::as_ref);
     let own: Vec<&Snapshot> = own.collect();
-    let open: Vec<Open> = own.iter().map(|s| Open::new(controller, s, now)).collect();
+    let open: Vec<OpenMigration> = own
+        .iter()
+        .map(|s| OpenMigration::new(controller, s, now))
+        .collect();
     let view = OperationView::from(&operation);
     Ok(vec![
-        Fragment::new("head", &Head::new(&view, &operation.migrations)),
-        Fragment::new("orders", &orders::of_operation(&operation, &own, visitor)),
-        Fragment::new("moves", &Moves::new(&operation, &open)),
+        Fragment::new("head", &OperationHead::new(&view, &operation.migrations)),
+        Fragment::new("orders", &commands::of_operation(&operation, &own, visitor)),
+        Fragment::new("moves", &MovesView::new(&operation, &open)),
         Fragment::new("plan", &PlanText::new(&operation.plan)),
     ])
 }
 
 #[derive(Template)]
 #[template(path = "operation/head.html")]
-struct Head {
+struct OperationHead {
     id: String,
     title: String,
-    mark: Mark,
+    mark: StateMark,
     sentence: String,
-    failures: Vec<Broken>,
+    failures: Vec<FailedMove>,
     override_reason: Option<String>,
     queued: bool,
     map: String,
@@ -96,16 +99,16 @@ struct Head {
 }
 
 /// A move that failed.
-struct Broken {
+struct FailedMove {
     id: String,
     name: String,
     failure: Failure,
 }
 
-impl Head {
+impl OperationHead {
     fn new(view: &OperationView, migrations: &[Migration]) -> Self {
         let failures = migrations.iter().filter_map(|m| {
-            Some(Broken {
+            Some(FailedMove {
                 id: m.id.to_string(),
                 name: m.plan.id.clone(),
                 failure: m.failure.clone()?,
@@ -157,12 +160,12 @@ fn sentence(state: OperationState, migrations: &[Migration]) -> String {
     let counts: Vec<String> = counts
         .map(|(state, count)| format!("{count} {state}"))
         .collect();
-    let ask = match state {
+    let request = match state {
         OperationState::Waiting => " The cutovers of some wait for your approval.",
         OperationState::Paused => " It was stopped by the operator.",
         OperationState::Failed => " What failed is kept as it is: fix the cause, then resume.",
         OperationState::Flipped => " The old rows are kept until you finish or roll back.",
-        OperationState::Partial => " It is over, and not every move ended the same way.",
+        OperationState::Partial => " It has ended, and not every move ended the same way.",
         OperationState::Planned
         | OperationState::Running
         | OperationState::Unwinding
@@ -170,5 +173,9 @@ fn sentence(state: OperationState, migrations: &[Migration]) -> String {
         | OperationState::Completed
         | OperationState::RolledBack => "",
     };
-    format!("{} moves: {}.{ask}", migrations.len(), counts.join(", "))
+    format!(
+        "{} moves: {}.{request}",
+        migrations.len(),
+        counts.join(", ")
+    )
 }

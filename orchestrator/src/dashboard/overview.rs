@@ -6,18 +6,18 @@ mod leader;
 mod maps;
 mod operations;
 
-use super::open::Open;
-use super::page::{Fragment, Page, PageError};
+use super::open::OpenMigration;
+use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::{Need, Visitor};
 use crate::controller::{ControlError, Controller, MarkedMap};
-use agents::Agents;
-use attention::Attention;
+use agents::OverviewAgents;
+use attention::OverviewAttention;
 use axum::Extension;
 use axum::extract::State;
 use chrono::Utc;
-use leader::Leading;
-use maps::Maps;
-use operations::Operations;
+use leader::OverviewLeader;
+use maps::OverviewMaps;
+use operations::OverviewOperations;
 
 /// Operations of the list.
 const LIST: i64 = 100;
@@ -26,8 +26,8 @@ const LIST: i64 = 100;
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-) -> Result<Page, PageError> {
-    Ok(Page {
+) -> Result<DashboardPage, PageError> {
+    Ok(DashboardPage {
         title: "Overview".to_owned(),
         live: Some("/live/overview".to_owned()),
         fragments: fragments(&controller, &visitor).await?,
@@ -49,19 +49,19 @@ pub(super) async fn fragments(
     let (agents, shards) = (store.agents().await?, store.shards().await?);
     let maps = store.maps().await?.into_iter();
     let maps: Vec<MarkedMap> = maps.map(|map| MarkedMap::new(map, &unfinished)).collect();
-    let open: Vec<Open> = unfinished
+    let open: Vec<OpenMigration> = unfinished
         .iter()
-        .map(|s| Open::new(controller, s, now))
+        .map(|s| OpenMigration::new(controller, s, now))
         .collect();
-    let agents = Agents::new(&agents, &open, now);
-    let attention = Attention::new(&open, &agents, controller.fleet().findings);
+    let agents = OverviewAgents::new(&agents, &open, now);
+    let attention = OverviewAttention::new(&open, &agents, controller.fleet().findings);
     let ready = !shards.is_empty() && !maps.is_empty();
-    let operations = Operations::new(&all, &open, (ready, visitor.may(Need::Operate)));
+    let operations = OverviewOperations::new(&all, &open, (ready, visitor.may(Need::Operate)));
     Ok(vec![
         Fragment::new("attention", &attention),
         Fragment::new("migrations", &operations),
-        Fragment::new("maps", &Maps::new(&maps, &shards)),
+        Fragment::new("maps", &OverviewMaps::new(&maps, &shards)),
         Fragment::new("agents", &agents),
-        Fragment::new("leader", &Leading::new(controller)),
+        Fragment::new("leader", &OverviewLeader::new(controller)),
     ])
 }

@@ -1,4 +1,4 @@
-//! The frame around every page, and the page that says what went wrong.
+//! The frame around every page, and the page of an error.
 
 use super::assets;
 use crate::access::{Need, Visitor};
@@ -29,18 +29,18 @@ impl Fragment {
 /// A whole page.
 #[derive(Template)]
 #[template(path = "page.html")]
-pub(super) struct Page {
+pub(super) struct DashboardPage {
     /// What the window is called.
     pub(super) title: String,
     /// Where newer fragments come from.
     pub(super) live: Option<String>,
     /// What is on it, in order.
     pub(super) fragments: Vec<Fragment>,
-    /// Whom it is for; none: nobody was let in.
+    /// Whom it is for; none: nobody is signed in.
     pub(super) visitor: Option<Visitor>,
 }
 
-impl Page {
+impl DashboardPage {
     /// A page that is not refreshed.
     pub(super) fn still(title: &str, content: &impl Template, visitor: Option<Visitor>) -> Self {
         Self {
@@ -64,7 +64,7 @@ impl Page {
     }
 
     /// What marks the place in the navigation that is shown.
-    fn here(&self, title: &str) -> &'static str {
+    fn current_mark(&self, title: &str) -> &'static str {
         if self.title == title {
             " aria-current=\"page\""
         } else {
@@ -99,7 +99,7 @@ impl Page {
     }
 }
 
-impl IntoResponse for Page {
+impl IntoResponse for DashboardPage {
     fn into_response(self) -> Response {
         Html(text(&self)).into_response()
     }
@@ -145,7 +145,7 @@ impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let (status, problem) = self.0.into_parts();
         let title = problem.title.clone();
-        let page = Page::still(&title, &ErrorPage { problem }, None);
+        let page = DashboardPage::still(&title, &ErrorPage { problem }, None);
         (status, page).into_response()
     }
 }

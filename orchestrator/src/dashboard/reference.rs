@@ -1,6 +1,6 @@
 //! The API's reference: the OpenAPI document for people.
 
-use super::page::Page;
+use super::page::DashboardPage;
 use crate::access::Visitor;
 use crate::api::document;
 use askama::Template;
@@ -9,18 +9,18 @@ use serde_json::Value;
 
 #[derive(Template)]
 #[template(path = "reference.html")]
-struct Reference {
-    nouns: Vec<Noun>,
-    schemas: Vec<Schema>,
+struct ReferencePage {
+    nouns: Vec<ReferenceNoun>,
+    schemas: Vec<ReferenceSchema>,
 }
 
 /// The routes about one noun.
-struct Noun {
+struct ReferenceNoun {
     name: String,
-    calls: Vec<Call>,
+    calls: Vec<ReferenceCall>,
 }
 
-struct Call {
+struct ReferenceCall {
     method: String,
     path: String,
     summary: String,
@@ -32,34 +32,34 @@ struct Call {
 }
 
 /// A type that bodies refer to.
-struct Schema {
+struct ReferenceSchema {
     name: String,
     about: String,
-    fields: Vec<Field>,
+    fields: Vec<ReferenceField>,
 }
 
-struct Field {
+struct ReferenceField {
     name: String,
     kind: String,
     about: String,
 }
 
 /// The page.
-pub(super) async fn show(Extension(visitor): Extension<Visitor>) -> Page {
-    let reference = Reference::of(document());
-    Page::still("API", &reference, Some(visitor))
+pub(super) async fn show(Extension(visitor): Extension<Visitor>) -> DashboardPage {
+    let reference = ReferencePage::of(document());
+    DashboardPage::still("API", &reference, Some(visitor))
 }
 
-impl Reference {
+impl ReferencePage {
     fn of(document: &Value) -> Self {
-        let mut nouns: Vec<Noun> = Vec::new();
+        let mut nouns: Vec<ReferenceNoun> = Vec::new();
         for (path, item) in entries(&document["paths"]) {
             for (method, operation) in entries(item) {
                 let tag = text(&operation["tags"][0]);
                 let call = call(method, path, operation);
                 match nouns.iter_mut().find(|noun| noun.name == tag) {
                     Some(noun) => noun.calls.push(call),
-                    None => nouns.push(Noun {
+                    None => nouns.push(ReferenceNoun {
                         name: tag,
                         calls: vec![call],
                     }),
@@ -74,7 +74,7 @@ impl Reference {
     }
 }
 
-fn call(method: &str, path: &str, operation: &Value) -> Call {
+fn call(method: &str, path: &str, operation: &Value) -> ReferenceCall {
     let parameters = operation["parameters"].as_array().into_iter().flatten();
     let query = parameters.filter(|parameter| parameter["in"] == "query");
     let body = |content: &Value| {
@@ -91,7 +91,7 @@ fn call(method: &str, path: &str, operation: &Value) -> Call {
                 .map(|body| format!("{status} {body}"))
                 .collect(),
         });
-    Call {
+    ReferenceCall {
         method: method.to_uppercase(),
         path: path.to_owned(),
         summary: text(&operation["summary"]),
@@ -105,20 +105,20 @@ fn call(method: &str, path: &str, operation: &Value) -> Call {
     }
 }
 
-fn schema((name, schema): (&str, &Value)) -> Schema {
-    let words = |word: &Value| Field {
+fn schema((name, schema): (&str, &Value)) -> ReferenceSchema {
+    let words = |word: &Value| ReferenceField {
         name: kind_of(word),
         kind: String::new(),
         about: text(&word["description"]),
     };
-    let fields = entries(&schema["properties"]).map(|(name, property)| Field {
+    let fields = entries(&schema["properties"]).map(|(name, property)| ReferenceField {
         name: name.to_owned(),
         kind: kind_of(property),
         about: text(&property["description"]),
     });
     let either = ["oneOf", "anyOf"].map(|key| schema[key].as_array());
     let either = either.into_iter().flatten().flatten().map(words);
-    Schema {
+    ReferenceSchema {
         name: name.to_owned(),
         about: text(&schema["description"]),
         fields: fields.chain(either).collect(),
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn every_route_and_every_type_is_on_the_page() {
-        let page = Reference::of(document()).render().unwrap();
+        let page = ReferencePage::of(document()).render().unwrap();
         for (path, _) in entries(&document()["paths"]) {
             assert!(page.contains(&format!("<code>{path}</code>")), "{path}");
         }
@@ -178,15 +178,15 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_is_told_in_a_few_words() {
-        let told = |text: &str| kind_of(&serde_json::from_str(text).unwrap());
-        assert_eq!(told(r##"{"$ref":"#/components/schemas/Plan"}"##), "Plan");
-        assert_eq!(told(r#"{"type":["string","null"]}"#), "string | null");
+    fn a_schema_has_a_short_name() {
+        let kind = |text: &str| kind_of(&serde_json::from_str(text).unwrap());
+        assert_eq!(kind(r##"{"$ref":"#/components/schemas/Plan"}"##), "Plan");
+        assert_eq!(kind(r#"{"type":["string","null"]}"#), "string | null");
         assert_eq!(
-            told(r#"{"type":"array","items":{"type":"integer"}}"#),
+            kind(r#"{"type":"array","items":{"type":"integer"}}"#),
             "list of integer"
         );
-        assert_eq!(told(r#"{"enum":["a","b"]}"#), "a | b");
-        assert_eq!(told("{}"), "any");
+        assert_eq!(kind(r#"{"enum":["a","b"]}"#), "a | b");
+        assert_eq!(kind("{}"), "any");
     }
 }

@@ -3,9 +3,9 @@
 mod check;
 mod examples;
 
-use super::marks::{self, Mark};
+use super::marks::{self, StateMark};
 use super::operation::after;
-use super::page::{Page, PageError};
+use super::page::{DashboardPage, PageError};
 use crate::access::Visitor;
 use crate::api::{ApiError, Problem};
 use crate::controller::{ControlError, Controller};
@@ -25,9 +25,9 @@ use std::sync::Arc;
 /// Moves of a plan that are listed; its text has them all.
 const LISTED: usize = 200;
 
-/// What the page is asked to show.
+/// The query of the address.
 #[derive(Debug, Deserialize)]
-pub(super) struct Ask {
+pub(super) struct RequestInput {
     /// Fill in an example.
     example: Option<String>,
     /// For this map.
@@ -36,13 +36,13 @@ pub(super) struct Ask {
 
 /// The first form.
 #[derive(Debug, Deserialize)]
-pub(super) struct Typed {
+pub(super) struct RequestForm {
     request: String,
 }
 
 /// The second form.
 #[derive(Debug, Deserialize)]
-pub(super) struct Agreed {
+pub(super) struct ApplyForm {
     plan: String,
     #[serde(default)]
     request: String,
@@ -55,24 +55,24 @@ pub(super) struct Agreed {
 struct RequestPage {
     request: String,
     problem: Option<Problem>,
-    findings: Vec<Found>,
-    plan: Option<Planned>,
-    examples: Vec<Choice>,
+    findings: Vec<FindingRow>,
+    plan: Option<PlanView>,
+    examples: Vec<RequestChoice>,
     /// Maps to choose from, where there are several.
-    maps: Vec<Choice>,
+    maps: Vec<RequestChoice>,
     /// What the forms carry.
     csrf: String,
 }
 
 /// An entry of a list.
-struct Choice {
+struct RequestChoice {
     name: String,
     label: String,
     chosen: bool,
 }
 
-struct Planned {
-    moves: Vec<MoveRow>,
+struct PlanView {
+    moves: Vec<PlannedMoveRow>,
     /// Moves that are not listed.
     hidden: usize,
     notes: Vec<String>,
@@ -81,7 +81,7 @@ struct Planned {
 }
 
 /// A move of the plan.
-struct MoveRow {
+struct PlannedMoveRow {
     id: String,
     source: String,
     target: String,
@@ -93,22 +93,22 @@ struct MoveRow {
     expects: String,
 }
 
-struct Found {
-    mark: Mark,
+struct FindingRow {
+    mark: StateMark,
     finding: Finding,
 }
 
 impl RequestPage {
-    fn page(mut self, visitor: Visitor) -> Page {
+    fn page(mut self, visitor: Visitor) -> DashboardPage {
         self.csrf = visitor.csrf.clone().unwrap_or_default();
-        Page::still("New migration", &self, Some(visitor))
+        DashboardPage::still("New migration", &self, Some(visitor))
     }
 
     /// The form with `request` in it, and the lists to choose from.
     async fn new(controller: &Controller, request: String) -> Result<Self, ControlError> {
         let maps = controller.store().maps().await?;
         let several = maps.iter().filter(|_| maps.len() > 1);
-        let choice = |example: Example| Choice {
+        let choice = |example: Example| RequestChoice {
             name: example.name().to_owned(),
             label: example.label().to_owned(),
             chosen: false,
@@ -117,7 +117,7 @@ impl RequestPage {
             request,
             examples: Example::ALL.into_iter().map(choice).collect(),
             maps: several
-                .map(|map| Choice {
+                .map(|map| RequestChoice {
                     name: map.name.to_string(),
                     label: format!("{}, {}", map.name, map.strategy),
                     chosen: false,
@@ -143,8 +143,8 @@ impl RequestPage {
     }
 }
 
-fn found(findings: Vec<Finding>) -> Vec<Found> {
-    let found = findings.into_iter().map(|finding| Found {
+fn found(findings: Vec<Finding>) -> Vec<FindingRow> {
+    let found = findings.into_iter().map(|finding| FindingRow {
         mark: marks::of_finding(finding.severity),
         finding,
     });
@@ -155,15 +155,15 @@ fn found(findings: Vec<Finding>) -> Vec<Found> {
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Query(ask): Query<Ask>,
-) -> Result<Page, PageError> {
+    Query(input): Query<RequestInput>,
+) -> Result<DashboardPage, PageError> {
     let mut page = RequestPage::new(&controller, String::new()).await?;
-    if let Some(name) = ask.example {
+    if let Some(name) = input.example {
         let example = Example::parse(&name);
         let example = example.ok_or_else(|| ControlError::missing("example", &name))?;
         let maps = controller.store().maps().await?;
         let named = |name: &String| maps.iter().find(|map| map.name.as_str() == name);
-        let map = ask.map.as_ref().filter(|name| !name.is_empty());
+        let map = input.map.as_ref().filter(|name| !name.is_empty());
         let map = match map {
             Some(name) => Some(named(name).ok_or_else(|| ControlError::missing("map", name))?),
             None => maps.first(),
@@ -178,17 +178,17 @@ pub(super) async fn show(
     Ok(page.page(visitor))
 }
 
-fn choose(choices: &mut [Choice], name: &str) {
+fn choose(choices: &mut [RequestChoice], name: &str) {
     for choice in choices {
         choice.chosen = choice.name == name;
     }
 }
 
-/// Makes a plan of the request and shows it, or says why there is none.
+/// Makes a plan of the request and shows it, or the reason why there is none.
 pub(super) async fn plan(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Form(typed): Form<Typed>,
+    Form(typed): Form<RequestForm>,
 ) -> Result<Response, PageError> {
     let request = unix_lines(&typed.request);
     match controller.plan(&request).await {
@@ -208,7 +208,7 @@ pub(super) async fn plan(
 pub(super) async fn apply(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Form(agreed): Form<Agreed>,
+    Form(agreed): Form<ApplyForm>,
 ) -> Result<Response, PageError> {
     match controller
         .submit(&agreed.plan, agreed.queue.is_some(), &visitor.name)
@@ -229,8 +229,8 @@ pub(super) async fn apply(
     }
 }
 
-fn planned(plan: &Plan) -> Planned {
-    Planned {
+fn planned(plan: &Plan) -> PlanView {
+    PlanView {
         moves: plan.moves.iter().take(LISTED).map(move_row).collect(),
         hidden: plan.moves.len().saturating_sub(LISTED),
         notes: plan.notes.clone(),
@@ -239,9 +239,9 @@ fn planned(plan: &Plan) -> Planned {
     }
 }
 
-fn move_row(planned: &PlannedMove) -> MoveRow {
+fn move_row(planned: &PlannedMove) -> PlannedMoveRow {
     let (moving, estimate) = (&planned.moving, &planned.estimate);
-    MoveRow {
+    PlannedMoveRow {
         id: planned.id.clone(),
         source: moving.source.to_string(),
         target: moving.target.to_string(),

@@ -1,6 +1,6 @@
 //! Signing in with a person's token, and out.
 
-use super::page::{Page, PageError};
+use super::page::{DashboardPage, PageError};
 use crate::api::{COOKIE, Door, Refused, address, cookie};
 use crate::controller::{Controller, SignedIn};
 use askama::Template;
@@ -13,7 +13,7 @@ use serde::Deserialize;
 
 /// Where the visitor wanted to go.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct SignInQuery {
     #[serde(default)]
     next: String,
     /// Of `shardwright dashboard`.
@@ -23,7 +23,7 @@ pub(super) struct Wanted {
 
 /// The form.
 #[derive(Debug, Deserialize)]
-pub(super) struct Shown {
+pub(super) struct TokenInput {
     #[serde(default)]
     token: String,
     #[serde(default)]
@@ -32,27 +32,27 @@ pub(super) struct Shown {
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
-struct SignIn {
+struct SignInPage {
     next: String,
     /// What signs in instead of a token.
     code: String,
     wrong: Option<String>,
 }
 
-impl SignIn {
-    fn page(wanted: &Wanted, wrong: Option<String>) -> Page {
+impl SignInPage {
+    fn page(wanted: &SignInQuery, wrong: Option<String>) -> DashboardPage {
         let sign_in = Self {
             next: inside(&wanted.next).to_owned(),
             code: wanted.code.clone(),
             wrong,
         };
-        Page::still("Sign in", &sign_in, None)
+        DashboardPage::still("Sign in", &sign_in, None)
     }
 }
 
 /// The form.
-pub(super) async fn show(Query(wanted): Query<Wanted>) -> Page {
-    SignIn::page(&wanted, None)
+pub(super) async fn show(Query(wanted): Query<SignInQuery>) -> DashboardPage {
+    SignInPage::page(&wanted, None)
 }
 
 /// Begins a session.
@@ -63,7 +63,7 @@ pub(super) async fn begin(
 ) -> Result<Response, PageError> {
     let from = address(&request);
     let host = request.headers().get(header::HOST).cloned();
-    let Ok(Form(shown)) = Form::<Shown>::from_request(request, &()).await else {
+    let Ok(Form(shown)) = Form::<TokenInput>::from_request(request, &()).await else {
         return Err(Refused::Form.into());
     };
     let secret = crate::access::Secret::shown(&shown.token);
@@ -75,11 +75,11 @@ pub(super) async fn begin(
     let Some(signed_in) = signed_in else {
         let refused = wait.unwrap_or_else(|| door.wrong(from));
         let wrong = Some(refused.said());
-        let wanted = Wanted {
+        let wanted = SignInQuery {
             next: shown.next,
             code: String::new(),
         };
-        let page = SignIn::page(&wanted, wrong);
+        let page = SignInPage::page(&wanted, wrong);
         return Ok((refused.status(), page).into_response());
     };
     tracing::info!(name = %signed_in.visitor.name, %from, "signed in");
@@ -93,7 +93,7 @@ pub(super) async fn begin(
 
 /// What the form carries.
 #[derive(Debug, Deserialize)]
-pub(super) struct Leaving {
+pub(super) struct SignOutForm {
     #[serde(default)]
     csrf: String,
 }
@@ -104,7 +104,7 @@ pub(super) async fn end(
     headers: HeaderMap,
     request: Request,
 ) -> Result<Response, PageError> {
-    let Ok(Form(leaving)) = Form::<Leaving>::from_request(request, &()).await else {
+    let Ok(Form(leaving)) = Form::<SignOutForm>::from_request(request, &()).await else {
         return Err(Refused::Form.into());
     };
     if let Some(cookie) = cookie(&headers) {
@@ -113,14 +113,14 @@ pub(super) async fn end(
         }
         controller.sign_out(&cookie).await?;
     }
-    let over = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
-    let cookie = [(header::SET_COOKIE, over)];
+    let expired = format!("{COOKIE}=; HttpOnly; SameSite=Strict; Path=/; Max-Age=0");
+    let cookie = [(header::SET_COOKIE, expired)];
     Ok((AppendHeaders(cookie), Redirect::to("/sign-in")).into_response())
 }
 
 fn begun(controller: &Controller, host: Option<&HeaderValue>, signed_in: &SignedIn) -> String {
     let SignedIn { cookie, lasts, .. } = signed_in;
-    // Without TLS, here or in front of us, a browser would not send it back.
+    // Without TLS at the controller or at a proxy, a browser would not return it.
     let host = host.map_or(&b""[..], HeaderValue::as_bytes);
     let mut secured = controller
         .urls()
@@ -147,7 +147,7 @@ mod tests {
     use super::inside;
 
     #[test]
-    fn nobody_is_sent_to_another_site() {
+    fn no_sign_in_leads_to_another_site() {
         assert_eq!(inside("/migrations/m1"), "/migrations/m1");
         for elsewhere in [
             "",

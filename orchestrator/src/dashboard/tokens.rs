@@ -1,8 +1,8 @@
-//! Tokens: who may do what; made, shown once, taken back.
+//! Tokens and their roles; created, shown once, revoked.
 
-use super::marks::{self, Mark};
-use super::orders::{Given, Order, ask, unconfirmed};
-use super::page::{Page, PageError};
+use super::commands::{CommandForm, CommandInput, confirmation, unconfirmed};
+use super::marks::{self, StateMark};
+use super::page::{DashboardPage, PageError};
 use crate::access::{NewToken, Role, Rule, Visitor};
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller};
@@ -18,37 +18,37 @@ use std::collections::BTreeMap;
 
 #[derive(Template)]
 #[template(path = "tokens/list.html")]
-struct Tokens {
-    rows: Vec<Row>,
-    roles: Vec<Choice>,
+struct TokensPage {
+    rows: Vec<TokenStateRow>,
+    roles: Vec<RoleChoice>,
     /// What was typed, where it was refused.
-    typed: Typed,
+    typed: TokenForm,
     wrong: Option<String>,
     /// A token that was just made.
-    made: Option<Made>,
+    made: Option<CreatedToken>,
     /// Nobody has to show one.
     open: bool,
     csrf: String,
 }
 
-struct Row {
+struct TokenStateRow {
     name: String,
     role: &'static str,
     labels: String,
-    mark: Mark,
+    mark: StateMark,
     good: bool,
     created: String,
     created_by: String,
     ends: String,
 }
 
-struct Choice {
+struct RoleChoice {
     name: &'static str,
     chosen: bool,
 }
 
 /// The only time that it is shown.
-struct Made {
+struct CreatedToken {
     name: String,
     role: &'static str,
     secret: String,
@@ -57,7 +57,7 @@ struct Made {
 /// The form.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Typed {
+pub(super) struct TokenForm {
     name: String,
     role: String,
     /// `key=value`, separated by commas.
@@ -66,7 +66,7 @@ pub(super) struct Typed {
     days: String,
 }
 
-impl Typed {
+impl TokenForm {
     fn read(&self) -> Result<NewToken, ControlError> {
         let invalid = |what: String| ControlError::Invalid { what };
         let role: Role = self.role.parse().map_err(|e| invalid(format!("{e}")))?;
@@ -90,14 +90,14 @@ impl Typed {
     }
 }
 
-impl Tokens {
+impl TokensPage {
     async fn read(controller: &Controller, visitor: &Visitor) -> Result<Self, ControlError> {
         let now = Utc::now();
         let all = controller.store().tokens().await?;
         Ok(Self {
             rows: all.iter().rev().map(|token| row(token, now)).collect(),
             roles: Vec::new(),
-            typed: Typed::default(),
+            typed: TokenForm::default(),
             wrong: None,
             made: None,
             open: controller.rule() == Rule::Open,
@@ -105,25 +105,25 @@ impl Tokens {
         })
     }
 
-    fn page(mut self, visitor: Visitor) -> Page {
+    fn page(mut self, visitor: Visitor) -> DashboardPage {
         let chosen = if self.typed.role.is_empty() {
             "viewer"
         } else {
             &self.typed.role
         };
-        let roles = Role::ALL.map(|role| Choice {
+        let roles = Role::ALL.map(|role| RoleChoice {
             name: role.name(),
             chosen: role.name() == chosen,
         });
         self.roles = roles.into();
-        Page::still("Tokens", &self, Some(visitor))
+        DashboardPage::still("Tokens", &self, Some(visitor))
     }
 }
 
-fn row(token: &TokenRecord, now: DateTime<Utc>) -> Row {
+fn row(token: &TokenRecord, now: DateTime<Utc>) -> TokenStateRow {
     let labels = token.labels.iter();
     let labels: Vec<String> = labels.map(|(k, v)| format!("{k}={v}")).collect();
-    Row {
+    TokenStateRow {
         name: token.name.clone(),
         role: token.role.name(),
         labels: labels.join(", "),
@@ -143,34 +143,34 @@ fn row(token: &TokenRecord, now: DateTime<Utc>) -> Row {
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-) -> Result<Page, PageError> {
-    Ok(Tokens::read(&controller, &visitor).await?.page(visitor))
+) -> Result<DashboardPage, PageError> {
+    Ok(TokensPage::read(&controller, &visitor).await?.page(visitor))
 }
 
 /// Makes a token, and shows it this once.
 pub(super) async fn create(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
-    Form(typed): Form<Typed>,
+    Form(typed): Form<TokenForm>,
 ) -> Result<Response, PageError> {
     let made = match typed.read() {
         Ok(new) => controller.create_token(&new, &visitor.name).await,
         Err(error) => Err(error),
     };
-    let page = Tokens::read(&controller, &visitor).await?;
+    let page = TokensPage::read(&controller, &visitor).await?;
     match made {
         Ok((record, secret)) => {
-            let made = Some(Made {
+            let made = Some(CreatedToken {
                 name: record.name,
                 role: record.role.name(),
                 secret: secret.reveal().to_owned(),
             });
-            Ok(Tokens { made, ..page }.page(visitor).into_response())
+            Ok(TokensPage { made, ..page }.page(visitor).into_response())
         }
         Err(error) => {
             let (status, problem) = ApiError::from(error).into_parts();
             let wrong = Some(problem.detail);
-            let page = Tokens {
+            let page = TokensPage {
                 typed,
                 wrong,
                 ..page
@@ -184,8 +184,8 @@ pub(super) async fn create(
 pub(super) async fn confirm(
     Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
-) -> Page {
-    ask(Order::revoke(&name, &visitor), None, visitor)
+) -> DashboardPage {
+    confirmation(CommandForm::revoke(&name, &visitor), None, visitor)
 }
 
 /// Takes a token back.
@@ -193,15 +193,15 @@ pub(super) async fn revoke(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
-    Form(given): Form<Given>,
+    Form(input): Form<CommandInput>,
 ) -> Result<Response, PageError> {
-    let order = Order::revoke(&name, &visitor);
-    let back = order.back();
-    if let Some(again) = unconfirmed(order, &given, &visitor) {
+    let form = CommandForm::revoke(&name, &visitor);
+    let back = form.back();
+    if let Some(again) = unconfirmed(form, &input, &visitor) {
         return Ok(again);
     }
     controller
-        .revoke_token(&name, &visitor.name, given.reason())
+        .revoke_token(&name, &visitor.name, input.reason())
         .await?;
     Ok(Redirect::to(&back).into_response())
 }

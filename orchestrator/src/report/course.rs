@@ -1,6 +1,6 @@
 //! Charts of a migration's readings.
 
-use crate::chart::{Chart, Line};
+use crate::chart::{Chart, ChartLine};
 use crate::store::{Reading, StreamReading};
 use crate::view::figures::count;
 use chrono::{DateTime, Utc};
@@ -12,7 +12,7 @@ pub(crate) fn charts(course: &[Reading]) -> Vec<Chart> {
         let point = |reading: &Reading| Some((reading.at, figure(reading.stream.as_ref()?) as f64));
         course.iter().filter_map(point).collect::<Vec<_>>()
     };
-    let line = |name, points| Line { name, points };
+    let line = |name, points| ChartLine { name, points };
     let copied = course.iter().filter(|reading| reading.rows_total > 0);
     let copied: Vec<_> = copied
         .map(|reading| (reading.at, reading.rows as f64))
@@ -21,14 +21,14 @@ pub(crate) fn charts(course: &[Reading]) -> Vec<Chart> {
     let lag_bytes = [
         line("behind", of_stream(|stream| stream.lag_bytes)),
         line(
-            "log kept at the origin",
+            "log retained upstream",
             of_stream(|stream| stream.retained_bytes),
         ),
     ];
     let rows = [line("rows", rates(&copied))];
     let log = [
         line(
-            "written by the origin",
+            "written upstream",
             rates(&known(of_stream(|stream| stream.written_at))),
         ),
         line(
@@ -49,7 +49,7 @@ pub(crate) fn charts(course: &[Reading]) -> Vec<Chart> {
     .collect()
 }
 
-/// Readings of agents that do not tell it, or before the first word of the stream, have 0.
+/// Readings of agents that do not report it, or from before the first report of the stream, have 0.
 fn known(points: Vec<(DateTime<Utc>, f64)>) -> Vec<(DateTime<Utc>, f64)> {
     points.into_iter().filter(|(_, at)| *at > 0.0).collect()
 }
@@ -107,19 +107,22 @@ mod tests {
     }
 
     #[test]
-    fn what_the_origin_writes_stands_beside_what_is_applied() {
+    fn the_log_that_is_written_is_drawn_with_what_is_applied() {
         let course = [
             reading(0, 0, 0),
             reading(1, 10 << 20, 9 << 20),
             reading(2, 20 << 20, 13 << 20),
             reading(3, 30 << 20, 30 << 20),
         ];
-        let told: Vec<String> = charts(&course)
+        let drawn: Vec<String> = charts(&course)
             .iter()
             .map(|chart| chart.render().unwrap())
             .collect();
-        let said = "Log per second: written by the origin at most 10.0 MiB, 10.0 MiB at the end; \
+        let summary = "Log per second: written upstream at most 10.0 MiB, 10.0 MiB at the end; \
                     applied at most 17.0 MiB, 17.0 MiB at the end.";
-        assert!(told.iter().any(|chart| chart.contains(said)), "{told:?}");
+        assert!(
+            drawn.iter().any(|chart| chart.contains(summary)),
+            "{drawn:?}"
+        );
     }
 }

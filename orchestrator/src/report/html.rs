@@ -18,46 +18,46 @@ use plans::step::verify::{TableVerified, Verified};
 use serde_json::Value;
 
 /// The whole page, and with other punctuation the Markdown of it.
-pub(super) struct Document<'a> {
+pub(super) struct ReportDocument<'a> {
     pub(super) report: &'a Report,
-    pub(super) moves: Vec<Move<'a>>,
+    pub(super) moves: Vec<MoveReport<'a>>,
     pub(super) plan: String,
 }
 
 #[derive(Template)]
 #[template(path = "report/page.html")]
-struct Page<'a> {
-    document: Document<'a>,
+struct HtmlReportPage<'a> {
+    document: ReportDocument<'a>,
 }
 
-/// One move as it is told.
-pub(super) struct Move<'a> {
+/// One move in the report.
+pub(super) struct MoveReport<'a> {
     pub(super) evidence: &'a Evidence,
     pub(super) sentence: String,
     pub(super) copied: Option<Copied>,
     pub(super) verified: Option<Verified>,
     pub(super) built: Option<IndexesBuilt>,
-    pub(super) stops: Vec<Stop>,
+    pub(super) windows: Vec<WindowReport>,
     pub(super) charts: Vec<Chart>,
 }
 
-/// A write stop.
-pub(super) struct Stop {
+/// A write-blocked window.
+pub(super) struct WindowReport {
     pub(super) name: &'static str,
     pub(super) cut: CutOver,
 }
 
 /// The report for a browser.
 pub(super) fn write(report: &Report) -> Result<String, askama::Error> {
-    let document = Document::of(report);
-    Page { document }.render()
+    let document = ReportDocument::of(report);
+    HtmlReportPage { document }.render()
 }
 
-impl<'a> Document<'a> {
+impl<'a> ReportDocument<'a> {
     pub(super) fn of(report: &'a Report) -> Self {
         Self {
             report,
-            moves: report.moves.iter().map(Move::of).collect(),
+            moves: report.moves.iter().map(MoveReport::of).collect(),
             plan: plan_text(&report.plan),
         }
     }
@@ -76,11 +76,11 @@ impl<'a> Document<'a> {
     }
 }
 
-impl<'a> Move<'a> {
+impl<'a> MoveReport<'a> {
     fn of(evidence: &'a Evidence) -> Self {
-        let stop = |(kind, name)| {
+        let window = |(kind, name)| {
             let cut = evidence.output::<CutOver>(kind)?;
-            Some(Stop { name, cut })
+            Some(WindowReport { name, cut })
         };
         let kinds = [
             (StepKind::Cutover, "Cutover"),
@@ -92,7 +92,7 @@ impl<'a> Move<'a> {
             copied: evidence.output(StepKind::Copy),
             verified: evidence.output(StepKind::Verify),
             built: evidence.output(StepKind::BuildIndexes),
-            stops: kinds.into_iter().filter_map(stop).collect(),
+            windows: kinds.into_iter().filter_map(window).collect(),
             charts: charts(&evidence.course),
         }
     }
@@ -106,7 +106,7 @@ impl<'a> Move<'a> {
     }
 }
 
-impl Stop {
+impl WindowReport {
     pub(super) fn parts(&self) -> [(&'static str, f64); 7] {
         self.cut.window.parts()
     }
@@ -129,7 +129,7 @@ pub(super) fn when(at: &DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// How long agents worked on a step, and how long nobody did.
+/// How long agents worked on a step, and how long no agent did.
 pub(super) fn took(step: &StepView) -> String {
     let span = |span: TimeDelta| seconds(span.num_milliseconds() as f64 / 1e3);
     let worked = step.worked().map(span);

@@ -1,10 +1,10 @@
-//! The report as Markdown. Names and words of others are text in it, wherever it is shown: no markup, no HTML, no line of
+//! The report as Markdown. Names and words from outside are text in it, wherever it is shown: no markup, no HTML, no line of
 //! their own.
 
 use std::fmt::{self, Write};
 
 use super::Report;
-use super::html::{Document, error, fields, ms, outcome, took, when};
+use super::html::{ReportDocument, error, fields, ms, outcome, took, when};
 use crate::view::figures::{count, seconds};
 use askama::Template;
 use askama::filters::Escaper;
@@ -12,18 +12,18 @@ use plans::render::bytes;
 
 #[derive(Template)]
 #[template(path = "report/page.md")]
-struct Page<'a> {
-    document: Document<'a>,
+struct MarkdownReportPage<'a> {
+    document: ReportDocument<'a>,
     /// What encloses the plan: longer than any such run in it.
     fence: String,
 }
 
 /// The report for a wiki or a ticket.
 pub(super) fn write(report: &Report) -> Result<String, askama::Error> {
-    let document = Document::of(report);
+    let document = ReportDocument::of(report);
     let longest = document.plan.split(|char| char != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);
-    Page { document, fence }.render()
+    MarkdownReportPage { document, fence }.render()
 }
 
 /// Escapes what a template inserts: characters that Markdown or HTML would take for markup, and those that begin a line or

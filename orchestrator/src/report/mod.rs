@@ -1,6 +1,6 @@
-//! The evidence of a migration: what was agreed, what was done by whom, and what proves that nothing was lost.
+//! The evidence of a migration: the plan, each command with its actor, and what proves that no row was lost.
 //!
-//! The same document as JSON, as Markdown, and as one HTML file that needs nothing beside it.
+//! The same document as JSON, as Markdown, and as one HTML file that needs no other file.
 //! Absent: values of rows, secrets.
 
 mod course;
@@ -86,7 +86,7 @@ impl Report {
     /// Gathers the report of an operation, or of the operation that a migration is one move of.
     ///
     /// # Errors
-    /// What the store says; also of an unknown operation.
+    /// An error of the store, or an unknown operation.
     pub async fn of(controller: &Controller, id: &MigrationId) -> Result<Self, ControlError> {
         let id = match controller.load(id).await {
             Ok(snapshot) => snapshot.migration.operation,
@@ -137,7 +137,7 @@ impl Report {
 }
 
 impl Format {
-    /// What a browser is told.
+    /// The media type.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {

@@ -11,7 +11,7 @@ use plans::shard_map::Strategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Everything about an operation but what its migrations say themselves.
+/// Everything about an operation except the details of its migrations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationView {
     /// Its id; with one move also its migration's.

@@ -27,7 +27,7 @@ pub enum WaitKind {
     Approval,
     /// An operator has to allow that writers are ended.
     Cancel,
-    /// A hook says no, or nothing.
+    /// A hook refuses, or does not answer.
     Hook,
     /// Other migrations, the fleet, or hours come first.
     Queue,
@@ -45,7 +45,7 @@ pub enum WaitKind {
     Lock,
     /// Limits and health signals hold heavy work back.
     Throttle,
-    /// The target is behind the source.
+    /// The target lags behind the source.
     Lag,
     /// An operator has to end the hold.
     Finish,
@@ -84,7 +84,7 @@ pub struct Wait {
     /// Since when, as far as it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<DateTime<Utc>>,
-    /// Who or what is in the way.
+    /// The session, hook or stream that blocks it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<String>,
     /// The command that ends it, where one does.
@@ -147,7 +147,7 @@ pub(super) fn of(
     all
 }
 
-/// Until the cutover's step is done nobody has heard that the new owner is open.
+/// Until the cutover's step is done no agent has reported that the new owner is open.
 fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
     let moving = &view.plan.moving;
     let (kind, owner) = match view.summary.ownership {
@@ -247,7 +247,7 @@ fn hold(view: &MigrationView) -> String {
         return format!("{what}; another cutover is possible as well");
     }
     let more = approval(view.plan.options.approvals, &view.approvals);
-    format!("{what}; another cutover waits for {more}")
+    format!("{what}, and another cutover waits for {more}")
 }
 
 fn writers(view: &MigrationView) -> Option<String> {

@@ -27,7 +27,7 @@ impl StepView {
         worked.or_else(|| Some(self.finished_at? - self.started_at?))
     }
 
-    /// How long nobody worked on it between its begin and its end, where that can be seen.
+    /// How long no agent worked on it between its begin and its end, where the journal shows that.
     #[must_use]
     pub fn idle(&self) -> Option<TimeDelta> {
         let idle = self.finished_at? - self.started_at? - self.worked()?;

@@ -162,7 +162,7 @@ async fn a_pause_takes_an_overruling_back() {
     let id = server.apply(&agent, "cutover: automatic").await;
     ready(&agent).await;
     let view = held(&server, &id).await;
-    assert!(wait(&view, "what").ends_with("says: not yet"), "{view}");
+    assert!(wait(&view, "what").ends_with("refuses: not yet"), "{view}");
     assert_eq!(server.command(&id, "overrule").await.status(), 200);
     assert_eq!(server.command(&id, "pause").await.status(), 200);
     assert_eq!(server.view(&id).await["hook"], Value::Null);
@@ -295,7 +295,7 @@ async fn a_program_is_asked_with_the_migration_in_its_environment_and_nothing_of
     let view = held(&server, &id).await;
     let what = wait(&view, "what");
     assert!(
-        what.ends_with("before the copy and says: not in business hours"),
+        what.ends_with("before the copy and refuses: not in business hours"),
         "{what}"
     );
     nothing_begins(&server, &agent, &id).await;

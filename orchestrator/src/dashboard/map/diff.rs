@@ -3,7 +3,7 @@
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use crate::dashboard::bars::{Bar, Palette};
-use crate::dashboard::page::{Page, PageError};
+use crate::dashboard::page::{DashboardPage, PageError};
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, Query, State};
@@ -17,24 +17,24 @@ const CHOICES: usize = 200;
 
 /// Which two versions; without them the two newest.
 #[derive(Debug, Deserialize)]
-pub(in crate::dashboard) struct Between {
+pub(in crate::dashboard) struct MapDiffQuery {
     from: Option<String>,
     to: Option<String>,
 }
 
 #[derive(Template)]
 #[template(path = "map/diff.html")]
-struct Compared {
+struct MapDiffPage {
     name: String,
     from: i64,
     to: i64,
     choices: Vec<i64>,
     bars: Vec<(i64, Bar)>,
-    rows: Vec<Row>,
+    rows: Vec<MapDiffRow>,
     hidden: usize,
 }
 
-struct Row {
+struct MapDiffRow {
     keys: String,
     from: String,
     to: String,
@@ -45,8 +45,8 @@ pub(in crate::dashboard) async fn compare(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
-    Query(between): Query<Between>,
-) -> Result<Page, PageError> {
+    Query(between): Query<MapDiffQuery>,
+) -> Result<DashboardPage, PageError> {
     let name = MapName(name);
     let current = controller.map(&name).await?.version;
     let to = chosen(between.to.as_deref(), current)?;
@@ -58,7 +58,7 @@ pub(in crate::dashboard) async fn compare(
     let changed = difference(&before, &after);
     let fleet = controller.store().shards().await?;
     let palette = Palette::of(fleet.into_iter().map(|shard| shard.name));
-    let compared = Compared {
+    let compared = MapDiffPage {
         name: name.to_string(),
         from: from.0,
         to: to.0,
@@ -68,10 +68,10 @@ pub(in crate::dashboard) async fn compare(
         hidden: changed.len().saturating_sub(LISTED),
     };
     let title = format!("Map {name}, versions {from} and {to}");
-    Ok(Page::still(&title, &compared, Some(visitor)))
+    Ok(DashboardPage::still(&title, &compared, Some(visitor)))
 }
 
-/// Keys of a list are drawn by their number, which says nothing about which changed.
+/// Keys of a list are drawn by their number, which does not show which of them changed.
 fn bars(maps: &[&ShardMap], palette: &Palette) -> Vec<(i64, Bar)> {
     let drawn = maps.iter().filter(|map| map.strategy != Strategy::List);
     drawn
@@ -90,11 +90,11 @@ fn chosen(text: Option<&str>, otherwise: MapVersion) -> Result<MapVersion, Contr
         .map_err(|_| ControlError::Invalid { what: what() })
 }
 
-fn row(difference: &Difference) -> Row {
+fn row(difference: &Difference) -> MapDiffRow {
     let owner = |shard: Option<&ShardName>| {
         shard.map_or_else(|| "no shard".to_owned(), ToString::to_string)
     };
-    Row {
+    MapDiffRow {
         keys: difference.keys.to_string(),
         from: owner(difference.from.as_ref()),
         to: owner(difference.to.as_ref()),

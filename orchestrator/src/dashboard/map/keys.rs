@@ -2,7 +2,7 @@
 
 use crate::controller::MarkedMap;
 use crate::dashboard::bars::{Bar, Palette, listed, named as named_keys};
-use crate::dashboard::marks::{self, Mark};
+use crate::dashboard::marks::{self, StateMark};
 use askama::Template;
 use plans::key_set::KeySet;
 use plans::shard_map::{Mapping, ShardMap, Strategy};
@@ -14,19 +14,19 @@ const NAMED: usize = 100;
 /// The mappings in force.
 #[derive(Template)]
 #[template(path = "map/keys.html")]
-pub(super) struct Keys {
+pub(super) struct MapKeysView {
     name: String,
     version: String,
     what: String,
     bar: Bar,
-    rows: Vec<Row>,
+    rows: Vec<MapKeysRow>,
     hidden: usize,
 }
 
-struct Row {
+struct MapKeysRow {
     keys: String,
     shard: String,
-    mark: Mark,
+    mark: StateMark,
     /// The keys that are being moved, where these are not all.
     moving: Option<String>,
     /// Some keys of a list, one by one.
@@ -35,7 +35,7 @@ struct Row {
     more: usize,
 }
 
-impl Keys {
+impl MapKeysView {
     /// The mappings of `map`.
     pub(super) fn new(marked: &MarkedMap, palette: &Palette) -> Self {
         let map = marked.bare();
@@ -50,7 +50,7 @@ impl Keys {
     }
 }
 
-fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> Row {
+fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> MapKeysRow {
     let (keys, named, more) = match &mapping.keys {
         KeySet::Range(_) | KeySet::Hash(_) => (mapping.keys.to_string(), Vec::new(), 0),
         KeySet::List(keys) => (
@@ -59,7 +59,7 @@ fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> Row {
             keys.len().saturating_sub(NAMED),
         ),
     };
-    Row {
+    MapKeysRow {
         keys,
         shard: mapping.shard.to_string(),
         mark: marks::of_mapping(moving.is_some()),

@@ -7,27 +7,27 @@ use plans::shard_map::{Effect, MapSettings, Rule, Sequences, ShardMap};
 /// The settings in force.
 #[derive(Template)]
 #[template(path = "map/settings.html")]
-pub(super) struct Settings {
+pub(super) struct MapSettingsView {
     name: String,
-    tables: Vec<TableRow>,
-    rules: Vec<RuleRow>,
+    tables: Vec<MapTableRow>,
+    rules: Vec<MapRuleRow>,
     sequences: String,
     check: String,
 }
 
-struct TableRow {
+struct MapTableRow {
     table: String,
     how: String,
 }
 
-struct RuleRow {
+struct MapRuleRow {
     name: String,
     effect: &'static str,
     keys: String,
     shards: String,
 }
 
-impl Settings {
+impl MapSettingsView {
     /// The settings of `map`.
     pub(super) fn new(map: &ShardMap) -> Self {
         let settings = &map.settings;
@@ -44,8 +44,8 @@ impl Settings {
     }
 }
 
-fn tables(settings: &MapSettings) -> Vec<TableRow> {
-    let row = |table: &String, how: String| TableRow {
+fn tables(settings: &MapSettings) -> Vec<MapTableRow> {
+    let row = |table: &String, how: String| MapTableRow {
         table: table.clone(),
         how,
     };
@@ -64,10 +64,10 @@ fn tables(settings: &MapSettings) -> Vec<TableRow> {
         .collect()
 }
 
-fn rule(rule: &Rule) -> RuleRow {
+fn rule(rule: &Rule) -> MapRuleRow {
     let shard = rule.shard.iter().map(ToString::to_string);
     let shards: Vec<String> = shard.chain(labels(&rule.labels)).collect();
-    RuleRow {
+    MapRuleRow {
         name: rule.name.clone(),
         effect: match rule.effect {
             Effect::Pin => "only on",

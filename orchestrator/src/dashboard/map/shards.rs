@@ -15,12 +15,12 @@ const LISTED: usize = 200;
 /// The fleet.
 #[derive(Template)]
 #[template(path = "map/shards.html")]
-pub(super) struct Shards {
-    rows: Vec<Row>,
+pub(super) struct MapShardsView {
+    rows: Vec<MapShardRow>,
     hidden: usize,
 }
 
-struct Row {
+struct MapShardRow {
     name: String,
     colour: usize,
     number: i32,
@@ -32,16 +32,16 @@ struct Row {
 
 /// Pieces, virtual shards or keys of one shard.
 #[derive(Default, Clone, Copy)]
-struct Owned {
+struct OwnedKeys {
     ranges: usize,
     buckets: u32,
     keys: usize,
 }
 
-impl Shards {
+impl MapShardsView {
     /// A row for each shard of `fleet`.
     pub(super) fn new(map: &ShardMap, fleet: &[ShardRecord], palette: &Palette) -> Self {
-        let mut owned: BTreeMap<&ShardName, Owned> = BTreeMap::new();
+        let mut owned: BTreeMap<&ShardName, OwnedKeys> = BTreeMap::new();
         for mapping in &map.mappings {
             let sum = owned.entry(&mapping.shard).or_default();
             match &mapping.keys {
@@ -56,21 +56,24 @@ impl Shards {
                 KeySet::List(keys) => sum.keys += keys.len(),
             }
         }
-        let mut order: Vec<&ShardRecord> = fleet.iter().collect();
-        order.sort_by_key(|shard| !owned.contains_key(&shard.name));
-        let rows = order.into_iter().take(LISTED).map(|shard| Row {
-            name: shard.name.to_string(),
-            colour: palette.colour(&shard.name),
-            number: shard.number,
-            owns: owned
-                .get(&shard.name)
-                .map_or_else(|| "nothing".to_owned(), |owned| owned.text(map.buckets)),
-            labels: labels(&shard.labels),
-            capacity: shard.capacity,
-            space: shard
-                .space
-                .map(|space| bytes(i64::try_from(space).unwrap_or(i64::MAX))),
-        });
+        let mut by_ownership: Vec<&ShardRecord> = fleet.iter().collect();
+        by_ownership.sort_by_key(|shard| !owned.contains_key(&shard.name));
+        let rows = by_ownership
+            .into_iter()
+            .take(LISTED)
+            .map(|shard| MapShardRow {
+                name: shard.name.to_string(),
+                colour: palette.colour(&shard.name),
+                number: shard.number,
+                owns: owned
+                    .get(&shard.name)
+                    .map_or_else(|| "nothing".to_owned(), |owned| owned.text(map.buckets)),
+                labels: labels(&shard.labels),
+                capacity: shard.capacity,
+                space: shard
+                    .space
+                    .map(|space| bytes(i64::try_from(space).unwrap_or(i64::MAX))),
+            });
         Self {
             rows: rows.collect(),
             hidden: fleet.len().saturating_sub(LISTED),
@@ -78,7 +81,7 @@ impl Shards {
     }
 }
 
-impl Owned {
+impl OwnedKeys {
     fn text(self, of: u32) -> String {
         if of > 0 {
             let share = f64::from(self.buckets) * 100.0 / f64::from(of);

@@ -1,4 +1,4 @@
-//! Every version of a map: who made it, what it changed, how it looks.
+//! Every version of a map: its author, its changes, its drawing.
 
 use crate::controller::{ControlError, Controller};
 use crate::dashboard::bars::{Bar, Palette};
@@ -16,13 +16,13 @@ const PIECES: i64 = 5_000;
 /// The versions, newest first.
 #[derive(Template)]
 #[template(path = "map/versions.html")]
-pub(super) struct Versions {
+pub(super) struct MapVersionsView {
     name: String,
-    rows: Vec<Version>,
+    rows: Vec<MapVersionRow>,
     hidden: usize,
 }
 
-struct Version {
+struct MapVersionRow {
     version: i64,
     /// The version before, unless this is the first.
     before: Option<i64>,
@@ -35,7 +35,7 @@ struct Version {
     bar: Option<Bar>,
 }
 
-impl Versions {
+impl MapVersionsView {
     /// Reads the history of `map`.
     pub(super) async fn read(
         controller: &Controller,
@@ -74,8 +74,8 @@ fn version(
     record: &MapVersionRecord,
     before: Option<&MapVersionRecord>,
     bar: Option<Bar>,
-) -> Version {
-    Version {
+) -> MapVersionRow {
+    MapVersionRow {
         version: record.version.0,
         before: before.map(|record| record.version.0),
         made: moment(record.created_at),

@@ -9,12 +9,12 @@ use plans::id::MigrationId;
 /// The charts.
 #[derive(Template)]
 #[template(path = "migration/course.html")]
-pub(super) struct Course {
+pub(super) struct CourseView {
     charts: Vec<Chart>,
     id: String,
 }
 
-impl Course {
+impl CourseView {
     /// Reads the readings of a migration.
     pub(super) async fn read(
         controller: &Controller,

@@ -15,14 +15,14 @@ const NEWEST: usize = 20;
 /// The newest events.
 #[derive(Template)]
 #[template(path = "migration/events.html")]
-pub(super) struct Events {
-    newest: Vec<Row>,
-    older: Vec<Row>,
+pub(super) struct EventsView {
+    newest: Vec<JournalRow>,
+    older: Vec<JournalRow>,
     hidden: usize,
     id: String,
 }
 
-struct Row {
+struct JournalRow {
     seq: i64,
     at: String,
     what: String,
@@ -31,7 +31,7 @@ struct Row {
     details: String,
 }
 
-impl Events {
+impl EventsView {
     /// The newest of `events`, the journal of a migration.
     pub(super) fn new(id: &MigrationId, events: &[Event]) -> Self {
         let mut shown = events.iter().rev().take(SHOWN).map(row);
@@ -57,8 +57,8 @@ pub(super) fn what(event: &Event) -> String {
     event.kind.replace(['.', '_'], " ")
 }
 
-fn row(event: &Event) -> Row {
-    Row {
+fn row(event: &Event) -> JournalRow {
+    JournalRow {
         seq: event.seq,
         at: moment(event.at),
         what: what(event),
@@ -79,8 +79,8 @@ pub(super) fn details(data: &Value) -> String {
     let parts = fields.iter().filter_map(|(name, value)| match value {
         Value::Null => None,
         Value::Object(inner) => {
-            let said = inner.get("message").or_else(|| inner.get("agent"))?;
-            said.as_str().map(str::to_owned)
+            let message = inner.get("message").or_else(|| inner.get("agent"))?;
+            message.as_str().map(str::to_owned)
         }
         Value::String(text) => Some(format!("{} {text}", name.replace('_', " "))),
         Value::Bool(_) | Value::Number(_) | Value::Array(_) => {

@@ -1,13 +1,13 @@
-//! The phases of a migration in a row: what is behind it, where it is, what is ahead.
+//! The phases of a migration in a row: those that are done, the current one, those that follow.
 
-use super::super::marks::{self, Mark};
+use super::super::marks::{self, StateMark};
 use crate::view::{MigrationView, StepView, WaitKind};
 use askama::Template;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 
-/// Every phase, in order, on the way forward and on the ways back.
+/// Every phase, in order, of the move, of an abort and of a roll back.
 const NAMES: [&str; 10] = [
     "Prepare",
     "Copy",
@@ -24,22 +24,22 @@ const NAMES: [&str; 10] = [
 /// The row.
 #[derive(Template)]
 #[template(path = "migration/phases.html")]
-pub(super) struct Phases {
-    phases: Vec<Phase>,
+pub(super) struct PhasesView {
+    phases: Vec<PhaseView>,
 }
 
 /// Some steps that people see as one.
-struct Phase {
+struct PhaseView {
     name: &'static str,
-    mark: Mark,
+    mark: StateMark,
     /// It is the one that the migration is in.
     current: bool,
     /// No agent works on one of its steps: they are done, or have not begun, or hold.
     rests: bool,
 }
 
-/// How a phase looks in which the migration waits for a person; none where it goes on by itself.
-fn resting(view: &MigrationView) -> Option<Mark> {
+/// How a phase looks in which the migration waits for a person; none where it continues by itself.
+fn resting(view: &MigrationView) -> Option<StateMark> {
     let waits_for = |kind| view.waits.iter().any(|wait| wait.kind == kind);
     match view.summary.state {
         MigrationState::Paused => Some(marks::of_migration(MigrationState::Paused)),
@@ -59,15 +59,15 @@ fn resting(view: &MigrationView) -> Option<Mark> {
     }
 }
 
-impl Phases {
+impl PhasesView {
     pub(super) fn new(view: &MigrationView) -> Self {
-        let over = view.summary.finished_at.is_some();
-        let mut phases: Vec<Phase> = NAMES
+        let ended = view.summary.finished_at.is_some();
+        let mut phases: Vec<PhaseView> = NAMES
             .into_iter()
             .filter_map(|name| phase(name, &view.steps))
             .collect();
         let ahead = phases.iter_mut().find(|phase| phase.mark.text != "done");
-        if let Some(phase) = ahead.filter(|_| !over) {
+        if let Some(phase) = ahead.filter(|_| !ended) {
             phase.current = true;
             if phase.rests {
                 phase.mark = resting(view).unwrap_or(phase.mark);
@@ -78,25 +78,25 @@ impl Phases {
 }
 
 /// The phase of this name, where the migration has it.
-fn phase(name: &'static str, steps: &[StepView]) -> Option<Phase> {
+fn phase(name: &'static str, steps: &[StepView]) -> Option<PhaseView> {
     let own = || steps.iter().filter(|step| name_of(step.kind) == name);
     own().next()?;
     let is = |state: StepState| own().any(|step| step.state == state);
-    let over = |step: &StepView| matches!(step.state, StepState::Done | StepState::Skipped);
+    let ended = |step: &StepView| matches!(step.state, StepState::Done | StepState::Skipped);
     let state = [StepState::Failed, StepState::Backoff, StepState::Running]
         .into_iter()
         .find(|state| is(*state));
-    let state = state.unwrap_or_else(|| match own().all(over) {
+    let state = state.unwrap_or_else(|| match own().all(ended) {
         true if own().all(|step| step.state == StepState::Skipped) => StepState::Skipped,
         true => StepState::Done,
-        false if own().any(over) => StepState::Running,
+        false if own().any(ended) => StepState::Running,
         false => StepState::Pending,
     });
     let works = |step: &StepView| {
         let holds = matches!(step.kind, StepKind::Hold | StepKind::HoldBack);
-        !over(step) && step.state != StepState::Pending && !holds
+        !ended(step) && step.state != StepState::Pending && !holds
     };
-    Some(Phase {
+    Some(PhaseView {
         name,
         mark: marks::of_step(state),
         current: false,

@@ -2,7 +2,7 @@
 //!
 //! What is not yet so comes from [`crate::view::Wait`], as everywhere.
 
-use super::super::marks::{self, Mark};
+use super::super::marks::{self, StateMark};
 use crate::view::figures::{count, millis, moment};
 use crate::view::{MigrationView, StepView, Wait, WaitKind};
 use askama::Template;
@@ -16,23 +16,23 @@ use plans::step::verify::Verified;
 /// The list; empty once the keys have changed hands or cannot any more.
 #[derive(Template)]
 #[template(path = "migration/ready.html")]
-pub(super) struct Ready {
-    /// The migration; none on the page of the switch itself.
+pub(super) struct ReadyView {
+    /// The migration; none on the page of the cutover itself.
     id: Option<String>,
-    items: Vec<Item>,
+    items: Vec<ReadyItem>,
     ready: bool,
 }
 
-struct Item {
+struct ReadyItem {
     what: &'static str,
-    mark: Mark,
+    mark: StateMark,
     /// What is known of it, as HTML.
     details: String,
 }
 
-impl Ready {
-    /// The same on the page of the switch, which does not lead to itself.
-    pub(super) fn on_switch(view: &MigrationView) -> Self {
+impl ReadyView {
+    /// The same on the page of the cutover, which has no link to itself.
+    pub(super) fn on_cutover_page(view: &MigrationView) -> Self {
         Self {
             id: None,
             ..Self::new(view)
@@ -59,7 +59,7 @@ impl Ready {
     }
 }
 
-fn items(view: &MigrationView) -> Vec<Item> {
+fn items(view: &MigrationView) -> Vec<ReadyItem> {
     let mut items = vec![agent(view), done(view, "Rows copied", StepKind::Copy)];
     if view.summary.mode == Mode::Online {
         items.push(stream(view));
@@ -73,13 +73,13 @@ fn items(view: &MigrationView) -> Vec<Item> {
     items
 }
 
-fn item(what: &'static str, good: bool, details: String) -> Item {
+fn item(what: &'static str, good: bool, details: String) -> ReadyItem {
     let mark = if good {
         marks::of_step(StepState::Done)
     } else {
         marks::of_trouble("not yet")
     };
-    Item {
+    ReadyItem {
         what,
         mark,
         details,
@@ -103,7 +103,7 @@ fn escaped(wait: &Wait) -> String {
         .replace('>', "&gt;")
 }
 
-fn agent(view: &MigrationView) -> Item {
+fn agent(view: &MigrationView) -> ReadyItem {
     let live = view.owner.as_ref().is_some_and(|owner| owner.live);
     let details = waits(view, &[WaitKind::Agent]);
     let details = details.unwrap_or_else(|| {
@@ -117,28 +117,28 @@ fn agent(view: &MigrationView) -> Item {
     item("Agent", live, details)
 }
 
-fn done(view: &MigrationView, what: &'static str, kind: StepKind) -> Item {
+fn done(view: &MigrationView, what: &'static str, kind: StepKind) -> ReadyItem {
     let found = step(view, kind).filter(|step| step.state == StepState::Done);
     let at = found.and_then(|step| step.finished_at);
     item(what, found.is_some(), at.map(moment).unwrap_or_default())
 }
 
-fn stream(view: &MigrationView) -> Item {
+fn stream(view: &MigrationView) -> ReadyItem {
     let stream = view
         .stream
         .as_ref()
         .filter(|stream| stream.failure.is_none());
     let level = step(view, StepKind::CatchUp).is_some_and(|step| step.state == StepState::Done);
-    let behind = waits(view, &[WaitKind::Lag]);
+    let lag = waits(view, &[WaitKind::Lag]);
     let details = match stream {
         None => "no stream runs".to_owned(),
         Some(stream) => format!("{} behind", millis(stream.lag_ms)),
     };
-    let good = stream.is_some() && level && behind.is_none();
-    item("Changes applied", good, behind.unwrap_or(details))
+    let good = stream.is_some() && level && lag.is_none();
+    item("Changes applied", good, lag.unwrap_or(details))
 }
 
-fn verified(view: &MigrationView) -> Item {
+fn verified(view: &MigrationView) -> ReadyItem {
     let done = step(view, StepKind::Verify).filter(|step| step.state == StepState::Done);
     let output = done.and_then(|step| step.output.clone());
     let found: Option<Verified> = output.and_then(|output| serde_json::from_value(output).ok());
@@ -152,7 +152,7 @@ fn verified(view: &MigrationView) -> Item {
     item("Copies compared", good, details)
 }
 
-fn writers(view: &MigrationView) -> Item {
+fn writers(view: &MigrationView) -> ReadyItem {
     let kinds = [
         WaitKind::Gate,
         WaitKind::Lock,
@@ -167,14 +167,14 @@ fn writers(view: &MigrationView) -> Item {
     )
 }
 
-fn approval(view: &MigrationView) -> Item {
+fn approval(view: &MigrationView) -> ReadyItem {
     let details = waits(
         view,
         &[WaitKind::Approval, WaitKind::Paused, WaitKind::Failed],
     );
     let good = details.is_none() && (view.approved || is_automatic(view));
     let why = if is_automatic(view) {
-        "not asked for: the plan says automatic"
+        "not required: the plan has an automatic cutover"
     } else {
         ""
     };

@@ -1,6 +1,6 @@
-//! One step beside the others: attempts, its error, the next attempt, what it executes, who holds it, its journal.
+//! One step: attempts, its error, the next attempt, what it executes, who holds it, its journal.
 
-use super::super::marks::{self, Mark};
+use super::super::marks::{self, StateMark};
 use crate::store::{Event, Snapshot};
 use crate::view::figures::{bytes, count, millis, moment, seconds};
 use crate::view::{MigrationView, StepView};
@@ -16,11 +16,11 @@ const LINES: usize = 20;
 /// The panel.
 #[derive(Template)]
 #[template(path = "migration/step.html")]
-pub(super) struct Panel {
+pub(super) struct StepPanel {
     migration: String,
     name: String,
     summary: String,
-    mark: Mark,
+    mark: StateMark,
     attempts: String,
     epoch: String,
     began: Option<String>,
@@ -28,32 +28,32 @@ pub(super) struct Panel {
     next: Option<String>,
     holder: Option<String>,
     lease: Option<String>,
-    failure: Option<Failed>,
+    failure: Option<StepFailureView>,
     doing: Vec<String>,
     waits: Vec<String>,
-    statements: Vec<Executed>,
-    lines: Vec<Line>,
+    statements: Vec<StatementView>,
+    lines: Vec<JournalLine>,
     hidden: usize,
 }
 
-struct Failed {
+struct StepFailureView {
     failure: Failure,
-    again: &'static str,
+    retry: &'static str,
 }
 
 /// A statement on a shard.
-struct Executed {
+struct StatementView {
     place: String,
     text: String,
 }
 
-struct Line {
+struct JournalLine {
     at: String,
     what: String,
     details: String,
 }
 
-impl Panel {
+impl StepPanel {
     /// The step called `name`, if the migration has it; `events` are its journal.
     pub(super) fn new(
         view: &MigrationView,
@@ -111,13 +111,13 @@ fn took(step: &StepView) -> Option<String> {
     Some(format!("{} so far", seconds(span.num_seconds() as f64)))
 }
 
-fn failed(failure: Failure) -> Failed {
-    let again = match failure.retry {
+fn failed(failure: Failure) -> StepFailureView {
+    let retry = match failure.retry {
         RetryClass::None => "another attempt does not help before the cause is fixed",
         RetryClass::Fixed => "it is retried at fixed intervals",
         RetryClass::Exponential => "it is retried at growing intervals",
     };
-    Failed { failure, again }
+    StepFailureView { failure, retry }
 }
 
 fn doing(progress: &Progress) -> Vec<String> {
@@ -135,18 +135,18 @@ fn doing(progress: &Progress) -> Vec<String> {
     [message, rate, left].into_iter().flatten().collect()
 }
 
-fn executed(progress: &Progress) -> Vec<Executed> {
+fn executed(progress: &Progress) -> Vec<StatementView> {
     let statements = progress.statements.iter();
     statements
-        .map(|s| Executed {
+        .map(|s| StatementView {
             place: format!("{}, session {}, for {}", s.shard, s.role, millis(s.ms)),
             text: s.text.clone(),
         })
         .collect()
 }
 
-fn line(event: &Event) -> Line {
-    Line {
+fn line(event: &Event) -> JournalLine {
+    JournalLine {
         at: moment(event.at),
         what: super::events::what(event),
         details: super::events::details(&event.data),

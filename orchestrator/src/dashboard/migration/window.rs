@@ -1,4 +1,4 @@
-//! The write stops in milliseconds, part by part.
+//! The write-blocked windows in milliseconds, part by part.
 
 use crate::view::MigrationView;
 use crate::view::figures::count;
@@ -7,29 +7,29 @@ use plans::request::Mode;
 use plans::step::StepKind;
 use plans::step::cutover::{CutOver, Window};
 
-/// The write stops.
+/// The write-blocked windows.
 #[derive(Template)]
 #[template(path = "migration/windows.html")]
-pub(super) struct Windows {
-    windows: Vec<Stopped>,
+pub(super) struct WindowsView {
+    windows: Vec<WindowView>,
     /// The keys were read-only long before.
     offline: bool,
 }
 
-/// One write stop.
-struct Stopped {
+/// One write-blocked window.
+struct WindowView {
     title: &'static str,
     total: String,
     budget: u32,
     attempt: i64,
     map_version: i64,
     dirty_keys: String,
-    /// Empty where nobody counted.
+    /// Empty where refusals were not counted.
     refused: String,
-    parts: Vec<StopPart>,
+    parts: Vec<WindowPart>,
 }
 
-struct StopPart {
+struct WindowPart {
     name: &'static str,
     ms: String,
     x: f64,
@@ -37,7 +37,7 @@ struct StopPart {
     class: usize,
 }
 
-impl Windows {
+impl WindowsView {
     /// Those of the cutover and of the roll back, once they happened.
     pub(super) fn new(view: &MigrationView) -> Self {
         let titles = [
@@ -48,7 +48,7 @@ impl Windows {
             let step = view.steps.iter().find(|step| step.kind == kind)?;
             let output = step.output.clone()?;
             let cut: CutOver = serde_json::from_value(output).ok()?;
-            Some(Stopped {
+            Some(WindowView {
                 title,
                 total: format!("{:.1}", cut.window.total),
                 budget: view.plan.options.write_stop_budget_ms,
@@ -56,7 +56,7 @@ impl Windows {
                 map_version: cut.map_version,
                 dirty_keys: count(cut.dirty_keys),
                 refused: cut.refused.map(count).unwrap_or_default(),
-                parts: stop_parts(&cut.window),
+                parts: window_parts(&cut.window),
             })
         });
         Self {
@@ -66,7 +66,7 @@ impl Windows {
     }
 }
 
-fn stop_parts(window: &Window) -> Vec<StopPart> {
+fn window_parts(window: &Window) -> Vec<WindowPart> {
     let parts = window.parts();
     let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
     let whole = sum.max(window.total).max(f64::MIN_POSITIVE);
@@ -74,7 +74,7 @@ fn stop_parts(window: &Window) -> Vec<StopPart> {
     let mut x = 0.0;
     let part = |(class, (name, ms)): (usize, (&'static str, f64))| {
         let width = ms / whole * 100.0;
-        let part = StopPart {
+        let part = WindowPart {
             name,
             ms: format!("{ms:.1}"),
             x,

@@ -14,16 +14,16 @@ use plans::wire::{Progress, Retained, TableProgress};
 /// What the step did to each table.
 #[derive(Template)]
 #[template(path = "migration/tables.html")]
-pub(super) struct Tables {
+pub(super) struct TablesView {
     step: String,
     message: String,
     share: Option<u8>,
     rate: Option<String>,
     eta: Option<String>,
-    rows: Vec<TableRow>,
+    rows: Vec<TableProgressRow>,
 }
 
-struct TableRow {
+struct TableProgressRow {
     table: String,
     phase: String,
     rows: String,
@@ -32,7 +32,7 @@ struct TableRow {
     share: Option<u8>,
 }
 
-impl Tables {
+impl TablesView {
     /// Figures of the current step, or of the last one that worked table by table.
     pub(super) fn new(view: &MigrationView) -> Self {
         let now = current(view).filter(|step| step.state == StepState::Running);
@@ -73,7 +73,7 @@ fn rate(progress: &Progress) -> Option<String> {
     })
 }
 
-fn table_row(table: &TableProgress) -> TableRow {
+fn table_row(table: &TableProgress) -> TableProgressRow {
     // Totals are estimates; what is done is exact.
     let all = table.phase == "done" || table.rows_total <= table.rows_done;
     let of = |done: i64, total: i64, text: fn(i64) -> String| {
@@ -87,7 +87,7 @@ fn table_row(table: &TableProgress) -> TableRow {
     };
     let known = table.rows_total > 0 || table.phase == "done";
     let share = percent(table.rows_done, table.rows_total);
-    TableRow {
+    TableProgressRow {
         table: table.table.clone(),
         phase: table.phase.clone(),
         rows: of(table.rows_done, table.rows_total, count),
@@ -111,31 +111,31 @@ fn retained(log: &Retained) -> Option<String> {
 /// The change stream.
 #[derive(Template)]
 #[template(path = "migration/stream.html")]
-pub(super) struct Stream {
-    seen: Option<Flow>,
+pub(super) struct StreamView {
+    flow: Option<StreamFigures>,
     /// No stream runs, now or later.
     offline: bool,
 }
 
-struct Flow {
+struct StreamFigures {
     direction: &'static str,
     /// When a write is acknowledged.
     state: String,
     lag: String,
-    behind: String,
+    lag_bytes: String,
     transactions: String,
     changes: String,
-    /// Log that the origin keeps for the stream, where any is.
+    /// Log that the upstream shard retains for the stream, if any.
     retained: Option<String>,
     /// When the hold, and with it the stream, ends by itself.
     ends: Option<String>,
     failure: Option<Failure>,
 }
 
-impl Stream {
+impl StreamView {
     /// Figures of the stream, if one runs.
     pub(super) fn new(view: &MigrationView) -> Self {
-        let seen = view.stream.as_ref().map(|stream| Flow {
+        let flow = view.stream.as_ref().map(|stream| StreamFigures {
             direction: match stream.direction {
                 Direction::Forward => "source to target",
                 Direction::Reverse => "target to source",
@@ -146,7 +146,7 @@ impl Stream {
                 dual_write::state(stream)
             ),
             lag: millis(stream.lag_ms),
-            behind: bytes(stream.lag_bytes),
+            lag_bytes: bytes(stream.lag_bytes),
             transactions: count(stream.transactions),
             changes: count(stream.changes),
             retained: retained(&stream.retained),
@@ -154,7 +154,7 @@ impl Stream {
             failure: stream.failure.clone(),
         });
         Self {
-            seen,
+            flow,
             offline: view.summary.mode == Mode::Offline,
         }
     }

@@ -1,6 +1,6 @@
 //! The moves of an operation in the order of its plan.
 
-use crate::dashboard::open::{Open, Row};
+use crate::dashboard::open::{MigrationListRow, OpenMigration};
 use crate::store::{Migration, Operation};
 use crate::view::figures::{bytes, count};
 use askama::Template;
@@ -12,23 +12,23 @@ const SHOWN: usize = 500;
 /// The moves.
 #[derive(Template)]
 #[template(path = "operation/moves.html")]
-pub(super) struct Moves {
+pub(super) struct MovesView {
     id: String,
-    rows: Vec<MoveRow>,
+    rows: Vec<OperationMoveRow>,
     hidden: usize,
 }
 
-struct MoveRow {
-    row: Row,
+struct OperationMoveRow {
+    row: MigrationListRow,
     why: String,
     after: String,
     mode: &'static str,
     expects: String,
 }
 
-impl Moves {
+impl MovesView {
     /// A row for each move, with the figures of `open`.
-    pub(super) fn new(operation: &Operation, open: &[Open]) -> Self {
+    pub(super) fn new(operation: &Operation, open: &[OpenMigration]) -> Self {
         let shown = operation.migrations.iter().take(SHOWN);
         Self {
             id: operation.id.to_string(),
@@ -38,9 +38,9 @@ impl Moves {
     }
 }
 
-fn row(m: &Migration, open: &[Open]) -> MoveRow {
-    MoveRow {
-        row: Row::new(m, open),
+fn row(m: &Migration, open: &[OpenMigration]) -> OperationMoveRow {
+    OperationMoveRow {
+        row: MigrationListRow::new(m, open),
         why: m.plan.why.clone(),
         after: after(&m.plan.after),
         mode: m.plan.mode.name(),

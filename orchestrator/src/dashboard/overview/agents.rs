@@ -1,32 +1,32 @@
-//! The agents: which speak, and what they hold.
+//! The agents: which are connected, and what they hold.
 
 use super::super::agents::{COMMAND, is_connected};
-use super::super::marks::{self, Mark};
-use super::super::open::Open;
+use super::super::marks::{self, StateMark};
+use super::super::open::OpenMigration;
 use crate::store::AgentRecord;
 use crate::view::figures::moment;
 use askama::Template;
 use chrono::{DateTime, Utc};
 
-/// All agents that ever spoke.
+/// All agents that ever connected.
 #[derive(Template)]
 #[template(path = "overview/agents.html")]
-pub(super) struct Agents {
-    rows: Vec<Agent>,
+pub(super) struct OverviewAgents {
+    rows: Vec<OverviewAgentRow>,
     command: &'static str,
 }
 
-struct Agent {
+struct OverviewAgentRow {
     name: String,
-    mark: Mark,
+    mark: StateMark,
     connected: bool,
     holds: Vec<String>,
     last_seen: String,
 }
 
-impl Agents {
+impl OverviewAgents {
     /// The agents at `now`, with those of `open` that they hold.
-    pub(super) fn new(agents: &[AgentRecord], open: &[Open], now: DateTime<Utc>) -> Self {
+    pub(super) fn new(agents: &[AgentRecord], open: &[OpenMigration], now: DateTime<Utc>) -> Self {
         let agent = |agent: &AgentRecord| {
             let connected = is_connected(agent, now);
             let views = open.iter().map(|open| &open.view);
@@ -34,7 +34,7 @@ impl Agents {
                 let owner = view.owner.as_ref();
                 owner.is_some_and(|o| o.live && o.instance == agent.instance)
             });
-            Agent {
+            OverviewAgentRow {
                 name: agent.name.to_string(),
                 mark: marks::of_agent(connected),
                 connected,
@@ -48,7 +48,7 @@ impl Agents {
         }
     }
 
-    /// True when no agent can be heard.
+    /// True when no agent is connected.
     pub(super) fn are_silent(&self) -> bool {
         self.rows.iter().all(|agent| !agent.connected)
     }

@@ -1,9 +1,9 @@
 //! What waits for a person, with the command that helps.
 
 use super::super::agents::COMMAND;
-use super::super::marks::{self, Mark};
-use super::super::open::Open;
-use super::agents::Agents;
+use super::super::marks::{self, StateMark};
+use super::super::open::OpenMigration;
+use super::agents::OverviewAgents;
 use crate::view::MigrationView;
 use crate::view::sentence::{holds, of_view};
 use askama::Template;
@@ -15,12 +15,12 @@ use plans::state::step::StepState;
 /// Everything that waits for a person.
 #[derive(Template)]
 #[template(path = "overview/attention.html")]
-pub(super) struct Attention {
-    items: Vec<Item>,
+pub(super) struct OverviewAttention {
+    items: Vec<AttentionItem>,
 }
 
-struct Item {
-    mark: Mark,
+struct AttentionItem {
+    mark: StateMark,
     href: String,
     title: String,
     text: String,
@@ -29,19 +29,24 @@ struct Item {
 }
 
 /// One migration that waits for a verb.
-struct Need<'a> {
+struct MigrationNeed<'a> {
     view: &'a MigrationView,
-    mark: Mark,
+    mark: StateMark,
     verb: &'static str,
 }
 
-impl Attention {
-    /// What `open` and the agents ask for; moves of one operation that ask for the same are one item.
-    pub(super) fn new(open: &[Open], agents: &Agents, findings: Vec<Finding>) -> Self {
-        let needs: Vec<Need<'_>> = open.iter().filter_map(|open| need(&open.view)).collect();
-        let mut items: Vec<Item> = findings.into_iter().map(contradiction).collect();
+impl OverviewAttention {
+    /// What `open` and the agents need; moves of one operation that need the same command are one item.
+    pub(super) fn new(
+        open: &[OpenMigration],
+        agents: &OverviewAgents,
+        findings: Vec<Finding>,
+    ) -> Self {
+        let needs: Vec<MigrationNeed<'_>> =
+            open.iter().filter_map(|open| need(&open.view)).collect();
+        let mut items: Vec<AttentionItem> = findings.into_iter().map(contradiction).collect();
         for (index, need) in needs.iter().enumerate() {
-            let alike = |other: &&Need<'_>| need.is_like(other);
+            let alike = |other: &&MigrationNeed<'_>| need.is_like(other);
             if needs[..index].iter().any(|before| alike(&before)) {
                 continue;
             }
@@ -57,8 +62,8 @@ impl Attention {
     }
 }
 
-impl Need<'_> {
-    /// True for moves of one operation that one order helps; failures are told one by one.
+impl MigrationNeed<'_> {
+    /// True for moves of one operation that one command helps; each failure is an item.
     fn is_like(&self, other: &Self) -> bool {
         let (own, theirs) = (&self.view.summary, &other.view.summary);
         let failed = failure(self.view).is_some() || failure(other.view).is_some();
@@ -70,7 +75,7 @@ impl Need<'_> {
     }
 }
 
-fn need(view: &MigrationView) -> Option<Need<'_>> {
+fn need(view: &MigrationView) -> Option<MigrationNeed<'_>> {
     let m = &view.summary;
     let mark = marks::of_migration(m.state);
     let (mark, verb) = match m.state {
@@ -84,7 +89,7 @@ fn need(view: &MigrationView) -> Option<Need<'_>> {
         | MigrationState::RolledBack => (marks::of_step(retried(view)?), "show"),
         MigrationState::Unwound | MigrationState::Completed => return None,
     };
-    Some(Need { view, mark, verb })
+    Some(MigrationNeed { view, mark, verb })
 }
 
 fn retried(view: &MigrationView) -> Option<StepState> {
@@ -99,10 +104,10 @@ fn failure(view: &MigrationView) -> Option<&plans::failure::Failure> {
     failure.or_else(|| retrying.and_then(|step| step.failure.as_ref()))
 }
 
-fn item(need: &Need<'_>) -> Item {
+fn item(need: &MigrationNeed<'_>) -> AttentionItem {
     let m = &need.view.summary;
     let failure = failure(need.view);
-    Item {
+    AttentionItem {
         mark: need.mark,
         href: format!("/migrations/{}", m.id),
         title: format!("{} {}: {} → {}", m.operation, m.keys, m.source, m.target),
@@ -112,7 +117,7 @@ fn item(need: &Need<'_>) -> Item {
     }
 }
 
-fn item_of_several(need: &Need<'_>, several: usize) -> Item {
+fn item_of_several(need: &MigrationNeed<'_>, several: usize) -> AttentionItem {
     let m = &need.view.summary;
     let text = match m.state {
         MigrationState::Waiting => {
@@ -130,7 +135,7 @@ fn item_of_several(need: &Need<'_>, several: usize) -> Item {
         | MigrationState::Completed
         | MigrationState::RolledBack => "They were stopped by the operator.",
     };
-    Item {
+    AttentionItem {
         mark: need.mark,
         href: format!("/operations/{}", m.operation_id),
         title: format!("{} on map {}: {several} moves", m.operation, m.map),
@@ -140,13 +145,13 @@ fn item_of_several(need: &Need<'_>, several: usize) -> Item {
     }
 }
 
-/// A shard and the map do not say the same.
-fn contradiction(finding: Finding) -> Item {
+/// A shard contradicts the map.
+fn contradiction(finding: Finding) -> AttentionItem {
     let title = match &finding.map {
         Some(map) => format!("Shard {} contradicts map {map}", finding.shard),
         None => format!("Shard {} is not the server that it was", finding.shard),
     };
-    Item {
+    AttentionItem {
         mark: marks::of_trouble(finding.kind.name()),
         href: "#maps".to_owned(),
         title,
@@ -156,7 +161,7 @@ fn contradiction(finding: Finding) -> Item {
     }
 }
 
-fn no_agent(open: &[Open]) -> Item {
+fn no_agent(open: &[OpenMigration]) -> AttentionItem {
     let offline = open
         .iter()
         .any(|open| open.view.summary.mode == Mode::Offline);
@@ -165,7 +170,7 @@ fn no_agent(open: &[Open]) -> Item {
     } else {
         "no write is refused meanwhile for longer than the budget."
     };
-    Item {
+    AttentionItem {
         mark: marks::of_trouble("no agent"),
         href: "#agents".to_owned(),
         title: "No agent is connected".to_owned(),

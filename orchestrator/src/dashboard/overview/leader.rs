@@ -7,11 +7,11 @@ use askama::Template;
 /// One line.
 #[derive(Template)]
 #[template(path = "overview/leader.html")]
-pub(super) struct Leading {
+pub(super) struct OverviewLeader {
     health: Health,
 }
 
-impl Leading {
+impl OverviewLeader {
     /// As this process knows it.
     pub(super) fn new(controller: &Controller) -> Self {
         Self {

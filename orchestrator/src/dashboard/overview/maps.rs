@@ -11,25 +11,25 @@ const NAMED: usize = 24;
 /// All maps, and the shards that are there.
 #[derive(Template)]
 #[template(path = "overview/maps.html")]
-pub(super) struct Maps {
-    maps: Vec<MapRow>,
+pub(super) struct OverviewMaps {
+    maps: Vec<MapBarRow>,
     shards: Vec<String>,
     /// Shards that are not named.
     more: usize,
 }
 
-struct MapRow {
+struct MapBarRow {
     name: String,
     version: String,
     strategy: &'static str,
     bar: Bar,
 }
 
-impl Maps {
+impl OverviewMaps {
     /// The bars of `maps`; equal colours are equal shards.
     pub(super) fn new(maps: &[MarkedMap], shards: &[ShardRecord]) -> Self {
         let palette = Palette::of(shards.iter().map(|shard| shard.name.clone()));
-        let map = |marked: &MarkedMap| MapRow {
+        let map = |marked: &MarkedMap| MapBarRow {
             name: marked.bare().name.to_string(),
             version: marked.bare().version.to_string(),
             strategy: marked.bare().strategy.name(),

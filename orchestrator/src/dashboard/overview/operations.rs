@@ -1,7 +1,7 @@
 //! The operations, newest first: one move in one row, several moves below a row of their operation.
 
-use super::super::marks::{self, Mark};
-use super::super::open::{Open, Row};
+use super::super::marks::{self, StateMark};
+use super::super::open::{MigrationListRow, OpenMigration};
 use crate::controller::operations::state_of;
 use crate::store::{Migration, Operation};
 use crate::view::figures::moment;
@@ -16,8 +16,8 @@ const SHARDS: usize = 3;
 /// The list.
 #[derive(Template)]
 #[template(path = "overview/migrations.html")]
-pub(super) struct Operations {
-    groups: Vec<Group>,
+pub(super) struct OverviewOperations {
+    groups: Vec<OperationGroup>,
     /// There are shards and a map, so that a migration may be planned.
     ready: bool,
     /// Who sees it may.
@@ -25,32 +25,32 @@ pub(super) struct Operations {
 }
 
 /// An operation.
-struct Group {
-    /// What there is to say where it has several moves.
-    head: Option<Head>,
+struct OperationGroup {
+    /// Its own row, where it has several moves.
+    head: Option<OperationGroupHead>,
     /// Its only move, or some of several.
-    moves: Vec<Row>,
+    moves: Vec<MigrationListRow>,
     /// Moves that are not shown.
     hidden: usize,
 }
 
-struct Head {
+struct OperationGroupHead {
     id: String,
     what: String,
     shards: String,
     moves: String,
-    mark: Mark,
+    mark: StateMark,
     /// Of the moves that were neither aborted nor rolled back.
     share: Option<u8>,
     ended: String,
     updated: String,
 }
 
-impl Operations {
-    /// A group for each of `operations`, with the figures of `open`; whether one can be planned, and who looks may.
+impl OverviewOperations {
+    /// A group for each of `operations`, with the figures of `open`; whether one can be planned, and whether the visitor may.
     pub(super) fn new(
         operations: &[Operation],
-        open: &[Open],
+        open: &[OpenMigration],
         (ready, may_plan): (bool, bool),
     ) -> Self {
         let groups = operations.iter().map(|operation| group(operation, open));
@@ -62,11 +62,11 @@ impl Operations {
     }
 }
 
-fn group(operation: &Operation, open: &[Open]) -> Group {
+fn group(operation: &Operation, open: &[OpenMigration]) -> OperationGroup {
     let all = &operation.migrations;
-    let rows: Vec<Row> = all.iter().map(|m| Row::new(m, open)).collect();
+    let rows: Vec<MigrationListRow> = all.iter().map(|m| MigrationListRow::new(m, open)).collect();
     if let [_] = rows.as_slice() {
-        return Group {
+        return OperationGroup {
             head: None,
             moves: rows,
             hidden: 0,
@@ -76,20 +76,20 @@ fn group(operation: &Operation, open: &[Open]) -> Group {
     let hidden = rows.len().saturating_sub(MOVES);
     let kept = kept(all);
     let moves = rows.into_iter().zip(&kept).filter(|(_, kept)| **kept);
-    Group {
+    OperationGroup {
         head: Some(head),
         moves: moves.map(|(row, _)| row).collect(),
         hidden,
     }
 }
 
-fn head(operation: &Operation, rows: &[Row]) -> Head {
+fn head(operation: &Operation, rows: &[MigrationListRow]) -> OperationGroupHead {
     let all = &operation.migrations;
     let ended = all.iter().filter(|m| m.finished_at.is_some()).count();
     let shares = || rows.iter().filter_map(|row| row.share).map(usize::from);
     let share = shares().sum::<usize>().checked_div(shares().count());
     let changed = rows.iter().map(|row| row.changed).max();
-    Head {
+    OperationGroupHead {
         id: operation.id.to_string(),
         what: operation.plan.operation.clone(),
         shards: format!(
@@ -105,10 +105,10 @@ fn head(operation: &Operation, rows: &[Row]) -> Head {
     }
 }
 
-/// Which moves are shown: what goes on or needs somebody first, what waits or is over after it.
+/// Which moves are shown: what runs or needs a person first, then what waits, then what has ended.
 fn kept(migrations: &[Migration]) -> Vec<bool> {
-    let mut order: Vec<usize> = (0..migrations.len()).collect();
-    order.sort_by_key(|index| {
+    let mut by_urgency: Vec<usize> = (0..migrations.len()).collect();
+    by_urgency.sort_by_key(|index| {
         let m = &migrations[*index];
         match m.state {
             _ if m.finished_at.is_some() => 2,
@@ -125,7 +125,7 @@ fn kept(migrations: &[Migration]) -> Vec<bool> {
         }
     });
     let mut kept = vec![false; migrations.len()];
-    for index in order.into_iter().take(MOVES) {
+    for index in by_urgency.into_iter().take(MOVES) {
         kept[index] = true;
     }
     kept

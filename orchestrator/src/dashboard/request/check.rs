@@ -1,6 +1,6 @@
-//! What is said of a request while it is typed: whether it can be read, and what it would move.
+//! The check of a request while it is typed: whether it is valid, and what it would move.
 
-use super::Typed;
+use super::RequestForm;
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller};
 use askama::Template;
@@ -22,10 +22,10 @@ struct Checked {
     would: String,
 }
 
-/// Looks at a request as it stands; nothing is planned and no agent is asked.
+/// Checks a request; nothing is planned, and no agent gets work.
 pub(in crate::dashboard) async fn check(
     State(controller): State<Controller>,
-    Form(typed): Form<Typed>,
+    Form(typed): Form<RequestForm>,
 ) -> Html<String> {
     let request = super::unix_lines(&typed.request);
     let checked = if request.trim().is_empty() {
@@ -37,7 +37,7 @@ pub(in crate::dashboard) async fn check(
         match controller.sketch(&request).await {
             Ok(outline) => Checked {
                 wrong: None,
-                would: outline.map_or_else(by_loads, |outline| said(&outline)),
+                would: outline.map_or_else(by_loads, |outline| outline_text(&outline)),
             },
             Err(error) => Checked {
                 wrong: Some(place(error)),
@@ -53,7 +53,7 @@ fn by_loads() -> String {
         .to_owned()
 }
 
-fn said(outline: &Outline) -> String {
+fn outline_text(outline: &Outline) -> String {
     let moves = outline.moves.iter().take(NAMED);
     let named: Vec<String> = moves
         .map(|m| {

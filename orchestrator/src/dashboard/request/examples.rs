@@ -81,7 +81,7 @@ impl Example {
 
     /// The request for `map`, with shards of `fleet` where there are some.
     pub(super) fn text(self, map: Option<&ShardMap>, fleet: &[ShardName]) -> String {
-        let ground = Ground { map, fleet };
+        let ground = ExampleInput { map, fleet };
         let name = map.map_or("tenants", |map| map.name.as_str());
         let (operation, body) = match self {
             Self::Split => ("split", ground.split()),
@@ -106,12 +106,12 @@ impl Example {
 }
 
 /// What there is to write about.
-struct Ground<'a> {
+struct ExampleInput<'a> {
     map: Option<&'a ShardMap>,
     fleet: &'a [ShardName],
 }
 
-impl Ground<'_> {
+impl ExampleInput<'_> {
     fn first(&self) -> Option<&Mapping> {
         self.map.and_then(|map| map.mappings.first())
     }
@@ -146,10 +146,10 @@ impl Ground<'_> {
     }
 
     /// Another shard than `shard` that owns keys.
-    fn owner_beside(&self, shard: &str) -> Option<&str> {
+    fn other_owner(&self, shard: &str) -> Option<&str> {
         let mut mappings = self.map.into_iter().flat_map(|map| &map.mappings);
-        let beside = mappings.find(|mapping| mapping.shard.as_str() != shard);
-        beside.map(|mapping| mapping.shard.as_str())
+        let other = mappings.find(|mapping| mapping.shard.as_str() != shard);
+        other.map(|mapping| mapping.shard.as_str())
     }
 
     fn split(&self) -> String {
@@ -179,7 +179,7 @@ impl Ground<'_> {
 
     fn merge(&self) -> String {
         let into = self.source();
-        match self.owner_beside(into) {
+        match self.other_owner(into) {
             Some(source) => format!(
                 "# `into` may be one of the sources, another live shard, or a new one.\nsources: [{source}]\ninto: {into}\n"
             ),
@@ -212,7 +212,7 @@ impl Ground<'_> {
     fn drain(&self) -> String {
         let source = self.source();
         let target = self
-            .owner_beside(source)
+            .other_owner(source)
             .unwrap_or_else(|| self.other(source));
         format!(
             "source: {source}\n# Where its keys may go; without this every other shard of the map.\ntargets: [{target}]\n\

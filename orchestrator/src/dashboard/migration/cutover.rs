@@ -1,11 +1,11 @@
-//! The switch on a page of its own: what changes hands, whether it may now, every attempt in milliseconds.
+//! The page of the cutover: which keys get a new owner, whether it is ready, every attempt in milliseconds.
 
-use super::super::marks::{self, Mark};
-use super::super::orders::Orders;
-use super::super::page::{Fragment, Page, PageError};
+use super::super::commands::CommandsView;
+use super::super::marks::{self, StateMark};
+use super::super::page::{DashboardPage, Fragment, PageError};
 use super::events;
-use super::ready::Ready;
-use super::window::Windows;
+use super::ready::ReadyView;
+use super::window::WindowsView;
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
 use crate::store::Event;
@@ -28,9 +28,9 @@ pub(in crate::dashboard) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path(id): Path<String>,
-) -> Result<Page, PageError> {
+) -> Result<DashboardPage, PageError> {
     let id = MigrationId(id);
-    Ok(Page {
+    Ok(DashboardPage {
         title: format!("Cutover of {id}"),
         live: Some(format!("/live/migrations/{id}/switch")),
         fragments: fragments(&controller, &id, &visitor).await?,
@@ -47,26 +47,26 @@ pub(in crate::dashboard) async fn fragments(
     let snapshot = controller.load(id).await?;
     let events = events::read(controller, id).await?;
     let view = MigrationView::new(&snapshot, controller.figures(id).as_ref(), Utc::now());
-    let attempts = Attempts::new(&events);
+    let attempts = AttemptsView::new(&events);
     Ok(vec![
-        Fragment::new("switch", &Head::new(&view, &attempts)),
-        Fragment::new("orders", &Orders::of_switch(&snapshot, visitor)),
-        Fragment::new("ready", &Ready::on_switch(&view)),
-        Fragment::new("windows", &Windows::new(&view)),
+        Fragment::new("switch", &CutoverHead::new(&view, &attempts)),
+        Fragment::new("orders", &CommandsView::of_cutover(&snapshot, visitor)),
+        Fragment::new("ready", &ReadyView::on_cutover_page(&view)),
+        Fragment::new("windows", &WindowsView::new(&view)),
         Fragment::new("attempts", &attempts),
     ])
 }
 
-/// Who has the keys, and how long they may be refused.
+/// The owner of the keys, and how long writes to them may be refused.
 #[derive(Template)]
-#[template(path = "switch/head.html")]
-struct Head {
+#[template(path = "cutover/head.html")]
+struct CutoverHead {
     id: String,
     title: String,
-    mark: Mark,
+    mark: StateMark,
     sentence: String,
     keys: String,
-    sides: [Side; 2],
+    sides: [CutoverSide; 2],
     budget: u32,
     /// Since when an attempt is under direction; it may refuse writes.
     since: Option<String>,
@@ -74,15 +74,15 @@ struct Head {
 }
 
 /// What a shard does with the moving keys.
-struct Side {
+struct CutoverSide {
     shard: String,
     role: &'static str,
     now: &'static str,
     then: &'static str,
 }
 
-impl Head {
-    fn new(view: &MigrationView, attempts: &Attempts) -> Self {
+impl CutoverHead {
+    fn new(view: &MigrationView, attempts: &AttemptsView) -> Self {
         let m = &view.summary;
         let under_way = attempts.rows.first().filter(|row| row.ended.is_none());
         Self {
@@ -104,10 +104,10 @@ const KEPT: &str = "follows the owner, refuses writes of the application";
 const STOPPED: &str = "refuses writes for a moment";
 const NOTHING: &str = "has none of the keys";
 
-fn sides(view: &MigrationView) -> [Side; 2] {
+fn sides(view: &MigrationView) -> [CutoverSide; 2] {
     let m = &view.summary;
-    let over = m.finished_at.is_some();
-    let copied = if over { NOTHING } else { KEPT };
+    let ended = m.finished_at.is_some();
+    let copied = if ended { NOTHING } else { KEPT };
     let (source, target, back) = match m.ownership {
         Ownership::Ready if m.state == MigrationState::Planned => (OWNS, NOTHING, false),
         Ownership::Ready => (OWNS, copied, false),
@@ -120,12 +120,12 @@ fn sides(view: &MigrationView) -> [Side; 2] {
     };
     // Forward the target owns them afterwards; on the direction back the source does.
     let (source_then, target_then) = if back { (OWNS, KEPT) } else { (KEPT, OWNS) };
-    let done = over || m.ownership == Ownership::Completed;
-    let side = |shard: String, role, now, then| Side {
+    let settled = ended || m.ownership == Ownership::Completed;
+    let side = |shard: String, role, now, then| CutoverSide {
         shard,
         role,
         now,
-        then: if done { now } else { then },
+        then: if settled { now } else { then },
     };
     [
         side(m.source.to_string(), "source", source, source_then),
@@ -133,28 +133,28 @@ fn sides(view: &MigrationView) -> [Side; 2] {
     ]
 }
 
-/// Every attempt to switch, either direction, newest first.
+/// Every cutover attempt in either direction, newest first.
 #[derive(Template)]
-#[template(path = "switch/attempts.html")]
-struct Attempts {
-    rows: Vec<Attempt>,
+#[template(path = "cutover/attempts.html")]
+struct AttemptsView {
+    rows: Vec<AttemptRow>,
     hidden: usize,
 }
 
-struct Attempt {
+struct AttemptRow {
     number: String,
     direction: &'static str,
     began: DateTime<Utc>,
     ended: Option<DateTime<Utc>>,
-    mark: Mark,
+    mark: StateMark,
     /// Why it was given up, or the map version that it made.
     reason: String,
 }
 
-impl Attempts {
+impl AttemptsView {
     /// Reads them off the journal.
     fn new(events: &[Event]) -> Self {
-        let mut rows: Vec<Attempt> = Vec::new();
+        let mut rows: Vec<AttemptRow> = Vec::new();
         for event in events {
             let direction = match event.kind.as_str() {
                 "ownership.fence" => Some("to the target"),
@@ -170,7 +170,7 @@ impl Attempts {
                         "its agent was lost; the next one began again",
                     );
                 }
-                rows.push(Attempt::begun(event, direction));
+                rows.push(AttemptRow::begun(event, direction));
             } else if let Some(row) = begun {
                 row.follow(event);
             }
@@ -182,7 +182,7 @@ impl Attempts {
     }
 }
 
-impl Attempt {
+impl AttemptRow {
     fn begun(event: &Event, direction: &'static str) -> Self {
         let number = event.data.get("attempt");
         Self {
@@ -195,7 +195,7 @@ impl Attempt {
         }
     }
 
-    fn end(&mut self, event: &Event, mark: Mark, reason: &str) {
+    fn end(&mut self, event: &Event, mark: StateMark, reason: &str) {
         self.ended = Some(event.at);
         self.mark = mark;
         reason.clone_into(&mut self.reason);
@@ -261,7 +261,7 @@ mod tests {
             event(7, "ownership.flip", json!({"map_version": 4})),
             event(9, "ownership.fence_back", json!({"attempt": 4})),
         ];
-        let rows: Vec<_> = Attempts::new(&events)
+        let rows: Vec<_> = AttemptsView::new(&events)
             .rows
             .iter()
             .map(|row| (row.number.clone(), row.took(), row.reason.clone()))

@@ -1,10 +1,10 @@
-//! The operator's orders as forms: what each does, and the page that asks again before a dangerous one.
+//! The operator's commands as forms: what each does, and the page that asks for confirmation of a dangerous one.
 //!
-//! An order is given to a migration, or to an operation, where each move that can take it does.
+//! A command is for a migration, or for each move of an operation that can take it.
 
 mod operation;
 
-use super::page::{Page, PageError};
+use super::page::{DashboardPage, PageError};
 use crate::access::{Need, Visitor};
 use crate::api::ApiError;
 use crate::controller::{Command, ControlError, Controller};
@@ -18,9 +18,9 @@ pub(super) use operation::{confirm_all, give_all, of_operation};
 use plans::id::MigrationId;
 use serde::Deserialize;
 
-/// An order as a form.
+/// A command as a form.
 #[derive(Debug, Clone)]
-pub(super) struct Order {
+pub(super) struct CommandForm {
     /// The migration or operation.
     id: String,
     /// Which of the two.
@@ -31,18 +31,18 @@ pub(super) struct Order {
     label: &'static str,
     /// What it does, in one sentence.
     effect: String,
-    /// It moves keys or cannot be taken back, so that the id must be typed.
+    /// It moves keys or cannot be undone, so that the id must be typed.
     grave: bool,
     /// It is what the migration waits for.
     first: bool,
     /// What its form carries.
     csrf: String,
-    /// It was asked for on the page of the switch, and leads back there.
-    on_switch: bool,
+    /// It was given on the page of the cutover, and leads back there.
+    on_cutover_page: bool,
 }
 
-impl Order {
-    /// The order that takes a token back.
+impl CommandForm {
+    /// The command that revokes a token.
     pub(super) fn revoke(name: &str, visitor: &Visitor) -> Self {
         Self {
             id: name.to_owned(),
@@ -55,7 +55,7 @@ impl Order {
             grave: true,
             first: false,
             csrf: visitor.csrf.clone().unwrap_or_default(),
-            on_switch: false,
+            on_cutover_page: false,
         }
     }
 
@@ -92,25 +92,25 @@ impl Order {
             grave: is_grave(command),
             first: matches!(command, Command::Approve | Command::Resume),
             csrf: visitor.csrf.clone().unwrap_or_default(),
-            on_switch: false,
+            on_cutover_page: false,
         }
     }
 
-    /// Below it is the order's form.
+    /// The command's form is below it.
     fn path(&self) -> String {
         format!("/{}s/{}", self.whose, self.id)
     }
 
-    /// What is shown once it was given, or was left.
+    /// The page that follows it, or that its cancel link leads to.
     pub(super) fn back(&self) -> String {
         match self.whose {
             "token" => "/tokens".to_owned(),
-            _ if self.on_switch => format!("{}/switch", self.path()),
+            _ if self.on_cutover_page => format!("{}/switch", self.path()),
             _ => self.path(),
         }
     }
 
-    /// The same order on the command line.
+    /// The same command on the command line.
     fn line(&self) -> String {
         match self.whose {
             "token" => format!("shardwright token {} {}", self.name, self.id),
@@ -142,44 +142,44 @@ fn is_grave(command: Command) -> bool {
 
 /// The buttons that the state allows.
 #[derive(Template)]
-#[template(path = "migration/orders.html")]
-pub(super) struct Orders {
-    orders: Vec<Order>,
-    /// Nobody can order anything any more.
+#[template(path = "migration/commands.html")]
+pub(super) struct CommandsView {
+    forms: Vec<CommandForm>,
+    /// No command is possible any more.
     ended: bool,
 }
 
-impl Orders {
-    /// What of it concerns the switch, which leads back to its page.
-    pub(super) fn of_switch(snapshot: &Snapshot, visitor: &Visitor) -> Self {
+impl CommandsView {
+    /// The same on the page of the cutover, to which each command leads back.
+    pub(super) fn of_cutover(snapshot: &Snapshot, visitor: &Visitor) -> Self {
         let mut all = Self::new(snapshot, visitor);
-        for order in &mut all.orders {
-            order.on_switch = true;
+        for form in &mut all.forms {
+            form.on_cutover_page = true;
         }
         all
     }
 
-    /// What may be ordered now.
+    /// The commands that are possible now.
     pub(super) fn new(snapshot: &Snapshot, visitor: &Visitor) -> Self {
         let m = &snapshot.migration;
         let possible = without_twin(Command::allowed(snapshot));
         let allowed = possible.iter().filter(|command| may(visitor, **command));
-        let orders: Vec<Order> = allowed
-            .map(|command| Order::new(*command, m, visitor))
+        let forms: Vec<CommandForm> = allowed
+            .map(|command| CommandForm::new(*command, m, visitor))
             .collect();
         Self {
             ended: possible.is_empty(),
-            orders,
+            forms,
         }
     }
 }
 
-/// Whether the order is the visitor's to give.
+/// Whether the visitor may give the command.
 fn may(visitor: &Visitor, command: Command) -> bool {
     visitor.may(Need::of_command(command.name()))
 }
 
-/// After a failure resume and retry are the same order.
+/// After a failure resume and retry are the same command.
 fn without_twin(mut commands: Vec<Command>) -> Vec<Command> {
     if commands.contains(&Command::Resume) {
         commands.retain(|command| *command != Command::Retry);
@@ -190,78 +190,86 @@ fn without_twin(mut commands: Vec<Command>) -> Vec<Command> {
 #[derive(Template)]
 #[template(path = "confirm.html")]
 struct Confirm {
-    order: Order,
+    form: CommandForm,
     wrong: Option<String>,
 }
 
 /// The form's field.
 #[derive(Debug, Deserialize)]
-pub(super) struct Given {
+pub(super) struct CommandInput {
     /// The id, typed.
     #[serde(default)]
     confirm: String,
     /// Why.
     #[serde(default)]
     reason: String,
-    /// `switch` where it was asked for on that page.
+    /// `switch` where it was given on the page of the cutover.
     #[serde(default)]
     back: String,
 }
 
-impl Given {
+impl CommandInput {
     pub(super) fn reason(&self) -> Option<&str> {
         Some(self.reason.trim()).filter(|reason| !reason.is_empty())
     }
 }
 
-/// Asks again; the way without JavaScript.
+/// The page that asks for confirmation, for browsers without JavaScript.
 pub(super) async fn confirm(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path((id, command)): Path<(String, String)>,
-) -> Result<Page, PageError> {
+) -> Result<DashboardPage, PageError> {
     let command = parse(&command)?;
     let snapshot = controller.load(&MigrationId(id)).await?;
-    let order = Order::new(command, &snapshot.migration, &visitor);
-    Ok(ask(order, None, visitor))
+    let form = CommandForm::new(command, &snapshot.migration, &visitor);
+    Ok(confirmation(form, None, visitor))
 }
 
-/// Carries out an order, then shows the migration.
+/// Executes a command, then shows the migration.
 pub(super) async fn give(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path((id, command)): Path<(String, String)>,
-    Form(given): Form<Given>,
+    Form(input): Form<CommandInput>,
 ) -> Result<Response, PageError> {
     let command = parse(&command)?;
     let id = MigrationId(id);
     let snapshot = controller.load(&id).await?;
-    let mut order = Order::new(command, &snapshot.migration, &visitor);
-    order.on_switch = given.back == "switch";
-    let path = order.back();
-    if let Some(again) = unconfirmed(order, &given, &visitor) {
+    let mut form = CommandForm::new(command, &snapshot.migration, &visitor);
+    form.on_cutover_page = input.back == "switch";
+    let path = form.back();
+    if let Some(again) = unconfirmed(form, &input, &visitor) {
         return Ok(again);
     }
     controller
-        .command(&id, command, &visitor.name, given.reason())
+        .command(&id, command, &visitor.name, input.reason())
         .await?;
     Ok(Redirect::to(&path).into_response())
 }
 
-/// The page that asks again where the typed id is another one.
-pub(super) fn unconfirmed(order: Order, given: &Given, visitor: &Visitor) -> Option<Response> {
-    if !order.grave || given.confirm.trim() == order.id {
+/// The page that asks for confirmation again where the typed id is another one.
+pub(super) fn unconfirmed(
+    form: CommandForm,
+    input: &CommandInput,
+    visitor: &Visitor,
+) -> Option<Response> {
+    if !form.grave || input.confirm.trim() == form.id {
         return None;
     }
-    let what = format!("{:?} is not the id of this {}", given.confirm, order.whose);
+    let what = format!("{:?} is not the id of this {}", input.confirm, form.whose);
     let (status, problem) = ApiError::from(ControlError::Invalid { what }).into_parts();
-    let page = ask(order, Some(problem.detail), visitor.clone());
+    let page = confirmation(form, Some(problem.detail), visitor.clone());
     Some((status, page).into_response())
 }
 
-pub(super) fn ask(order: Order, wrong: Option<String>, visitor: Visitor) -> Page {
-    let title = format!("{} {}", order.label, order.id);
-    Page::still(&title, &Confirm { order, wrong }, Some(visitor))
+pub(super) fn confirmation(
+    form: CommandForm,
+    wrong: Option<String>,
+    visitor: Visitor,
+) -> DashboardPage {
+    let title = format!("{} {}", form.label, form.id);
+    DashboardPage::still(&title, &Confirm { form, wrong }, Some(visitor))
 }
 
 fn parse(name: &str) -> Result<Command, ControlError> {

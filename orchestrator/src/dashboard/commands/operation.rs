@@ -1,9 +1,11 @@
-//! Orders for all moves of an operation at once.
+//! Commands for all moves of an operation at once.
 
-use super::{Given, Order, Orders, ask, may, parse, unconfirmed, without_twin};
+use super::{
+    CommandForm, CommandInput, CommandsView, confirmation, may, parse, unconfirmed, without_twin,
+};
 use crate::access::Visitor;
 use crate::controller::{Command, Controller};
-use crate::dashboard::page::{Page, PageError};
+use crate::dashboard::page::{DashboardPage, PageError};
 use crate::store::{Operation, Snapshot};
 use crate::view::effect_on_all;
 use axum::extract::{Path, State};
@@ -11,12 +13,12 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 use plans::id::MigrationId;
 
-/// What may be ordered now; `open` are its migrations that have not ended.
+/// The commands that are possible now; `open` are its migrations that have not ended.
 pub(in crate::dashboard) fn of_operation(
     operation: &Operation,
     open: &[&Snapshot],
     visitor: &Visitor,
-) -> Orders {
+) -> CommandsView {
     let able: Vec<Vec<Command>> = open.iter().map(|m| Command::allowed_ahead(m)).collect();
     let count = |command: Command| able.iter().filter(|all| all.contains(&command)).count();
     let possible = Command::ALL
@@ -24,54 +26,54 @@ pub(in crate::dashboard) fn of_operation(
         .filter(|command| count(*command) > 0);
     let possible = without_twin(possible.collect());
     let allowed = possible.iter().filter(|command| may(visitor, **command));
-    let orders = allowed.map(|&command| {
-        let mut order = order(operation, command, visitor);
-        order.effect += &format!(
+    let forms = allowed.map(|&command| {
+        let mut form = form(operation, command, visitor);
+        form.effect += &format!(
             " {} of {} moves can take it.",
             count(command),
             operation.migrations.len()
         );
-        order
+        form
     });
-    Orders {
-        orders: orders.collect(),
+    CommandsView {
+        forms: forms.collect(),
         ended: possible.is_empty(),
     }
 }
 
-fn order(operation: &Operation, command: Command, visitor: &Visitor) -> Order {
+fn form(operation: &Operation, command: Command, visitor: &Visitor) -> CommandForm {
     let to = ("operation", operation.id.as_str());
-    Order::to(to, command, effect_on_all(command).to_owned(), visitor)
+    CommandForm::to(to, command, effect_on_all(command).to_owned(), visitor)
 }
 
-/// Asks again; the way without JavaScript.
+/// The page that asks for confirmation, for browsers without JavaScript.
 pub(in crate::dashboard) async fn confirm_all(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path((id, command)): Path<(String, String)>,
-) -> Result<Page, PageError> {
+) -> Result<DashboardPage, PageError> {
     let command = parse(&command)?;
     let operation = controller.operation(&MigrationId(id)).await?;
-    let order = order(&operation, command, &visitor);
-    Ok(ask(order, None, visitor))
+    let form = form(&operation, command, &visitor);
+    Ok(confirmation(form, None, visitor))
 }
 
-/// Carries out an order, then shows the operation.
+/// Executes a command, then shows the operation.
 pub(in crate::dashboard) async fn give_all(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
     Path((id, command)): Path<(String, String)>,
-    Form(given): Form<Given>,
+    Form(input): Form<CommandInput>,
 ) -> Result<Response, PageError> {
     let command = parse(&command)?;
     let id = MigrationId(id);
-    let order = order(&controller.operation(&id).await?, command, &visitor);
-    let path = order.back();
-    if let Some(again) = unconfirmed(order, &given, &visitor) {
+    let form = form(&controller.operation(&id).await?, command, &visitor);
+    let path = form.back();
+    if let Some(again) = unconfirmed(form, &input, &visitor) {
         return Ok(again);
     }
     controller
-        .command_all(&id, command, &visitor.name, given.reason())
+        .command_all(&id, command, &visitor.name, input.reason())
         .await?;
     Ok(Redirect::to(&path).into_response())
 }
