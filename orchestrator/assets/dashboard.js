@@ -78,7 +78,7 @@ document.addEventListener("close", (event) => {
   waiting.forEach(swap);
 }, true);
 
-// A form that changes something is sent once, and says what is being waited for.
+// A form that changes something is sent once, and shows what it waits for.
 document.addEventListener("submit", (event) => {
   const form = event.target;
   if (form.method !== "post") return;
@@ -120,7 +120,7 @@ function checkWhileTyping() {
   });
 }
 
-// How long an attempt has been under way, beside the most that it may take.
+// How long an attempt has been under way, and the most that it may take.
 function countUp() {
   for (const counter of document.querySelectorAll("[data-since]")) {
     const ms = Math.max(0, Date.now() - Date.parse(counter.dataset.since));

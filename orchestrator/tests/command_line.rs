@@ -1,6 +1,6 @@
 //! The program itself: exit codes, and JSON on stdout.
 
-use crate::fixture::{Server, holding, program};
+use crate::fixture::{Server, holding, program, request};
 use plans::wire::LockWait;
 use serde_json::Value;
 use std::path::Path;
@@ -446,6 +446,22 @@ async fn a_version_and_a_mend_made_by_hand_say_why() {
     assert_ne!(mended.status.code(), Some(64));
     let trail = server.json("/api/v1/audit").await;
     assert_eq!(trail[0]["data"]["why"], "CHG-1042", "{trail}");
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_large_is_refused_with_its_limit() {
+    let server = Server::start().await;
+    let _agent = server.agent("x", "x1");
+    let file = server.database.cluster.dir().join("large-request.yaml");
+    let comment = "# a line of a large request\n".repeat((18 << 20) / 28);
+    std::fs::write(&file, comment + &request("")).unwrap();
+    let mut command = program(&server.url);
+    let refused = command.arg("plan").arg(&file).output().await.unwrap();
+    let told = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        told.contains("the body has more than 16777216 bytes"),
+        "{told}"
+    );
 }
 
 #[tokio::test]

@@ -104,6 +104,11 @@ pub(super) fn of_trouble(text: &'static str) -> StateMark {
     mark("ask", EXCLAMATION, text)
 }
 
+/// Of a condition that comes later.
+pub(super) fn not_yet() -> StateMark {
+    mark("quiet", CIRCLE, "not yet")
+}
+
 /// Of what only a person can let go on.
 pub(super) fn waits_for_you() -> StateMark {
     mark("ask", HOURGLASS, "waits for you")

@@ -35,6 +35,10 @@ pub(super) fn of(steps: &[StepView], course: &[Reading]) -> Vec<EtaError> {
 
 fn of_step(step: &StepView, course: &[Reading]) -> Option<EtaError> {
     let (from, to) = (step.started_at?, step.finished_at?);
+    // No reading could expect a pause.
+    if step.idle().is_some() {
+        return None;
+    }
     let whole = (to - from).num_milliseconds();
     let counts = |reading: &&Reading| {
         let (done, total) = match reading.rows_total {
@@ -126,5 +130,13 @@ mod tests {
     fn a_step_that_runs_or_has_no_expected_end_has_no_error() {
         assert_eq!(of(&[step(None)], &[reading(50, 50, Some(1))]), []);
         assert_eq!(of(&[step(Some(100))], &[reading(50, 50, None)]), []);
+    }
+    #[test]
+    fn a_step_that_was_paused_has_no_error() {
+        let course = [reading(50, 50, Some(25))];
+        let mut paused = step(Some(100));
+        assert_eq!(of(&[paused.clone()], &course).len(), 1);
+        paused.worked_ms = Some(75_000);
+        assert_eq!(of(&[paused], &course), []);
     }
 }

@@ -77,7 +77,7 @@ fn item(what: &'static str, good: bool, details: String) -> ReadyItem {
     let mark = if good {
         marks::of_step(StepState::Done)
     } else {
-        marks::of_trouble("not yet")
+        marks::not_yet()
     };
     ReadyItem {
         what,
