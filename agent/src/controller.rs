@@ -25,9 +25,9 @@ use crate::error::StepError;
 const CLAIM_TIMEOUT: Duration = Duration::from_secs(30);
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
 /// A heartbeat without an answer for this long makes the agent ask who leads.
-const DOUBT: Duration = Duration::from_millis(1200);
+const LEADER_CHECK_INTERVAL: Duration = Duration::from_millis(1200);
 /// Longest wait for a controller that is to say who leads.
-const ASK_TIMEOUT: Duration = Duration::from_secs(1);
+const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
 /// The call was sent to a controller that lost the lead meanwhile; nothing was done.
 const MISDIRECTED: u16 = 421;
 /// The epoch is not the owner's.
@@ -37,7 +37,7 @@ const NOT_OWNER: &str = "agent.not_owner";
 /// What the target must have is not shown.
 const EVIDENCE: &str = "cutover.evidence";
 /// The fix for a target that does not show what was compared.
-const OTHER_RECORD: &str = "check whether the target's connection string leads to the database that was compared; then `verify` again";
+const EVIDENCE_HINT: &str = "check whether the target's connection string leads to the database that was compared; then `verify` again";
 
 /// Why a call came to nothing.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -64,7 +64,7 @@ pub enum ControllerError {
     },
     /// It gave work that this version does not understand.
     #[error("the controller gave work that this version does not understand: {reason}")]
-    Foreign {
+    UnknownWork {
         /// The work, as it came.
         work: String,
         /// What is not understood.
@@ -79,10 +79,10 @@ impl ControllerError {
     }
 
     /// What the controller misses of the target, in its words, where it does.
-    pub fn evidence(&self) -> Option<&str> {
+    pub fn missing_evidence(&self) -> Option<&str> {
         match self {
             Self::Refused { code, detail, .. } if code == EVIDENCE => Some(detail),
-            Self::Refused { .. } | Self::Unreachable { .. } | Self::Foreign { .. } => None,
+            Self::Refused { .. } | Self::Unreachable { .. } | Self::UnknownWork { .. } => None,
         }
     }
 
@@ -96,10 +96,10 @@ impl ControllerError {
 impl From<ControllerError> for StepError {
     fn from(error: ControllerError) -> Self {
         if error.is_superseded() {
-            return Self::newer_owner(error.to_string());
+            return Self::superseded_with(error.to_string());
         }
-        if let Some(what) = error.evidence() {
-            return Self::refused(EVIDENCE, what, OTHER_RECORD);
+        if let Some(missing) = error.missing_evidence() {
+            return Self::refused(EVIDENCE, missing, EVIDENCE_HINT);
         }
         Self::passing("controller", error.to_string())
     }
@@ -124,13 +124,13 @@ pub struct Controller {
     urls: Arc<[String]>,
     /// Where the leader is, as far as is known.
     leader: watch::Sender<String>,
-    caller: ControllerClient,
+    client: ControllerClient,
 }
 
 /// A call.
 struct ControllerCall<'a> {
     /// By this name it is reported.
-    what: &'static str,
+    endpoint: &'static str,
     path: &'a str,
     /// Of the dispatch, where the body has no room for it.
     secret: Option<&'a WireSecret>,
@@ -154,14 +154,14 @@ struct ControllerHealth {
 
 impl Controller {
     /// Controllers at `urls`, separated by commas, for example `http://127.0.0.1:7432`; nothing is sent yet.
-    pub fn new(urls: &str, caller: ControllerClient) -> Self {
+    pub fn new(urls: &str, client: ControllerClient) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         let urls: Arc<[String]> = urls.map(str::to_owned).collect();
         let first = urls.first().cloned().unwrap_or_default();
         Self {
             urls,
             leader: watch::Sender::new(first),
-            caller,
+            client,
         }
     }
 
@@ -177,10 +177,10 @@ impl Controller {
         }
         let url = response.url().origin().ascii_serialization();
         let text = response.text().await;
-        let work = text.map_err(|error| not_reached(&url, &error))?;
+        let work = text.map_err(|error| unreachable_error(&url, &error))?;
         match serde_json::from_str(&work) {
             Ok(work) => Ok(Some(work)),
-            Err(error) => Err(ControllerError::Foreign {
+            Err(error) => Err(ControllerError::UnknownWork {
                 work,
                 reason: error.to_string(),
             }),
@@ -192,19 +192,19 @@ impl Controller {
     /// # Errors
     /// [`ControllerError`]
     pub async fn heartbeat(&self, beat: &Heartbeat) -> Result<HeartbeatReply, ControllerError> {
-        let doubt = async {
+        let leader_checks = async {
             loop {
-                tokio::time::sleep(DOUBT).await;
+                tokio::time::sleep(LEADER_CHECK_INTERVAL).await;
                 self.find_leader().await;
             }
         };
-        let sent = self.send("/api/v1/agents/heartbeat", beat, CALL_TIMEOUT);
+        let response = self.send("/api/v1/agents/heartbeat", beat, CALL_TIMEOUT);
         // A leader that was found elsewhere ends the call.
         let response = tokio::select! {
-            answer = sent => answer?,
-            () = doubt => unreachable!("doubts for ever"),
+            answer = response => answer?,
+            () = leader_checks => unreachable!("the checks never end"),
         };
-        self.read(response).await
+        self.read_json(response).await
     }
 
     /// Reports how a step or a survey ended.
@@ -225,7 +225,7 @@ impl Controller {
         let response = self
             .send("/api/v1/agents/cutover", call, CALL_TIMEOUT)
             .await?;
-        self.read(response).await
+        self.read_json(response).await
     }
 
     /// Whether a migration has ended; `None` when the controller does not know it.
@@ -242,15 +242,17 @@ impl Controller {
         }
         let base = self.leader.borrow().clone();
         let url = format!("{base}/api/v1/migrations/{migration}");
-        let request = self.caller.request(Method::GET, url);
-        let sent = self.caller.send(request.timeout(CALL_TIMEOUT));
-        let response = sent.await.map_err(|error| not_reached(&base, &error))?;
+        let request = self.client.request(Method::GET, url);
+        let response = self.client.send(request.timeout(CALL_TIMEOUT));
+        let response = response
+            .await
+            .map_err(|error| unreachable_error(&base, &error))?;
         if response.status() == reqwest::StatusCode::NOT_FOUND {
             return Ok(None);
         }
         let view = response.json::<MigrationView>().await;
         view.map(|view| Some(view.finished_at.is_some()))
-            .map_err(|error| not_reached(&base, &error))
+            .map_err(|error| unreachable_error(&base, &error))
     }
 
     /// Records what is about to be created.
@@ -262,7 +264,8 @@ impl Controller {
         dispatch: &Dispatch,
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
-        self.post_to(dispatch, "cleanup-records", records).await
+        self.post_cleanup_records(dispatch, "cleanup-records", records)
+            .await
     }
 
     /// Records that what was created is gone.
@@ -274,24 +277,24 @@ impl Controller {
         dispatch: &Dispatch,
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
-        self.post_to(dispatch, "cleanup-records/done", records)
+        self.post_cleanup_records(dispatch, "cleanup-records/done", records)
             .await
     }
 
-    async fn post_to(
+    async fn post_cleanup_records(
         &self,
         dispatch: &Dispatch,
-        what: &'static str,
+        endpoint: &'static str,
         records: &[CleanupRecord],
     ) -> Result<(), ControllerError> {
-        let path = format!("/api/v1/migrations/{}/{what}", dispatch.migration);
+        let path = format!("/api/v1/migrations/{}/{endpoint}", dispatch.migration);
         let call = ControllerCall {
-            what,
+            endpoint,
             path: &path,
             secret: dispatch.secret.as_ref(),
             timeout: CALL_TIMEOUT,
         };
-        self.call(call, records).await.map(|_| ())
+        self.post(call, records).await.map(|_| ())
     }
 
     async fn send(
@@ -301,15 +304,15 @@ impl Controller {
         timeout: Duration,
     ) -> Result<reqwest::Response, ControllerError> {
         let call = ControllerCall {
-            what: path,
+            endpoint: path,
             path,
             secret: None,
             timeout,
         };
-        self.call(call, body).await
+        self.post(call, body).await
     }
 
-    async fn call(
+    async fn post(
         &self,
         call: ControllerCall<'_>,
         body: &(impl Serialize + Sync + ?Sized),
@@ -317,7 +320,7 @@ impl Controller {
         let path = call.path;
         let mut leaders = self.leader.subscribe();
         let base = leaders.borrow_and_update().clone();
-        let request = self.caller.request(Method::POST, format!("{base}{path}"));
+        let request = self.client.request(Method::POST, format!("{base}{path}"));
         let mut request = request.json(body).timeout(call.timeout);
         if let Some(secret) = call.secret {
             let value = HeaderValue::from_str(secret.reveal());
@@ -328,26 +331,26 @@ impl Controller {
             value.set_sensitive(true);
             request = request.header(SECRET_HEADER, value);
         }
-        let sent = tokio::select! {
-            sent = self.caller.send(request) => sent,
+        let response = tokio::select! {
+            response = self.client.send(request) => response,
             // The sender lives as long as `self`.
             _ = leaders.changed() => return Err(ControllerError::Unreachable {
                 url: base,
                 reason: "another controller leads now".to_owned(),
             }),
         };
-        let response = match sent {
+        let response = match response {
             Ok(response) => response,
             Err(error) => {
                 self.find_leader().await;
-                return Err(not_reached(&base, &error));
+                return Err(unreachable_error(&base, &error));
             }
         };
         let status = response.status();
         // A follower redirects what the leader is asked.
         let answered = response.url().as_str().strip_suffix(path);
         if let Some(answered) = answered.filter(|url| *url != base && status.is_success()) {
-            self.go_to(answered.to_owned());
+            self.set_leader(answered.to_owned());
         }
         if status.is_success() {
             return Ok(response);
@@ -360,7 +363,7 @@ impl Controller {
         let is_problem = !problem.detail.is_empty();
         let detail = if is_problem { problem.detail } else { text };
         Err(ControllerError::Refused {
-            path: call.what,
+            path: call.endpoint,
             status: status.as_u16(),
             code: problem.code,
             detail,
@@ -370,25 +373,27 @@ impl Controller {
     /// Asks all controllers who leads; the highest term counts.
     async fn find_leader(&self) {
         let known = self.leader.borrow().clone();
-        let named = self.urls.iter().filter(|url| **url != known);
-        let asked = std::iter::once(&known).chain(named).map(|url| async move {
-            let health = self
-                .caller
-                .request(Method::GET, format!("{url}/api/v1/health"));
-            let asked = self.caller.send(health.timeout(ASK_TIMEOUT));
-            let answer = asked.await.ok()?;
-            let health: ControllerHealth = answer.error_for_status().ok()?.json().await.ok()?;
-            Some((health.term?, health.leader?))
-        });
-        let answers = futures::future::join_all(asked).await;
+        let other_urls = self.urls.iter().filter(|url| **url != known);
+        let requested = std::iter::once(&known)
+            .chain(other_urls)
+            .map(|url| async move {
+                let health = self
+                    .client
+                    .request(Method::GET, format!("{url}/api/v1/health"));
+                let requested = self.client.send(health.timeout(HEALTH_TIMEOUT));
+                let answer = requested.await.ok()?;
+                let health: ControllerHealth = answer.error_for_status().ok()?.json().await.ok()?;
+                Some((health.term?, health.leader?))
+            });
+        let answers = futures::future::join_all(requested).await;
         let latest = answers.into_iter().flatten().max_by_key(|(term, _)| *term);
         if let Some((term, leader)) = latest {
             tracing::debug!(term, leader, "leader of the controllers");
-            self.go_to(leader);
+            self.set_leader(leader);
         }
     }
 
-    fn go_to(&self, leader: String) {
+    fn set_leader(&self, leader: String) {
         self.leader.send_if_modified(|known| {
             let moved = *known != leader;
             if moved {
@@ -399,7 +404,7 @@ impl Controller {
         });
     }
 
-    async fn read<T: DeserializeOwned>(
+    async fn read_json<T: DeserializeOwned>(
         &self,
         response: reqwest::Response,
     ) -> Result<T, ControllerError> {
@@ -407,11 +412,11 @@ impl Controller {
         response
             .json()
             .await
-            .map_err(|error| not_reached(&url, &error))
+            .map_err(|error| unreachable_error(&url, &error))
     }
 }
 
-fn not_reached(url: &str, error: &reqwest::Error) -> ControllerError {
+fn unreachable_error(url: &str, error: &reqwest::Error) -> ControllerError {
     ControllerError::Unreachable {
         url: url.to_owned(),
         reason: error.to_string(),

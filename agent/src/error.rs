@@ -80,13 +80,13 @@ impl StepError {
 
     /// A newer owner has taken the migration (I7).
     pub fn superseded(shard: &str) -> Self {
-        Self::newer_owner(format!(
+        Self::superseded_with(format!(
             "a newer owner has taken the migration on shard {shard}"
         ))
     }
 
     /// The same, as the controller reports it.
-    pub(crate) fn newer_owner(message: String) -> Self {
+    pub(crate) fn superseded_with(message: String) -> Self {
         Self::refused(STALE, message, NEWER_OWNER)
     }
 
@@ -126,7 +126,9 @@ impl<T> WithIntent<T> for Result<T, tokio_postgres::Error> {
 impl<T> WithIntent<T> for Result<T, ConnectError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
-            let cause = error.source().map(|source| format!(": {}", chain(source)));
+            let cause = error
+                .source()
+                .map(|source| format!(": {}", message_with_causes(source)));
             let code = match error.setup_state() {
                 Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE,
                 _ => "connect",
@@ -157,11 +159,11 @@ impl From<Injected> for StepError {
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => format!("{} (SQLSTATE {})", db.message(), db.code().code()),
-        None => chain(error),
+        None => message_with_causes(error),
     }
 }
 
-pub(crate) fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn message_with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -177,11 +179,11 @@ pub(crate) fn chain(error: &dyn std::error::Error) -> String {
 }
 
 fn code_of(error: &tokio_postgres::Error) -> String {
-    code_of_state(error.code().map(SqlState::code))
+    code_of_sqlstate(error.code().map(SqlState::code))
 }
 
 /// Without a state it was not the server that refused.
-pub(crate) fn code_of_state(state: Option<&str>) -> String {
+pub(crate) fn code_of_sqlstate(state: Option<&str>) -> String {
     match state {
         Some(SQLSTATE_SUPERSEDED) => STALE.to_owned(),
         Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE.to_owned(),
@@ -191,17 +193,17 @@ pub(crate) fn code_of_state(state: Option<&str>) -> String {
 }
 
 fn hint_of(error: &tokio_postgres::Error) -> Option<String> {
-    let own = error.as_db_error()?.hint().map(str::to_owned);
-    hint_of_state(error.code()?.code(), own)
+    let server_hint = error.as_db_error()?.hint().map(str::to_owned);
+    hint_of_sqlstate(error.code()?.code(), server_hint)
 }
 
 /// What mends it; else what the server advised.
-pub(crate) fn hint_of_state(state: &str, own: Option<String>) -> Option<String> {
+pub(crate) fn hint_of_sqlstate(state: &str, server_hint: Option<String>) -> Option<String> {
     let hint = match state {
         "53100" => "make room on the server's disk, then `resume`",
         "42501" => "grant the missing privilege to the agent's role, then `resume`",
         "28P01" | "28000" => "mend the password or the server's pg_hba.conf, then `resume`",
-        _ => return own,
+        _ => return server_hint,
     };
     Some(hint.to_owned())
 }

@@ -8,17 +8,17 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// Samples are no closer to each other, until there are too many of them.
-const APART: Duration = Duration::from_millis(200);
+const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
 /// More of them are thinned out.
-const MOST: usize = 512;
+const MAX_SAMPLES: usize = 512;
 /// Nothing is said before: what has taken a second tells little, and nobody waits for what is over in two.
-const EARLIEST: Duration = Duration::from_secs(2);
+const MIN_ELAPSED: Duration = Duration::from_secs(2);
 
 /// What was done of some work over time; the unit is the caller's.
 #[derive(Debug)]
 pub(crate) struct Eta {
     samples: Vec<(Instant, f64)>,
-    apart: Duration,
+    min_interval: Duration,
 }
 
 impl Eta {
@@ -26,36 +26,36 @@ impl Eta {
     pub(crate) fn begin(now: Instant, done: f64) -> Self {
         Self {
             samples: vec![(now, done)],
-            apart: APART,
+            min_interval: SAMPLE_INTERVAL,
         }
     }
 
     /// Seconds that the rest of `total` takes when `done` is behind it; `None` while nobody can tell.
-    pub(crate) fn left(&mut self, now: Instant, done: f64, total: f64) -> Option<f64> {
-        self.keep(now, done);
+    pub(crate) fn seconds_left(&mut self, now: Instant, done: f64, total: f64) -> Option<f64> {
+        self.record_sample(now, done);
         let began = self.samples.first()?.0;
         let elapsed = now.duration_since(began);
-        let young = began + elapsed / 4;
-        let at = self.samples.partition_point(|(at, _)| *at < young);
+        let recent_from = began + elapsed / 4;
+        let at = self.samples.partition_point(|(at, _)| *at < recent_from);
         let samples = self.samples.get(at.saturating_sub(1)..)?;
         let rate = slope(samples.iter().copied().chain([(now, done)]), began);
         let left = (total - done).max(0.0);
-        (elapsed >= EARLIEST && rate > 0.0).then(|| left / rate)
+        (elapsed >= MIN_ELAPSED && rate > 0.0).then(|| left / rate)
     }
 
-    fn keep(&mut self, now: Instant, done: f64) {
-        let due = self.samples.last().map(|(at, _)| *at + self.apart);
+    fn record_sample(&mut self, now: Instant, done: f64) {
+        let due = self.samples.last().map(|(at, _)| *at + self.min_interval);
         if due.is_some_and(|due| now < due) {
             return;
         }
         self.samples.push((now, done));
-        if self.samples.len() > MOST {
+        if self.samples.len() > MAX_SAMPLES {
             let mut at = 0;
             self.samples.retain(|_| {
                 at += 1;
                 at % 2 == 1
             });
-            self.apart *= 2;
+            self.min_interval *= 2;
         }
     }
 }
@@ -79,20 +79,20 @@ mod tests {
     use super::*;
 
     /// The seconds that are left by work that does `rate(second)` units in each second.
-    fn after(seconds: u32, total: f64, rate: impl Fn(u32) -> f64) -> Option<f64> {
+    fn seconds_left_after(seconds: u32, total: f64, rate: impl Fn(u32) -> f64) -> Option<f64> {
         let began = Instant::now();
         let mut eta = Eta::begin(began, 0.0);
         let (mut done, mut left) = (0.0, None);
         for second in 1..=seconds {
             done += rate(second);
-            left = eta.left(began + Duration::from_secs(second.into()), done, total);
+            left = eta.seconds_left(began + Duration::from_secs(second.into()), done, total);
         }
         left
     }
 
     #[test]
     fn a_steady_rate_ends_when_it_has_to() {
-        let left = after(30, 100.0, |_| 1.0);
+        let left = seconds_left_after(30, 100.0, |_| 1.0);
         assert!(
             left.is_some_and(|left| (left - 70.0).abs() < 1e-6),
             "{left:?}"
@@ -101,17 +101,17 @@ mod tests {
 
     #[test]
     fn a_slow_beginning_is_forgotten() {
-        let left = after(40, 100.0, |second| if second <= 10 { 0.0 } else { 1.0 });
+        let left = seconds_left_after(40, 100.0, |second| if second <= 10 { 0.0 } else { 1.0 });
         assert_eq!(left.map(f64::round), Some(70.0));
     }
 
     #[test]
     fn nothing_is_said_of_work_that_does_not_move_or_has_only_begun() {
-        assert_eq!(after(30, 100.0, |_| 0.0), None);
-        assert_eq!(after(30, 100.0, |_| -1.0), None);
+        assert_eq!(seconds_left_after(30, 100.0, |_| 0.0), None);
+        assert_eq!(seconds_left_after(30, 100.0, |_| -1.0), None);
         let began = Instant::now();
         let mut eta = Eta::begin(began, 0.0);
-        assert_eq!(eta.left(began + APART, 1.0, 100.0), None);
+        assert_eq!(eta.seconds_left(began + SAMPLE_INTERVAL, 1.0, 100.0), None);
     }
 
     #[test]
@@ -119,12 +119,12 @@ mod tests {
         let began = Instant::now();
         let mut eta = Eta::begin(began, 0.0);
         for second in 1..=86_400_u32 {
-            eta.left(
+            eta.seconds_left(
                 began + Duration::from_secs(second.into()),
                 f64::from(second),
                 1e6,
             );
         }
-        assert!(eta.samples.len() <= MOST, "{}", eta.samples.len());
+        assert!(eta.samples.len() <= MAX_SAMPLES, "{}", eta.samples.len());
     }
 }

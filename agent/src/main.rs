@@ -108,7 +108,7 @@ fn spool_dir(agent: &str) -> PathBuf {
 }
 
 /// Tells the service manager how many migrations this agent holds, whenever it is another number.
-async fn tell(manager: &Manager, worker: &Worker) {
+async fn report_status(manager: &Manager, worker: &Worker) {
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
     loop {
         ticks.tick().await;
@@ -161,7 +161,7 @@ async fn main() -> anyhow::Result<()> {
     manager.ready("has no migration");
     tokio::select! {
         () = worker.clone().run() => {}
-        () = tell(&manager, &worker) => {}
+        () = report_status(&manager, &worker) => {}
         () = manager.keep_alive() => {}
         _ = terminate.recv() => {}
         _ = tokio::signal::ctrl_c() => {}

@@ -118,7 +118,7 @@ impl Worker {
                         self.take(work).await;
                     }
                 }
-                Err(ControllerError::Foreign { work, reason }) => {
+                Err(ControllerError::UnknownWork { work, reason }) => {
                     self.give_back(&work, &reason).await;
                 }
                 Err(error) => {

@@ -30,7 +30,7 @@ impl CopiedRows<'_> {
     /// Takes everything back; done again after an interruption it goes on.
     ///
     /// Returns those of the tables that the migration created which stay, because others use them.
-    pub(crate) async fn take_back(&self) -> Result<Vec<String>, StepError> {
+    pub(crate) async fn remove(&self) -> Result<Vec<String>, StepError> {
         let (session, token, shard) = (self.session, &self.deletion.token, self.shard());
         let what = format!("shard {shard}: taking back what was brought");
         let row = session
@@ -45,22 +45,22 @@ impl CopiedRows<'_> {
         };
         let mut kept = Vec::new();
         let (loaded, scripted): (bool, bool) = (row.get(0), row.get(2));
-        let own = self.own(row.get(1));
+        let tables = self.with_reference_tables(row.get(1));
         // Without the register an earlier run has removed tables or rows, and nothing guards the keys any more.
         if register::exists(session, &token.migration).await? {
             let recorded = created::is_recorded(session, &token.migration).await;
             let recorded = recorded.at(&what)?;
-            let dropped = recorded && self.drop_tables(&own).await?;
+            let dropped = recorded && self.drop_tables(&tables).await?;
             if recorded && !dropped {
-                let stay = created::tables(session, &token.migration, &names(&own)).await;
-                kept.extend(stay.at(&what)?.into_iter().map(|table| table.name));
+                let created = created::tables(session, &token.migration, &sql_names(&tables)).await;
+                kept.extend(created.at(&what)?.into_iter().map(|table| table.name));
             } else if scripted && !recorded {
                 // Of an older version, whose script is not run.
-                kept.extend(names(&self.keyed_there().await?));
+                kept.extend(sql_names(&self.existing_keyed_tables().await?));
             }
             if loaded && !dropped {
-                for table in self.keyed_there().await?.iter().rev() {
-                    self.deletion.rows_of(table).await?;
+                for table in self.existing_keyed_tables().await?.iter().rev() {
+                    self.deletion.delete_rows_of(table).await?;
                 }
             }
         }
@@ -68,14 +68,14 @@ impl CopiedRows<'_> {
             token,
             map: self.deletion.map,
             keys: self.deletion.keys,
-            tables: &self.keyed_there().await?,
+            tables: &self.existing_keyed_tables().await?,
             shard,
         }
         .restore(session)
         .await?;
-        guard::drop_soon(session, token).await?;
+        guard::drop_all_quickly(session, token).await?;
         fail_point::hit("create_target.guards_dropped").await?;
-        sidecar_schema::forget_copy(session, token).await?;
+        sidecar_schema::delete_copy_records(session, token).await?;
         Ok(kept)
     }
 
@@ -84,7 +84,7 @@ impl CopiedRows<'_> {
     }
 
     /// Its tables, with the reference tables that it recorded here: a plan has none any more after a roll back.
-    fn own(&self, about: Option<Value>) -> Vec<MovingTable> {
+    fn with_reference_tables(&self, about: Option<Value>) -> Vec<MovingTable> {
         let about = about.and_then(|about| serde_json::from_value::<About>(about).ok());
         let recorded = about.map(|about| about.tables).unwrap_or_default();
         let references = recorded.into_iter().filter(MovingTable::is_reference);
@@ -92,7 +92,7 @@ impl CopiedRows<'_> {
     }
 
     /// The tables whose rows move, as far as they are on the shard.
-    async fn keyed_there(&self) -> Result<Vec<MovingTable>, StepError> {
+    async fn existing_keyed_tables(&self) -> Result<Vec<MovingTable>, StepError> {
         let there = catalog::tables(self.session).await?;
         let tables = self.tables.iter();
         let keyed =
@@ -101,15 +101,15 @@ impl CopiedRows<'_> {
     }
 
     /// Drops the tables that the migration created; false when something of others is in one of them.
-    async fn drop_tables(&self, own: &[MovingTable]) -> Result<bool, StepError> {
+    async fn drop_tables(&self, tables: &[MovingTable]) -> Result<bool, StepError> {
         let session = self.session;
         let what = format!("shard {}: dropping the tables it created", self.shard());
         self.deletion.begin_closed(session).await?;
-        if let Err(error) = user_code::check(session, own).await {
+        if let Err(error) = user_code::check(session, tables).await {
             epoch::rollback(session).await;
             return Err(error);
         }
-        match self.try_drop(own).await {
+        match self.try_drop(tables).await {
             Ok(true) => epoch::commit(session, &what).await.map(|()| true),
             Ok(false) => {
                 epoch::rollback(session).await;
@@ -127,7 +127,7 @@ impl CopiedRows<'_> {
     }
 
     /// Behind locks on all tables that are dropped, so that no row comes between the look and the drop.
-    async fn try_drop(&self, own: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
+    async fn try_drop(&self, tables: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
         let (session, migration) = (self.session, &self.deletion.token.migration);
         session
             .batch_execute(
@@ -140,11 +140,11 @@ impl CopiedRows<'_> {
                 &[&migration.0],
             )
             .await?;
-        let tables = created::tables(session, migration, &names(own)).await?;
-        if others.get(0) || self.holds_others(&tables, own).await? {
+        let created = created::tables(session, migration, &sql_names(tables)).await?;
+        if others.get(0) || self.has_foreign_rows(&created, tables).await? {
             return Ok(false);
         }
-        let Some(drops) = created::drops(session, migration).await? else {
+        let Some(drops) = created::drop_statements(session, migration).await? else {
             return Ok(false);
         };
         session.batch_execute(&drops.join(";\n")).await?;
@@ -158,16 +158,16 @@ impl CopiedRows<'_> {
     }
 
     /// Locks the tables; whether one of them holds a row that the migration did not bring.
-    async fn holds_others(
+    async fn has_foreign_rows(
         &self,
-        tables: &[CreatedTable],
-        own: &[MovingTable],
+        created: &[CreatedTable],
+        tables: &[MovingTable],
     ) -> Result<bool, tokio_postgres::Error> {
-        for CreatedTable { name, given } in tables {
+        for CreatedTable { name, given_index } in created {
             // With partitions, which go with their table.
             let lock = format!("lock table {name} in access exclusive mode");
             self.session.batch_execute(&lock).await?;
-            let foreign = match given.and_then(|place| own.get(place)) {
+            let foreign = match given_index.and_then(|index| tables.get(index)) {
                 // The copy has filled all of it.
                 Some(table) if table.is_reference() => continue,
                 Some(table) => {
@@ -185,6 +185,6 @@ impl CopiedRows<'_> {
     }
 }
 
-fn names(tables: &[MovingTable]) -> Vec<String> {
+fn sql_names(tables: &[MovingTable]) -> Vec<String> {
     tables.iter().map(|table| table.table.sql()).collect()
 }

@@ -21,7 +21,7 @@ const BATCH_BLOCKS: i64 = 2048;
 
 /// Bounds a session that takes back what an aborted migration did: it waits neither for a lock that another session
 /// keeps, nor for a standby that is gone.
-pub(crate) const BOUNDED: &str = "set lock_timeout = '5s'; set synchronous_commit = local";
+pub(crate) const SHORT_WAITS: &str = "set lock_timeout = '5s'; set synchronous_commit = local";
 
 /// Called with a table and the number of its rows that are deleted.
 pub(crate) type DeletionCallback<'a> = Box<dyn Fn(&MovingTable, i64) + Send + Sync + 'a>;
@@ -38,7 +38,7 @@ pub(crate) struct RowDeletion<'a> {
     /// How fast they may follow each other.
     pub(crate) throttle: &'a MigrationThrottle,
     /// After each batch.
-    pub(crate) tell: DeletionCallback<'a>,
+    pub(crate) on_batch: DeletionCallback<'a>,
 }
 
 /// What each transaction that deletes checks besides the closed register.
@@ -47,17 +47,17 @@ pub(crate) enum ClosedProof<'a> {
     /// Nothing: the migration is live, and its control store says that the keys have no owner here.
     Live,
     /// The shard was told of the flip that made this map version.
-    Told(i64),
+    Notified(i64),
     /// The migration was left: the shard was told of no flip, and nobody but these, which were left too, brings
     /// or has brought its keys here.
-    Left(&'a [MigrationId]),
+    Abandoned(&'a [MigrationId]),
 }
 
 impl ClosedProof<'_> {
     /// An owner's rows, or what nobody looks after, is not deleted on a server that no operator has accepted.
     fn timeline(self) -> TimelineRule {
         match self {
-            Self::Told(_) | Self::Left(_) => TimelineRule::Same,
+            Self::Notified(_) | Self::Abandoned(_) => TimelineRule::Same,
             Self::Live => TimelineRule::NotEarlier,
         }
     }
@@ -65,19 +65,22 @@ impl ClosedProof<'_> {
     /// True where the rows are deleted that were moved away, false where those are that a move has brought.
     fn is_at_source(self) -> bool {
         match self {
-            Self::Told(_) => true,
-            Self::Live | Self::Left(_) => false,
+            Self::Notified(_) => true,
+            Self::Live | Self::Abandoned(_) => false,
         }
     }
 }
 
 impl RowDeletion<'_> {
     /// Deletes the moving rows of one table; how many.
-    pub(crate) async fn rows_of(&self, table: &MovingTable) -> Result<i64, StepError> {
+    pub(crate) async fn delete_rows_of(&self, table: &MovingTable) -> Result<i64, StepError> {
         let session = self.shard.replica_session("drop").await?;
-        if !matches!(self.closed, ClosedProof::Told(_)) {
+        if !matches!(self.closed, ClosedProof::Notified(_)) {
             // What is aborted ends: rows that others keep locked are left over. A `drop_old` waits for them.
-            session.batch_execute(BOUNDED).await.at(self.what(table))?;
+            session
+                .batch_execute(SHORT_WAITS)
+                .await
+                .at(self.what(table))?;
         }
         let row = session
             .query_one(
@@ -93,8 +96,8 @@ impl RowDeletion<'_> {
         while from <= blocks {
             let to = (from + BATCH_BLOCKS <= blocks).then_some(from + BATCH_BLOCKS);
             let range = BlockRange { from, to };
-            deleted += self.batch(&session, table, &range).await?;
-            (self.tell)(table, deleted);
+            deleted += self.delete_batch(&session, table, &range).await?;
+            (self.on_batch)(table, deleted);
             from += BATCH_BLOCKS;
             if from <= blocks {
                 turn.spend(0).await;
@@ -104,7 +107,7 @@ impl RowDeletion<'_> {
         Ok(deleted)
     }
 
-    async fn batch(
+    async fn delete_batch(
         &self,
         session: &Connected,
         table: &MovingTable,
@@ -128,22 +131,22 @@ impl RowDeletion<'_> {
     /// Opens a transaction that has proved its epoch and has seen the shard closed for the keys.
     pub(crate) async fn begin_closed(&self, session: &Connected) -> Result<(), StepError> {
         epoch::begin(session, &self.token).await?;
-        let seen = self.see_closed(session).await;
-        if seen.is_err() {
+        let closed = self.check_closed(session).await;
+        if closed.is_err() {
             epoch::rollback(session).await;
         }
-        seen
+        closed
     }
 
-    async fn see_closed(&self, session: &Connected) -> Result<(), StepError> {
+    async fn check_closed(&self, session: &Connected) -> Result<(), StepError> {
         let shard = &self.shard.name;
         let what = format!("shard {shard}: proving which database it is");
-        let proof = identity::proof(self.closed.timeline());
+        let proof = identity::proof_sql(self.closed.timeline());
         session.batch_execute(&proof).await.at(&what)?;
         let what = format!("shard {shard}: reading the register");
-        let seen = register::read(session, &self.token, &what).await?;
-        if seen.is_source != self.closed.is_at_source() {
-            let (is, must) = match seen.is_source {
+        let witness = register::read(session, &self.token, &what).await?;
+        if witness.is_source != self.closed.is_at_source() {
+            let (is, must) = match witness.is_source {
                 true => ("source", "target"),
                 false => ("target", "source"),
             };
@@ -156,12 +159,12 @@ impl RowDeletion<'_> {
                 "correct the connection strings of its two shards, then `resume`",
             ));
         }
-        let told = match self.closed {
+        let flip_matches = match self.closed {
             ClosedProof::Live => true,
-            ClosedProof::Told(version) => seen.flipped == Some(version),
-            ClosedProof::Left(_) => seen.flipped.is_none(),
+            ClosedProof::Notified(version) => witness.flipped == Some(version),
+            ClosedProof::Abandoned(_) => witness.flipped.is_none(),
         };
-        if seen.register != i64::MAX || !told {
+        if witness.register != i64::MAX || !flip_matches {
             return Err(StepError::refused(
                 "drop.open",
                 format!(
@@ -170,12 +173,12 @@ impl RowDeletion<'_> {
                 "find out who changed the register; the rows are kept",
             ));
         }
-        let ClosedProof::Left(besides) = self.closed else {
+        let ClosedProof::Abandoned(except) = self.closed else {
             return Ok(());
         };
         let own = &self.token.migration;
         let found =
-            conflicting_migrations::of_same_keys(session, own, self.map, self.keys, besides);
+            conflicting_migrations::find_with_same_keys(session, own, self.map, self.keys, except);
         match found.await? {
             None => Ok(()),
             Some(other) => Err(StepError::refused(

@@ -297,14 +297,14 @@ async fn guards(
     tables: &[MovingTable],
 ) -> Result<Vec<GuardSeen>, StepError> {
     let mut broken = Vec::new();
-    let Some(keys) = released_keys_check::keys(client, &task.map).await? else {
+    let Some(keys) = released_keys_check::read_keys(client, &task.map).await? else {
         return Ok(broken);
     };
     for table in tables
         .iter()
         .filter(|table| table.has_key() && !keys.is_empty())
     {
-        let problems = released_keys_check::problems(client, &task.map, &keys, table).await?;
+        let problems = released_keys_check::find_problems(client, &task.map, &keys, table).await?;
         if !problems.is_empty() {
             broken.push(GuardSeen {
                 table: table.table.clone(),
@@ -322,7 +322,7 @@ async fn issued(
     tables: &[MovingTable],
 ) -> Result<Vec<SequenceSeen>, StepError> {
     let mut seen = Vec::new();
-    for (name, _, _) in sequences::behind(client, tables).await? {
+    for (name, _, _) in sequences::list_used_by(client, tables).await? {
         seen.push(sequence(client, &name).await?);
     }
     Ok(seen)

@@ -29,7 +29,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let shard = Shard::new(&task.shard, &token.migration, token.epoch)?;
     let session = shard.session("close").await?;
     let name = shard.name.as_str();
-    sidecar_schema::ensure(&session).await?;
+    sidecar_schema::create(&session).await?;
     let enrolled = epoch::is_enrolled(&session, &token).await?;
     if enrolled {
         epoch::take_over(&session, &token).await?;
@@ -45,7 +45,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let registered = register::exists(&session, &token.migration).await?;
     if registered {
         // A standby that was promoted in the shard's place is the very one that must be closed.
-        let proof = identity::proof(TimelineRule::NotEarlier);
+        let proof = identity::proof_sql(TimelineRule::NotEarlier);
         let proven = session.batch_execute(&proof).await;
         proven.at(format_args!("shard {name}: proving which database it is"))?;
         let attempt = epoch::newest_attempt(&session, &token).await?;
@@ -55,7 +55,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
             token.migration
         ));
         if closing.tell {
-            register::tell_flipped(&session, &token, attempt, closing.version).await?;
+            register::notify_of_flip(&session, &token, attempt, closing.version).await?;
         }
     }
     let guarded = registered && guards_stand(&session, &token, closing).await?;
@@ -67,7 +67,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
         ));
     }
     if closing.for_good && !enrolled {
-        sidecar_schema::forget(&session, &token).await?;
+        sidecar_schema::remove_migration(&session, &token).await?;
     }
     Ok(swept)
 }
@@ -131,5 +131,5 @@ async fn refuse(
         tables: &tables,
         shard,
     };
-    away.give(session, closing.version).await
+    away.release(session, closing.version).await
 }

@@ -182,5 +182,5 @@ async fn given(client: &Connected, what: &str) -> Result<Vec<Given>, StepError> 
 }
 
 fn keys(row: &Row, index: usize, what: &str) -> Result<KeySet, StepError> {
-    crate::shard::released_keys::readable(row.get(index), what)
+    crate::shard::released_keys::parse_keys(row.get(index), what)
 }

@@ -110,7 +110,7 @@ async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, Ste
         done: format!("shard {shard}, table {name}: {why}"),
         rows: 0,
     };
-    let Some(keys) = released_keys_check::keys(&client, &task.map).await? else {
+    let Some(keys) = released_keys_check::read_keys(&client, &task.map).await? else {
         return Ok(nothing("no keys were given away, so no guard is needed"));
     };
     let tables = tables(&client, task).await?;
@@ -120,13 +120,13 @@ async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, Ste
     else {
         return Err(changed(format_args!("shard {shard}, table {name}")));
     };
-    if released_keys_check::problems(&client, &task.map, &keys, table)
+    if released_keys_check::find_problems(&client, &task.map, &keys, table)
         .await?
         .is_empty()
     {
         return Ok(nothing("the guard stands"));
     }
-    released_keys_check::recreate(&client, &task.map, &keys, table).await?;
+    released_keys_check::recreate_guard(&client, &task.map, &keys, table).await?;
     Ok(nothing(&format!(
         "the guard refuses writes to {keys} again"
     )))

@@ -81,7 +81,7 @@ async fn session(reference: &ShardRef, role: &str) -> Result<Connected, StepErro
 /// The same, to change something there: not where a standby was promoted that no operator has accepted.
 async fn session_to_change(reference: &ShardRef, role: &str) -> Result<Connected, StepError> {
     let session = session(reference, role).await?;
-    let proof = identity::proof(TimelineRule::Same);
+    let proof = identity::proof_sql(TimelineRule::Same);
     let proven = session.batch_execute(&proof).await;
     proven.at(format_args!(
         "shard {}: proving which database it is",

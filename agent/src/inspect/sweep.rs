@@ -98,25 +98,25 @@ impl AbandonedMigration {
             .await
             .at(format_args!("shard {}: preparing a session", shard.name))?;
         let proven = session
-            .batch_execute(&identity::proof(TimelineRule::Same))
+            .batch_execute(&identity::proof_sql(TimelineRule::Same))
             .await;
         proven.at(format_args!(
             "shard {}: proving which database it is",
             shard.name
         ))?;
-        sidecar_schema::ensure(&session).await?;
+        sidecar_schema::create(&session).await?;
         if row.is_none() {
             // Without a row of its own nothing can be proved: it gets one for as long as this takes.
             sidecar_schema::enrol(&session, &token, "source", "").await?;
         }
-        dual_write::repair(&shard, &token, OwnershipProof::Taking).await?;
+        dual_write::repair(&shard, &token, OwnershipProof::TakeOver).await?;
         epoch::take_over(&session, &token).await?;
         dual_write::repair(&shard, &token, OwnershipProof::Owner).await?;
         session
             .batch_execute("set synchronous_commit = on")
             .await
             .at(format_args!("shard {}: preparing a session", shard.name))?;
-        snapshot::end_all(&session, migration.as_str()).await?;
+        snapshot::end_holders(&session, migration.as_str()).await?;
         Ok(Self {
             shard,
             session,
@@ -192,7 +192,7 @@ impl AbandonedMigration {
             .cloned()
             .collect();
         if let Some(keys) = guards.keys.as_ref().filter(|_| guards.brought) {
-            self.brought(guards, keys).take_back().await?;
+            self.brought(guards, keys).remove().await?;
             swept.done.push(format!(
                 "shard {shard}: removed what migration {} brought",
                 token.migration
@@ -206,14 +206,14 @@ impl AbandonedMigration {
                 tables: &tables,
                 shard,
             };
-            away.give(session, guards.version).await?;
+            away.release(session, guards.version).await?;
             swept.done.push(format!(
                 "shard {shard}: {refuse} of map {} are refused for good",
                 guards.map
             ));
         }
         guard::drop_all(session, token).await?;
-        sidecar_schema::forget(session, token).await?;
+        sidecar_schema::remove_migration(session, token).await?;
         swept.done.push(format!(
             "shard {shard}: removed register, guards and rows of migration {}",
             token.migration
@@ -230,10 +230,10 @@ impl AbandonedMigration {
                 token: self.token.clone(),
                 map: &guards.map,
                 keys,
-                closed: ClosedProof::Left(&guards.left_too),
+                closed: ClosedProof::Abandoned(&guards.left_too),
                 pause: Duration::from_millis(Options::default().drop_pause_ms.into()),
                 throttle: &self.throttle,
-                tell: Box::new(|table, deleted| {
+                on_batch: Box::new(|table, deleted| {
                     tracing::debug!(table = %table.table, deleted, "deleting rows that were left");
                 }),
             },
@@ -250,7 +250,7 @@ impl AbandonedMigration {
         {
             return Ok(());
         }
-        sidecar_schema::forget(&self.session, &self.token).await
+        sidecar_schema::remove_migration(&self.session, &self.token).await
     }
 }
 
@@ -289,7 +289,7 @@ async fn give_back(
     let done = session.batch_execute(&sql).await;
     rollback_after(&session, &done).await;
     done.at(&what)?;
-    sidecar_schema::drop_unused(&session).await?;
+    sidecar_schema::drop_if_unused(&session).await?;
     swept.done.push(what);
     Ok(())
 }

@@ -85,20 +85,20 @@ impl StepContext {
 
     /// The proof of ownership for work that belongs before the flip.
     pub(crate) fn token(&self) -> EpochToken {
-        self.token_until(self.dispatch.map_version)
+        self.token_up_to(self.dispatch.map_version)
     }
 
     /// The proof of ownership for work that belongs between the flip and a roll back.
     pub(crate) fn token_after_flip(&self) -> EpochToken {
-        self.token_until(self.dispatch.map_version.next())
+        self.token_up_to(self.dispatch.map_version.next())
     }
 
     /// The proof of ownership for clean-up, which no flip makes wrong.
     pub(crate) fn token_for_cleanup(&self) -> EpochToken {
-        self.token_until(MapVersion(i64::MAX))
+        self.token_up_to(MapVersion(i64::MAX))
     }
 
-    fn token_until(&self, until: MapVersion) -> EpochToken {
+    fn token_up_to(&self, until: MapVersion) -> EpochToken {
         EpochToken {
             migration: self.dispatch.migration.clone(),
             epoch: self.dispatch.epoch,
@@ -107,7 +107,7 @@ impl StepContext {
     }
 
     /// The tables whose rows move; reference tables are only copied.
-    pub(crate) fn keyed(&self) -> Vec<MovingTable> {
+    pub(crate) fn keyed_tables(&self) -> Vec<MovingTable> {
         let tables = self.dispatch.tables.iter();
         tables
             .filter(|table| !table.is_reference())
@@ -116,14 +116,17 @@ impl StepContext {
     }
 
     /// The tables that a stream carries: a reference table is kept the same on a new target until the flip.
-    pub(crate) fn captured(&self, direction: Direction) -> impl Iterator<Item = &MovingTable> {
+    pub(crate) fn captured_tables(
+        &self,
+        direction: Direction,
+    ) -> impl Iterator<Item = &MovingTable> {
         let tables = self.dispatch.tables.iter();
-        let first = direction == Direction::Forward && !self.is_done(StepKind::Cutover);
-        tables.filter(move |table| first || !table.is_reference())
+        let with_references = direction == Direction::Forward && !self.is_done(StepKind::Cutover);
+        tables.filter(move |table| with_references || !table.is_reference())
     }
 
     /// The rows that a guard of this migration is for.
-    pub(crate) fn guarded(&self) -> GuardedRows<'_> {
+    pub(crate) fn guarded_rows(&self) -> GuardedRows<'_> {
         GuardedRows {
             keys: &self.dispatch.keys,
             tables: &self.dispatch.tables,
@@ -131,13 +134,13 @@ impl StepContext {
     }
 
     /// Whether cascades may skip the moving rows of a shard that does not own them, as the target's preparation found.
-    pub(crate) fn cascades(&self) -> bool {
+    pub(crate) fn may_skip_cascades(&self) -> bool {
         let created = self.output::<TargetCreated>(StepKind::CreateTarget);
         created.is_ok_and(|created| created.cascades)
     }
 
     /// True while the application goes on writing to the moving keys.
-    pub(crate) fn online(&self) -> bool {
+    pub(crate) fn is_online(&self) -> bool {
         self.dispatch.mode == Mode::Online
     }
 
@@ -147,7 +150,7 @@ impl StepContext {
     }
 
     /// Tells the operator what the step is doing or waiting for.
-    pub(crate) fn say(&self, message: impl Into<String>) {
+    pub(crate) fn report_message(&self, message: impl Into<String>) {
         let message = message.into();
         tracing::info!(migration = %self.dispatch.migration, "{message}");
         self.session.update(|progress| {
@@ -157,26 +160,26 @@ impl StepContext {
     }
 
     /// Tells the operator that the step goes on once this has ended.
-    pub(crate) fn say_waits(&self, message: String, reason: &str) {
-        self.say(message);
+    pub(crate) fn report_waiting(&self, message: String, reason: &str) {
+        self.report_message(message);
         self.session
             .update(|progress| progress.waiting_for = Some(reason.to_owned()));
     }
 
     /// Waits until heavy work may begin, and says so; at once within the migration's hours.
-    pub(crate) async fn until_open(&self) {
+    pub(crate) async fn wait_until_open(&self) {
         if let Some(hours) = self.session.throttle.closed() {
-            self.wait_for(hours).await;
+            self.wait_for_hours(hours).await;
         }
     }
 
     /// Waits for these hours, or until they are taken away; then the step goes on with what it was doing.
-    pub(crate) async fn wait_for(&self, hours: Hours) {
+    pub(crate) async fn wait_for_hours(&self, hours: Hours) {
         let doing = self.session.progress().message;
         let reason = format!("the hours {hours}");
-        self.say_waits(format!("waiting for {reason}"), &reason);
+        self.report_waiting(format!("waiting for {reason}"), &reason);
         self.session.throttle.until_open().await;
-        self.say(doing);
+        self.report_message(doing);
     }
 
     /// Creates the migration's row on a shard, or takes it over; it says what moves from where to where.
@@ -217,7 +220,8 @@ impl StepContext {
 
     /// Captures the changes of the moving keys from now on, without applying them yet.
     pub(crate) async fn ensure_capture(&self) -> Result<(), StepError> {
-        self.ensure(Direction::Forward, self.token(), false).await
+        self.ensure_stream_mode(Direction::Forward, self.token(), false)
+            .await
     }
 
     /// Starts the change stream in `direction` unless it runs already; it applies what it captures.
@@ -226,19 +230,19 @@ impl StepContext {
             Direction::Forward => self.token(),
             Direction::Reverse => self.token_after_flip(),
         };
-        self.ensure_stream_under(direction, token).await
+        self.ensure_stream_with_token(direction, token).await
     }
 
     /// As [`StepContext::ensure_stream`], under the proof of a flip that is newer than the dispatch.
-    pub(crate) async fn ensure_stream_under(
+    pub(crate) async fn ensure_stream_with_token(
         &self,
         direction: Direction,
         token: EpochToken,
     ) -> Result<(), StepError> {
-        self.ensure(direction, token, true).await
+        self.ensure_stream_mode(direction, token, true).await
     }
 
-    async fn ensure(
+    async fn ensure_stream_mode(
         &self,
         direction: Direction,
         token: EpochToken,
@@ -255,8 +259,8 @@ impl StepContext {
         if let Some(old) = slot.take() {
             old.stop().await;
         }
-        let spec = self.spec(direction, token)?;
-        *slot = Some(ApplyStream::start(spec, self.verifying(), apply));
+        let spec = self.stream_spec(direction, token)?;
+        *slot = Some(ApplyStream::start(spec, self.records_dirty_keys(), apply));
         Ok(())
     }
 
@@ -273,12 +277,16 @@ impl StepContext {
 
     /// From before the first point of the verification on, the key of each change is kept for the comparison
     /// in the cutover: also while `verify` waits for its next attempt, since chunks that it has compared count.
-    fn verifying(&self) -> bool {
+    fn records_dirty_keys(&self) -> bool {
         let before = StepId::from(StepKind::BuildIndexes.name());
         self.dispatch.outputs.contains_key(&before)
     }
 
-    fn spec(&self, direction: Direction, token: EpochToken) -> Result<StreamSpec, StepError> {
+    fn stream_spec(
+        &self,
+        direction: Direction,
+        token: EpochToken,
+    ) -> Result<StreamSpec, StepError> {
         let known: Preflighted = self.output(StepKind::Preflight)?;
         let (origin, destination, identity) = match direction {
             Direction::Forward => (self.source()?, self.target()?, known.source),
@@ -312,7 +320,7 @@ impl StepContext {
     }
 
     /// Never returns while the stream works or none runs; its failure otherwise.
-    pub(crate) async fn stream_failed(&self) -> StepError {
+    pub(crate) async fn wait_for_stream_failure(&self) -> StepError {
         let watch = {
             let slot = self.session.stream.lock().await;
             slot.as_ref().map(ApplyStream::watch)

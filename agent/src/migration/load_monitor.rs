@@ -19,25 +19,25 @@ use crate::shard::monitor_session::MonitorSession;
 use crate::throttle::lock;
 
 /// Between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 /// Between two commits that are timed.
-const PROBE_EVERY: Duration = Duration::from_secs(1);
+const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 /// Before a shard on which no commit could be timed is tried again.
-const AGAIN: Duration = Duration::from_secs(2);
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
 /// Sets the throttle by the health signals, until it is dropped.
-pub(crate) async fn govern(context: &StepContext) -> Infallible {
+pub(crate) async fn control_throttle(context: &StepContext) -> Infallible {
     let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
         // The step says what is wrong with them.
         return std::future::pending().await;
     };
-    let _free = ResetThrottleOnDrop(context);
+    let _reset_on_drop = ResetThrottleOnDrop(context);
     context.session.throttle.govern();
-    let probe = Mutex::new(CommitProbe::default());
-    let looks = look_for_ever(context, [source.clone(), target], &probe);
+    let commit_probe = Mutex::new(CommitProbe::default());
+    let probes = probe_for_ever(context, [source.clone(), target], &commit_probe);
     let token = context.token_for_cleanup();
-    let (never, _) = tokio::join!(looks, time_commits(&source, &token, &probe));
-    never
+    let (infallible, _) = tokio::join!(probes, time_commits(&source, &token, &commit_probe));
+    infallible
 }
 
 /// What nobody watches is not held back by what was seen last.
@@ -50,25 +50,25 @@ impl Drop for ResetThrottleOnDrop<'_> {
     }
 }
 
-async fn look_for_ever(
+async fn probe_for_ever(
     context: &StepContext,
     [source, target]: [Shard; 2],
-    probe: &Mutex<CommitProbe>,
+    commit_probe: &Mutex<CommitProbe>,
 ) -> Infallible {
     let (mut source, mut target) = (MonitoredShard::new(source), MonitoredShard::new(target));
-    let mut ticks = interval(LOOK_EVERY);
+    let mut ticks = interval(PROBE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
-        let (here, there) = tokio::join!(source.look(), target.look());
-        let here = here.map(|load| ShardLoad {
-            commit_ms: lock(probe).took_ms(),
+        let (source_load, target_load) = tokio::join!(source.probe(), target.probe());
+        let source_load = source_load.map(|load| ShardLoad {
+            commit_ms: lock(commit_probe).commit_ms(),
             ..load
         });
         let slowed = context
             .session
             .throttle
-            .judge([here, there].into_iter().flatten().collect());
+            .judge([source_load, target_load].into_iter().flatten().collect());
         context.session.update(|progress| progress.slowed = slowed);
     }
 }
@@ -87,12 +87,12 @@ impl MonitoredShard {
         }
     }
 
-    async fn look(&mut self) -> Option<ShardLoad> {
+    async fn probe(&mut self) -> Option<ShardLoad> {
         let history = &mut self.history;
-        let look = self
+        let probe = self
             .monitor
-            .look(async |session| load::look(session, history).await);
-        look.await
+            .probe(async |session| load::probe(session, history).await);
+        probe.await
     }
 }
 
@@ -107,11 +107,11 @@ struct CommitProbe {
 
 impl CommitProbe {
     /// How long a commit takes, milliseconds: at least as long as the one under way has taken already.
-    fn took_ms(&self) -> Option<f64> {
-        let going = self.since.map(|since| since.elapsed());
+    fn commit_ms(&self) -> Option<f64> {
+        let elapsed = self.since.map(|since| since.elapsed());
         let longest = self
             .took
-            .max(going.filter(|going| self.took < Some(*going)));
+            .max(elapsed.filter(|elapsed| self.took < Some(*elapsed)));
         longest.map(|took| took.as_secs_f64() * 1000.0)
     }
 }
@@ -120,30 +120,30 @@ impl CommitProbe {
 async fn time_commits(
     source: &Shard,
     token: &EpochToken,
-    probe: &Mutex<CommitProbe>,
+    commit_probe: &Mutex<CommitProbe>,
 ) -> Infallible {
     loop {
-        let Err(error) = time_on_one_session(source, token, probe).await;
+        let Err(error) = time_on_one_session(source, token, commit_probe).await;
         tracing::debug!(%error, "no commit could be timed");
-        *lock(probe) = CommitProbe::default();
-        sleep(AGAIN).await;
+        *lock(commit_probe) = CommitProbe::default();
+        sleep(RETRY_PAUSE).await;
     }
 }
 
 async fn time_on_one_session(
     source: &Shard,
     token: &EpochToken,
-    probe: &Mutex<CommitProbe>,
+    commit_probe: &Mutex<CommitProbe>,
 ) -> Result<Infallible, StepError> {
     let session = source.session("probe").await?;
     loop {
         let since = Instant::now();
-        lock(probe).since = Some(since);
-        load::probe(&session, token).await?;
-        *lock(probe) = CommitProbe {
+        lock(commit_probe).since = Some(since);
+        load::time_commit(&session, token).await?;
+        *lock(commit_probe) = CommitProbe {
             since: None,
             took: Some(since.elapsed()),
         };
-        sleep(PROBE_EVERY).await;
+        sleep(COMMIT_INTERVAL).await;
     }
 }

@@ -26,13 +26,13 @@ pub(crate) struct MigrationSession {
     pub(crate) migration: MigrationId,
     pub(crate) epoch: Epoch,
     /// Both shards know this epoch; false while a take-over is under way, or was cut short.
-    pub(crate) taken: AtomicBool,
+    pub(crate) taken_over: AtomicBool,
     /// The running change stream, if any.
     pub(crate) stream: tokio::sync::Mutex<Option<ApplyStream>>,
     /// Sessions that keep the copy's snapshot.
-    pub(crate) holders: tokio::sync::Mutex<Option<SnapshotHolders>>,
+    pub(crate) snapshot_holders: tokio::sync::Mutex<Option<SnapshotHolders>>,
     /// Who prove what tables run, by shard.
-    provers: tokio::sync::Mutex<BTreeMap<String, Arc<CodeProver>>>,
+    code_provers: tokio::sync::Mutex<BTreeMap<String, Arc<CodeProver>>>,
     /// How fast heavy work may go.
     pub(crate) throttle: MigrationThrottle,
     /// Moves of its operation wait for its copy to begin.
@@ -43,8 +43,8 @@ pub(crate) struct MigrationSession {
     pub(crate) end_hold: Notify,
     progress: Mutex<Progress>,
     /// When the running step ends, as far as anybody can tell.
-    ends: Mutex<Option<Instant>>,
-    status: Mutex<Option<StreamStatus>>,
+    expected_end: Mutex<Option<Instant>>,
+    last_status: Mutex<Option<StreamStatus>>,
 }
 
 impl MigrationSession {
@@ -55,14 +55,14 @@ impl MigrationSession {
             spools: spools.to_owned(),
             migration,
             epoch,
-            taken: AtomicBool::new(false),
+            taken_over: AtomicBool::new(false),
             stream: tokio::sync::Mutex::new(None),
-            holders: tokio::sync::Mutex::new(None),
-            provers: tokio::sync::Mutex::default(),
+            snapshot_holders: tokio::sync::Mutex::new(None),
+            code_provers: tokio::sync::Mutex::default(),
             end_hold: Notify::new(),
             progress: Mutex::new(Progress::default()),
-            ends: Mutex::new(None),
-            status: Mutex::new(None),
+            expected_end: Mutex::new(None),
+            last_status: Mutex::new(None),
         }
     }
 
@@ -70,28 +70,35 @@ impl MigrationSession {
     ///
     /// # Errors
     /// As [`CodeProver::open`].
-    pub(crate) async fn prover(&self, shard: &Shard) -> Result<Arc<CodeProver>, StepError> {
-        let mut provers = self.provers.lock().await;
-        let known = provers.get(&shard.name).filter(|known| !known.is_over());
+    pub(crate) async fn code_prover(&self, shard: &Shard) -> Result<Arc<CodeProver>, StepError> {
+        let mut code_provers = self.code_provers.lock().await;
+        let known = code_provers
+            .get(&shard.name)
+            .filter(|known| !known.must_be_replaced());
         if let Some(prover) = known {
             return Ok(prover.clone());
         }
         let prover = Arc::new(CodeProver::open(shard).await?);
-        provers.insert(shard.name.clone(), prover.clone());
+        code_provers.insert(shard.name.clone(), prover.clone());
         Ok(prover)
     }
 
     /// The figures of the running step, as of now.
     pub(crate) fn progress(&self) -> Progress {
         let mut progress = self.progress.lock().map(|p| p.clone()).unwrap_or_default();
-        let ends = self.ends.lock().ok().and_then(|ends| *ends);
-        let left = ends.map(|ends| ends.saturating_duration_since(Instant::now()));
+        let expected_end = self
+            .expected_end
+            .lock()
+            .ok()
+            .and_then(|expected_end| *expected_end);
+        let left =
+            expected_end.map(|expected_end| expected_end.saturating_duration_since(Instant::now()));
         progress.eta_seconds = left.map(|left| left.as_secs_f64());
         progress
     }
 
     /// The migration is on its way to its copy, or it is not any more.
-    pub(crate) fn comes(&self, expected: Option<ExpectedParticipant>) {
+    pub(crate) fn set_expected_participant(&self, expected: Option<ExpectedParticipant>) {
         if let Ok(mut known) = self.expected.lock() {
             *known = expected;
         }
@@ -100,15 +107,15 @@ impl MigrationSession {
     /// Forgets the figures of the step before.
     pub(crate) fn begin_step(&self) {
         self.update(|progress| *progress = Progress::default());
-        self.foresee(None);
+        self.set_eta_seconds(None);
     }
 
     /// The running step takes so many seconds still, all of it; `None` when nobody can tell.
-    pub(crate) fn foresee(&self, seconds: Option<f64>) {
+    pub(crate) fn set_eta_seconds(&self, seconds: Option<f64>) {
         let left = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        let ends = left.and_then(|left| Instant::now().checked_add(left));
-        if let Ok(mut known) = self.ends.lock() {
-            *known = ends;
+        let expected_end = left.and_then(|left| Instant::now().checked_add(left));
+        if let Ok(mut known) = self.expected_end.lock() {
+            *known = expected_end;
         }
     }
 
@@ -121,15 +128,15 @@ impl MigrationSession {
 
     /// The stream's figures; the last ones known while a step holds the stream.
     pub(crate) fn stream_status(&self) -> Option<StreamStatus> {
-        let mut kept = self.status.lock().ok()?;
+        let mut last_status = self.last_status.lock().ok()?;
         if let Ok(stream) = self.stream.try_lock() {
-            *kept = stream.as_ref().map(|stream| stream.seen().status);
+            *last_status = stream.as_ref().map(|stream| stream.seen().status);
         }
-        kept.clone()
+        last_status.clone()
     }
 
     /// Lets the stream apply nothing more; it goes on capturing where it has a spool, and ends where it has none.
-    pub(crate) async fn spool_only(&self) {
+    pub(crate) async fn stop_applying(&self) {
         let mut slot = self.stream.lock().await;
         match slot.as_ref() {
             Some(stream) if stream.direction == Direction::Forward && stream.runs() => {

@@ -11,33 +11,37 @@ use crate::postgres::{lock_wait, statements};
 use crate::shard::monitor_session::MonitorSession;
 
 /// Between two looks.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 /// A wait is told for so long after it was seen: most are cut into short ones, so that nobody queues up behind us.
-const TOLD_FOR: Duration = Duration::from_secs(2);
+const REPORTED_FOR: Duration = Duration::from_secs(2);
 
 /// Looks at both shards until it is dropped.
-pub(crate) async fn watch(context: &StepContext) -> Infallible {
+pub(crate) async fn report_waits(context: &StepContext) -> Infallible {
     let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
         // The step says what is wrong with them.
         return std::future::pending().await;
     };
-    let _over = ClearWaitsOnDrop(context);
+    let _clear_on_drop = ClearWaitsOnDrop(context);
     let mut shards = [source, target].map(|shard| MonitorSession::new(shard, "waits"));
-    let mut told: Option<(Instant, LockWait)> = None;
+    let mut reported: Option<(Instant, LockWait)> = None;
     // Many steps are over before the first look: no session is opened for them.
-    let mut ticks = interval_at(Instant::now() + LOOK_EVERY, LOOK_EVERY);
+    let mut ticks = interval_at(Instant::now() + PROBE_INTERVAL, PROBE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         let [source, target] = &mut shards;
-        let (here, there) = tokio::join!(look(context, source), look(context, target));
-        let (here, there) = (here.unwrap_or_default(), there.unwrap_or_default());
-        if let Some(seen) = here.lock.or(there.lock) {
-            told = Some((Instant::now(), seen));
+        let (source_waits, target_waits) =
+            tokio::join!(probe(context, source), probe(context, target));
+        let (source_waits, target_waits) = (
+            source_waits.unwrap_or_default(),
+            target_waits.unwrap_or_default(),
+        );
+        if let Some(wait) = source_waits.lock.or(target_waits.lock) {
+            reported = Some((Instant::now(), wait));
         }
-        let statements = [here.statements, there.statements].concat();
-        told = told.filter(|(at, _)| at.elapsed() < TOLD_FOR);
-        let waits = told.as_ref().map(|(_, wait)| Box::new(wait.clone()));
+        let statements = [source_waits.statements, target_waits.statements].concat();
+        reported = reported.filter(|(at, _)| at.elapsed() < REPORTED_FOR);
+        let waits = reported.as_ref().map(|(_, wait)| Box::new(wait.clone()));
         context.session.update(|progress| {
             progress.lock = waits;
             progress.statements = statements;
@@ -64,13 +68,13 @@ struct ShardWaits {
     statements: Vec<Statement>,
 }
 
-async fn look(context: &StepContext, monitor: &mut MonitorSession) -> Option<ShardWaits> {
+async fn probe(context: &StepContext, monitor: &mut MonitorSession) -> Option<ShardWaits> {
     let migration = &context.dispatch.migration;
-    let looked = monitor.look(async |session| {
+    let probed = monitor.probe(async |session| {
         Ok(ShardWaits {
             lock: lock_wait::look(session, migration).await?,
             statements: statements::look(session, migration).await?,
         })
     });
-    looked.await
+    probed.await
 }

@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 pub(crate) use fan::{CopyReceivers, ReceiveOutcome, ReceiverInput, fan_out, take_in};
 use side::{CopyConnection, RowBytes};
 
-use crate::error::{StepError, WithIntent, code_of_state, hint_of_state, retry_of};
+use crate::error::{StepError, WithIntent, code_of_sqlstate, hint_of_sqlstate, retry_of};
 
 /// What is taken from the source at most before it is sent on.
 const MOST: usize = 256 << 10;
@@ -66,9 +66,9 @@ impl<T> WithIntent<T> for Result<T, PipeError> {
             PipeError::Broken(_) | PipeError::Session(_) => (None, None),
         };
         Err(StepError::Failed(Failure {
-            code: code_of_state(state.as_deref()),
+            code: code_of_sqlstate(state.as_deref()),
             message,
-            hint: state.and_then(|state| hint_of_state(&state, hint)),
+            hint: state.and_then(|state| hint_of_sqlstate(&state, hint)),
             retry,
         }))
     }

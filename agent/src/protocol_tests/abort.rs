@@ -129,7 +129,7 @@ async fn an_abort_of_a_flip_that_the_store_has_lost_opens_nothing() {
     register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
         .await
         .expect("sealed");
-    register::tell_flipped(&there, &bench.token, 1, VERSION + 1)
+    register::notify_of_flip(&there, &bench.token, 1, VERSION + 1)
         .await
         .expect("told");
     assert_eq!(

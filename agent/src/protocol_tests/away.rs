@@ -29,7 +29,7 @@ async fn given(name: &str) -> (Bench, Connected) {
     bench.guard(&bench.source, CLOSED).await;
     let ours = bench.ours(&bench.source).await;
     away(&bench, &bench.token, &bench.keys, &MapName::from("m"))
-        .give(&ours, 8)
+        .release(&ours, 8)
         .await
         .expect("given");
     (bench, ours)
@@ -68,7 +68,9 @@ async fn coming(bench: &Bench, ours: &Connected, keys: &KeySet) -> EpochToken {
         keys,
         tables: &bench.tables,
     };
-    guard::put(ours, &token, &map, guarded).await.expect("put");
+    guard::create(ours, &token, &map, guarded)
+        .await
+        .expect("put");
     token
 }
 
@@ -79,11 +81,16 @@ async fn a_finished_move_hands_its_keys_to_one_guard_that_stays() {
     assert_eq!(state(insert(&app, 150, 1).await), "SM001");
     insert(&app, 250, 1).await.expect("other keys pass");
     let id = &bench.token.migration;
-    assert!(guard::standing(&ours, id).await.expect("read").is_empty());
+    assert!(
+        guard::read_triggers(&ours, id)
+            .await
+            .expect("read")
+            .is_empty()
+    );
     let second = keys(200, 300);
     let token = coming(&bench, &ours, &second).await;
     away(&bench, &token, &second, &MapName::from("m"))
-        .give(&ours, 9)
+        .release(&ours, 9)
         .await
         .expect("given");
     let row = ours
@@ -123,7 +130,7 @@ async fn who_has_read_a_table_can_write_to_it_while_its_guard_is_handed_over() {
         insert(&app, 250, 1).await.expect("no deadlock");
         app.batch_execute("commit").await.expect("committed");
     };
-    let (given, ()) = tokio::join!(away.give(&ours, 8), going_on);
+    let (given, ()) = tokio::join!(away.release(&ours, 8), going_on);
     given.expect("given");
 }
 
@@ -137,7 +144,7 @@ async fn keys_that_come_back_are_refused_until_their_register_is_open() {
     );
     let token = coming(&bench, &ours, &back).await;
     away(&bench, &token, &back, &map)
-        .take(&ours)
+        .reclaim(&ours)
         .await
         .expect("taken");
     assert_eq!(
@@ -167,9 +174,9 @@ async fn keys_that_do_not_come_after_all_are_refused_as_before() {
     );
     let token = coming(&bench, &ours, &back).await;
     let coming = away(&bench, &token, &back, &map);
-    coming.take(&ours).await.expect("taken");
+    coming.reclaim(&ours).await.expect("taken");
     // Done again after an interruption: nothing is forgotten.
-    coming.take(&ours).await.expect("taken");
+    coming.reclaim(&ours).await.expect("taken");
     coming.restore(&ours).await.expect("restored");
     guard::drop_all(&ours, &token).await.expect("dropped");
     assert_eq!(state(insert(&app, 150, 1).await), "SM001");
@@ -182,7 +189,7 @@ async fn the_last_keys_that_come_back_leave_nothing_behind() {
     let (back, map) = (keys(0, 1000), MapName::from("m"));
     let token = coming(&bench, &ours, &back).await;
     away(&bench, &token, &back, &map)
-        .take(&ours)
+        .reclaim(&ours)
         .await
         .expect("taken");
     guard::drop_all(&ours, &token).await.expect("dropped");
@@ -204,7 +211,13 @@ async fn where_the_last_migration_took_our_schema_along_there_is_no_other_one() 
     let drop = "drop schema if exists shardwright cascade";
     app.batch_execute(drop).await.expect("dropped");
     let (map, keys) = (MapName::from("items"), keys(1, 9));
-    let found =
-        conflicting_migrations::of_same_keys(&ours, &bench.token.migration, &map, &keys, &[]).await;
+    let found = conflicting_migrations::find_with_same_keys(
+        &ours,
+        &bench.token.migration,
+        &map,
+        &keys,
+        &[],
+    )
+    .await;
     assert_eq!(found.expect("none to look at"), None);
 }

@@ -165,7 +165,7 @@ impl Bench {
             keys: &self.keys,
             tables: &self.tables,
         };
-        guard::cascade::put(&session, &self.token, guarded, value == i64::MAX)
+        guard::cascade::create(&session, &self.token, guarded, value == i64::MAX)
             .await
             .expect("put");
     }
@@ -176,7 +176,7 @@ impl Bench {
             keys: &self.keys,
             tables: &self.tables,
         };
-        guard::put(session, &self.token, &MapName::from("m"), guarded)
+        guard::create(session, &self.token, &MapName::from("m"), guarded)
             .await
             .expect("put");
     }

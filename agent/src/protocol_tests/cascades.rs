@@ -56,10 +56,10 @@ async fn give(bench: &Bench) -> Connected {
     register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
         .await
         .expect("sealed");
-    let told = register::tell_flipped(&ours, &bench.token, 1, VERSION + 1)
+    let told = register::notify_of_flip(&ours, &bench.token, 1, VERSION + 1)
         .await
         .expect("told");
-    cascade::allow(&ours, &bench.token, EpochProof::Count(told))
+    cascade::allow_skips(&ours, &bench.token, EpochProof::Count(told))
         .await
         .expect("allowed");
     ours
@@ -74,21 +74,21 @@ async fn gave(name: &str) -> (Bench, Connected) {
 
 /// Attempt `number` begins on the shard that is to gain the keys; its count there.
 async fn begun(bench: &Bench, ours: &Connected, number: i64) -> i64 {
-    register::witness(ours, &bench.token, number, VERSION + 1)
+    register::begin_and_check_witness(ours, &bench.token, number, VERSION + 1)
         .await
         .expect("closed")
 }
 
 /// What an attempt does before its fence.
 async fn settled(bench: &Bench, ours: &Connected, count: i64) -> Result<(), StepError> {
-    if cascade::refuse(ours, &bench.token, count).await? == 0 {
+    if cascade::refuse_skips(ours, &bench.token, count).await? == 0 {
         return Ok(());
     }
     let guarded = GuardedRows {
         keys: &bench.keys,
         tables: &bench.tables,
     };
-    cascade::settle(ours, &bench.token, count, guarded).await
+    cascade::check_and_reset(ours, &bench.token, count, guarded).await
 }
 
 async fn rows(client: &Connected, what: &str) -> Vec<String> {
@@ -141,7 +141,7 @@ async fn an_owner_that_is_fenced_or_sealed_leaves_nothing_out() {
             .await
             .expect("set");
         // Not told of a flip, it owns the keys, whoever asks.
-        cascade::allow(&ours, &bench.token, EpochProof::Next(number))
+        cascade::allow_skips(&ours, &bench.token, EpochProof::Next(number))
             .await
             .expect("asked");
         assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
@@ -196,7 +196,7 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
     settled(&bench, &ours, count).await.expect("nothing is out");
     assert_eq!(state(app.batch_execute(DELETE).await), "SM002");
     let released = begun(&bench, &ours, 1).await;
-    cascade::allow(&ours, &bench.token, EpochProof::Count(released))
+    cascade::allow_skips(&ours, &bench.token, EpochProof::Count(released))
         .await
         .expect("allowed");
     app.batch_execute(DELETE).await.expect("passes");
@@ -204,9 +204,9 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
 
     // A release that hung comes late: the next attempt has begun.
     let begun = begun(&bench, &ours, 2).await;
-    let refused = cascade::refuse(&ours, &bench.token, begun).await;
+    let refused = cascade::refuse_skips(&ours, &bench.token, begun).await;
     assert!(refused.expect("counted") > 0);
-    let late = cascade::allow(&ours, &bench.token, EpochProof::Count(released)).await;
+    let late = cascade::allow_skips(&ours, &bench.token, EpochProof::Count(released)).await;
     assert!(late.expect_err("refused").is_superseded());
     let again = "delete from public.country where id = 2";
     assert_eq!(state(app.batch_execute(again).await), "SM002");
@@ -230,7 +230,7 @@ async fn keys_do_not_come_back_before_their_owner_has_followed() {
     let count = begun(&bench, &ours, 2).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
     let released = EpochProof::Count(begun(&bench, &ours, 2).await);
-    cascade::allow(&ours, &bench.token, released)
+    cascade::allow_skips(&ours, &bench.token, released)
         .await
         .expect("allowed");
     app.batch_execute(DELETE).await.expect("on the old owner");
@@ -238,7 +238,7 @@ async fn keys_do_not_come_back_before_their_owner_has_followed() {
         keys: &bench.keys,
         tables: &bench.tables,
     };
-    let lacks = cascade::unsettled(&ours, &bench.token, guarded).await;
+    let lacks = cascade::find_unfollowed(&ours, &bench.token, guarded).await;
     let lacks = lacks.expect("asked").expect("lacks");
     assert!(
         lacks.contains("public.item") && lacks.contains("item_country_fkey"),
@@ -246,14 +246,14 @@ async fn keys_do_not_come_back_before_their_owner_has_followed() {
     );
     let count = begun(&bench, &ours, 3).await;
     let waits = settled(&bench, &ours, count).await;
-    assert_eq!(code(waits), cascade::CASCADE);
+    assert_eq!(code(waits), cascade::CASCADE_CODE);
 
     owner.batch_execute(DELETE).await.expect("on the owner");
     bench.drain(&stream).await.expect("followed");
-    let lacks = cascade::unsettled(&ours, &bench.token, guarded).await;
+    let lacks = cascade::find_unfollowed(&ours, &bench.token, guarded).await;
     assert_eq!(lacks.expect("asked"), None);
     settled(&bench, &ours, count).await.expect("followed");
-    let counted = cascade::refuse(&ours, &bench.token, count).await;
+    let counted = cascade::refuse_skips(&ours, &bench.token, count).await;
     assert_eq!(counted.expect("asked"), 0, "what was settled is forgotten");
     assert_eq!(bench.assert_equal().await, 3);
     stream.stop().await;
@@ -268,7 +268,7 @@ async fn an_attempt_waits_for_who_leaves_rows_out_and_gives_up_for_now() {
     let count = begun(&bench, &ours, 2).await;
     assert_eq!(
         code(settled(&bench, &ours, count).await),
-        cascade::CASCADE,
+        cascade::CASCADE_CODE,
         "it has not ended"
     );
     let (second, observer) = (
@@ -276,14 +276,17 @@ async fn an_attempt_waits_for_who_leaves_rows_out_and_gives_up_for_now() {
         bench.source.session().await,
     );
     let waiting = pid(&second).await;
-    let counted = cascade::refuse(&second, &bench.token, count);
+    let counted = cascade::refuse_skips(&second, &bench.token, count);
     let ends = async {
         until_blocked(&observer, waiting).await;
         deleting.commit().await.expect("committed");
     };
     let (counted, ()) = tokio::join!(counted, ends);
     assert!(counted.expect("waited") > 0);
-    assert_eq!(code(settled(&bench, &ours, count).await), cascade::CASCADE);
+    assert_eq!(
+        code(settled(&bench, &ours, count).await),
+        cascade::CASCADE_CODE
+    );
 }
 
 #[tokio::test]
@@ -316,7 +319,7 @@ async fn an_older_guard_refuses_as_it_did() {
     assert_eq!(state(app.batch_execute(DELETE).await), "SM001");
     let count = begun(&bench, &ours, 2).await;
     settled(&bench, &ours, count).await.expect("nothing is out");
-    cascade::allow(&ours, &bench.token, EpochProof::Count(count))
+    cascade::allow_skips(&ours, &bench.token, EpochProof::Count(count))
         .await
         .expect("nothing to allow");
     guard::check(&ours, id, &bench.tables)

@@ -78,7 +78,7 @@ async fn a_database_is_registered_once_and_keeps_its_id() {
     bench.guard(&bench.source, CLOSED).await;
     let drop = crate::shard::guard::drop_all(&ours, &bench.token).await;
     drop.expect("without guards");
-    sidecar_schema::forget(&ours, &bench.token)
+    sidecar_schema::remove_migration(&ours, &bench.token)
         .await
         .expect("ended");
     let left = "select pg_catalog.string_agg(relname, ', ') from pg_catalog.pg_class \
@@ -86,7 +86,7 @@ async fn a_database_is_registered_once_and_keeps_its_id() {
     let left: String = ours.query_one(left, &[]).await.expect("read").get(0);
     assert_eq!(left, "database");
     assert_eq!(identify(&bench.source, false).await.identity, first);
-    sidecar_schema::ensure(&ours).await.expect("made anew");
+    sidecar_schema::create(&ours).await.expect("made anew");
 }
 
 #[tokio::test]

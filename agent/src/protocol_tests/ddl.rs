@@ -331,7 +331,7 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
         "create index item_v on public.item (v); create table public.other (id int)",
     )
     .await;
-    ddl_guard::put(&ours, &bench.token, &bench.tables)
+    ddl_guard::create(&ours, &bench.token, &bench.tables)
         .await
         .expect("put");
     for change in changes_of_the_moving_table(&bench) {
@@ -368,7 +368,7 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
     bench.put_guard(&ours).await;
     guard::drop_all(&ours, &bench.token).await.expect("dropped");
     assert!(
-        !ddl_guard::stands(&ours, &bench.token.migration)
+        !ddl_guard::is_enabled(&ours, &bench.token.migration)
             .await
             .expect("read")
     );

@@ -29,7 +29,9 @@ async fn fence_that_has_ended(marking: &Marking) -> i64 {
 async fn seal(marking: &Marking, count: i64) -> BTreeSet<String> {
     let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
     let behind = marking.behind();
-    let sealed = behind.set(proof, closed, AwaitedWriters::Passed).await;
+    let sealed = behind
+        .set_and_mark(proof, closed, AwaitedWriters::PassedExpiredFence)
+        .await;
     sealed.expect("sealed").1
 }
 
@@ -46,14 +48,14 @@ async fn who_passes_an_ended_fence_is_waited_for_behind_the_seal() {
     let prepare = "prepare transaction 'passed'";
     writer.batch_execute(prepare).await.expect("prepared");
     let soon = Instant::now() + Duration::from_millis(50);
-    let over = marking.behind().written(passed.clone(), soon).await;
+    let over = marking.behind().wait_and_mark(passed.clone(), soon).await;
     assert_eq!(code(over), "wait_out.budget");
     assert_eq!(marking.markers(&observer).await, 0);
 
     let commit = "commit prepared 'passed'";
     writer.batch_execute(commit).await.expect("committed");
     let late = Instant::now() + LIMIT;
-    let written = marking.behind().written(passed, late).await;
+    let written = marking.behind().wait_and_mark(passed, late).await;
     written.expect("waited out");
     assert_eq!(marking.markers(&observer).await, 1);
     let before = committed_before(&bench, Lsn(u64::MAX), &marking.marker).await;
@@ -68,14 +70,17 @@ async fn who_reads_an_ended_fence_while_it_is_being_sealed_is_refused() {
     let count = fence_that_has_ended(&marking).await;
 
     // The guard has read that the fence has ended, and cannot note it yet.
-    let key = guard::note_key(&bench.token.migration);
+    let key = guard::passed_lock_key(&bench.token.migration);
     let hold = format!("begin; select pg_catalog.pg_advisory_xact_lock({key})");
     holder.batch_execute(&hold).await.expect("held");
     let waiter = pid(&writer).await;
     let writing = tokio::spawn(async move { writer.batch_execute(WRITE).await });
     until_queued(&marking.session, waiter).await;
     let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
-    let sealed = marking.behind().set(proof, closed, marking.writers()).await;
+    let sealed = marking
+        .behind()
+        .set_and_mark(proof, closed, marking.writers())
+        .await;
     let (_, everybody) = sealed.expect("sealed");
     assert_eq!(everybody.len(), 1, "it writes to a moving table");
     holder.batch_execute("commit").await.expect("let go");
@@ -91,7 +96,7 @@ async fn behind_the_seal_writers_of_other_keys_are_not_waited_for() {
     let stays = "begin; insert into public.item values (200, 1, 'x')";
     writer.batch_execute(stays).await.expect("of another key");
     let who = marking.writers();
-    let everybody = marking.behind().writers(who).await;
+    let everybody = marking.behind().mark_or_list(who).await;
     assert_eq!(everybody.expect("listed").len(), 1);
     assert!(seal(&marking, count).await.is_empty());
     assert_eq!(marking.markers(&observer).await, 2, "fence and seal");

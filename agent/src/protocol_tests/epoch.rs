@@ -97,7 +97,7 @@ async fn the_queue_of_the_advisory_lock_is_fair() {
     );
     epoch::begin(&first, &bench.token).await.expect("proved");
     let (owner_pid, second_pid) = (pid(&owner).await, pid(&second).await);
-    let exclusive = epoch::begin_next(&owner, &bench.token, 1);
+    let exclusive = epoch::begin_attempt(&owner, &bench.token, 1);
     let overlapping = async {
         until_blocked(&first, owner_pid).await;
         epoch::begin(&second, &bench.token).await
@@ -180,7 +180,7 @@ async fn a_batch_runs_nothing_of_what_is_not_proven() {
     let begun = run(token, EpochProof::Next(2))
         .await
         .expect("the next attempt");
-    let told = register::tell_flipped(&ours, token, 2, VERSION + 1);
+    let told = register::notify_of_flip(&ours, token, 2, VERSION + 1);
     let told = told.await.expect("told of the flip");
     assert_eq!((begun, told), (2000, 2001));
 
@@ -229,17 +229,17 @@ async fn behind_a_transaction_that_is_refused_none_is_run() {
     let in_turn = [
         proven(token, EpochProof::Next(2), nothing),
         proven(former, EpochProof::Work, nothing),
-        proven(token, EpochProof::Same, &closed),
+        proven(token, EpochProof::LastCount, &closed),
     ];
     let refused = epoch::transact_in_turn(&ours, &in_turn, text).await;
     assert_eq!(code(refused), "epoch.stale");
     assert_eq!(bench.register(&ours).await, 0);
 
-    let same = epoch::transact(&ours, token, EpochProof::Same, &closed, text).await;
+    let same = epoch::transact(&ours, token, EpochProof::LastCount, &closed, text).await;
     assert_eq!(same.expect("the first one was committed by itself"), 2000);
     let next = epoch::transact(&other, token, EpochProof::Next(2), nothing, text).await;
     assert_eq!(next.expect("the next count"), 2001);
-    let late = epoch::transact(&ours, token, EpochProof::Same, &again, text).await;
+    let late = epoch::transact(&ours, token, EpochProof::LastCount, &again, text).await;
     assert_eq!(code(late), "epoch.stale");
     assert_eq!(bench.register(&ours).await, 5);
 }
@@ -252,16 +252,16 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
         bench.ours(&bench.source).await,
     );
     let (app, observer) = (bench.source.session().await, bench.source.session().await);
-    sidecar_schema::forget(&ours, &bench.token)
+    sidecar_schema::remove_migration(&ours, &bench.token)
         .await
         .expect("ended");
     assert!(!epoch::schema_exists(&ours).await.expect("read"));
-    sidecar_schema::drop_unused(&ours)
+    sidecar_schema::drop_if_unused(&ours)
         .await
         .expect("gone already");
 
     // The row of the one that begins is under way while the other one looks whether there is any.
-    sidecar_schema::ensure(&ours).await.expect("our schema");
+    sidecar_schema::create(&ours).await.expect("our schema");
     app.batch_execute(
         "begin; insert into shardwright.move (migration, role, epoch, map, map_version) \
          values ('next', 'source', 1, 'm', 1)",
@@ -277,7 +277,7 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
         sidecar_schema::enrol(&ours, &next, "source", "m"),
         async {
             until_blocked(&observer, begins).await;
-            sidecar_schema::drop_unused(&other).await
+            sidecar_schema::drop_if_unused(&other).await
         },
         async {
             until_blocked(&observer, ends).await;
@@ -304,7 +304,7 @@ async fn what_is_not_ours_stays_in_the_schema() {
     let left = "select array(select relname::text from pg_class
                              where relnamespace = 'shardwright'::regnamespace and relkind in ('r', 'S', 'v') order by 1),
                        array(select proname::text from pg_proc where pronamespace = 'shardwright'::regnamespace)";
-    sidecar_schema::forget(&ours, &bench.token)
+    sidecar_schema::remove_migration(&ours, &bench.token)
         .await
         .expect("ended");
     let row = app.query_one(left, &[]).await.expect("read");
@@ -318,8 +318,8 @@ async fn what_is_not_ours_stays_in_the_schema() {
 async fn a_migration_enrols_also_where_the_schema_has_just_been_dropped() {
     let bench = Bench::new("enrols_after", ITEM).await;
     let ours = bench.ours(&bench.source).await;
-    sidecar_schema::ensure(&ours).await.expect("our schema");
-    sidecar_schema::forget(&ours, &bench.token)
+    sidecar_schema::create(&ours).await.expect("our schema");
+    sidecar_schema::remove_migration(&ours, &bench.token)
         .await
         .expect("ended");
     let enrolled = sidecar_schema::enrol(&ours, &bench.token, "source", "m").await;

@@ -225,7 +225,7 @@ async fn refused_writes_are_counted_though_their_transactions_are_rolled_back() 
         bench.ours(&bench.source).await,
     );
     let id = &bench.token.migration;
-    let refused = async || guard::refused(&ours, id).await.expect("counted");
+    let refused = async || guard::count_refused(&ours, id).await.expect("counted");
     tried(&app, WRITES[0]).await.expect("open");
     assert_eq!(refused().await, Some(0));
     set(&bench, &app, &CLOSED.to_string()).await;
@@ -390,12 +390,15 @@ async fn a_guard_that_was_disabled_or_changed_is_noticed() {
         let back = format!("alter table public.item {back} {insert}");
         session.batch_execute(&back).await.expect("as it was");
     }
-    assert_eq!(guard::standing(&session, id).await.expect("read"), standing);
+    assert_eq!(
+        guard::read_triggers(&session, id).await.expect("read"),
+        standing
+    );
     guard::drop_all(&session, &bench.token)
         .await
         .expect("dropped");
     assert!(
-        guard::standing(&session, id)
+        guard::read_triggers(&session, id)
             .await
             .expect("read")
             .is_empty()

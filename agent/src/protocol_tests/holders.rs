@@ -32,7 +32,7 @@ fn die_holding(shard: Shard, migration: String, both_asleep: std::sync::mpsc::Re
         let made = slot.create_slot("held_s", options).await.expect("a slot");
         let exported = made.snapshot.expect("a snapshot");
         let holders = SnapshotHolders::start(&shard, &migration, &exported).await;
-        assert!(holders.as_ref().expect("holders").alive());
+        assert!(holders.as_ref().expect("holders").are_alive());
         std::mem::forget(holders);
     });
     both_asleep.recv().expect("told when to die");
@@ -44,7 +44,7 @@ fn die_holding(shard: Shard, migration: String, both_asleep: std::sync::mpsc::Re
 async fn seen_on_snapshot(bench: &Bench) -> Option<i64> {
     let session = bench.ours(&bench.source).await;
     let id = bench.token.migration.as_str();
-    let held = snapshot::begin_held(&session, id).await;
+    let held = snapshot::begin_with_held(&session, id).await;
     if !held.expect("no error") {
         return None;
     }
@@ -77,7 +77,9 @@ async fn a_snapshot_stays_importable_when_its_owner_dies_and_the_next_owner_take
     assert_eq!(seen_on_snapshot(&bench).await, Some(10));
 
     let next = bench.shard(&bench.source, Epoch(2));
-    let names = snapshot::importable(&session, &id).await.expect("read");
+    let names = snapshot::importable_names(&session, &id)
+        .await
+        .expect("read");
     let holders = SnapshotHolders::start(&next, &id, &names[0])
         .await
         .expect("taken over");
@@ -88,11 +90,11 @@ async fn a_snapshot_stays_importable_when_its_owner_dies_and_the_next_owner_take
     .await;
     assert_eq!(seen_on_snapshot(&bench).await, Some(10));
 
-    snapshot::end_all(&session, &id).await.expect("ended");
+    snapshot::end_holders(&session, &id).await.expect("ended");
     until("none is left", || async {
         asleep(&session).await.is_empty()
     })
     .await;
-    until("the tasks have noticed", || async { !holders.alive() }).await;
+    until("the tasks have noticed", || async { !holders.are_alive() }).await;
     assert_eq!(seen_on_snapshot(&bench).await, None);
 }

@@ -297,7 +297,7 @@ async fn a_register_write_that_waits_for_the_one_session_does_not_stop_the_other
     loop {
         tokio::select! {
             done = &mut drained => { done.expect("drained"); break }
-            begun = epoch::begin_next(&ours, &bench.token, 1) => {
+            begun = epoch::begin_attempt(&ours, &bench.token, 1) => {
                 begun.expect("alone");
                 epoch::rollback(&ours).await;
                 writes += 1;

@@ -4,12 +4,14 @@ use plans::wire::LongWriter;
 
 use super::bench::{Bench, ITEM, pid};
 use super::shard::until;
-use crate::shard::long_writers::{WriteObstacle, end, obstacles};
+use crate::shard::long_writers::{WriteObstacle, end_writer, find_obstacles};
 
 /// The writers in the way of the bench's source, older than a millisecond.
 async fn in_the_way(bench: &Bench) -> Vec<WriteObstacle> {
     let session = bench.ours(&bench.source).await;
-    obstacles(&session, &bench.tables, 1).await.expect("listed")
+    find_obstacles(&session, &bench.tables, 1)
+        .await
+        .expect("listed")
 }
 
 async fn only_writer(bench: &Bench) -> LongWriter {
@@ -49,13 +51,13 @@ async fn a_writer_is_named_by_its_statement_without_literals_and_only_he_is_ende
         backend_start: "2001-01-01 00:00:00.000000".to_owned(),
         ..named.clone()
     };
-    let gone = end(&session, &bench.token, &stranger, true).await;
+    let gone = end_writer(&session, &bench.token, &stranger, true).await;
     assert!(
         !gone.expect("asked"),
         "the same pid of another time is left alone"
     );
     assert_eq!(only_writer(&bench).await, named);
-    let ended = end(&session, &bench.token, &named, false).await;
+    let ended = end_writer(&session, &bench.token, &named, false).await;
     assert!(
         ended.expect("asked"),
         "an idle transaction ends with its session"
@@ -94,7 +96,7 @@ async fn a_session_that_is_in_another_transaction_by_now_is_left_alone() {
     assert!(!now.is(&before), "it has waited for nobody yet");
     let session = bench.ours(&bench.source).await;
     for cancelled in [false, true] {
-        let gone = end(&session, &bench.token, &before, cancelled).await;
+        let gone = end_writer(&session, &bench.token, &before, cancelled).await;
         assert!(!gone.expect("asked"));
     }
     writer.batch_execute("commit").await.expect("it lives");
@@ -118,7 +120,7 @@ async fn a_statement_is_cancelled_before_its_session_is_ended() {
     let named = only_writer(&bench).await;
     assert_eq!(named.pid, id);
     let session = bench.ours(&bench.source).await;
-    end(&session, &bench.token, &named, false)
+    end_writer(&session, &bench.token, &named, false)
         .await
         .expect("cancelled");
     let (sleeping, writer) = busy.await.expect("no panic");
@@ -149,7 +151,7 @@ async fn a_prepared_transaction_is_named_and_one_of_other_tables_is_not_in_the_w
         panic!("{all:?}")
     };
     assert_eq!(gid, "the orphan");
-    let sentence = prepared.sentence();
+    let sentence = prepared.description();
     assert!(
         sentence.contains("rollback prepared 'the orphan'"),
         "{sentence}"

@@ -112,6 +112,8 @@ async fn what_others_made_is_not_dropped_whatever_it_is_called() {
         )
         .await
         .expect("changed");
-    let drops = created::drops(&target, &migration).await.expect("read");
+    let drops = created::drop_statements(&target, &migration)
+        .await
+        .expect("read");
     assert_eq!(drops, Some(vec!["drop table public.ours".to_owned()]));
 }

@@ -47,7 +47,7 @@ pub(super) async fn point(bench: &Bench, round: u32) -> (ParkAt, Connected, Repl
     let made = slot.create_slot(&name, options).await.expect("a slot");
     let session = bench.ours(&bench.source).await;
     let exported = made.snapshot.expect("a snapshot");
-    snapshot::begin_with(&session, &exported, "read only")
+    snapshot::begin_with_snapshot(&session, &exported, "read only")
         .await
         .expect("imported");
     let at = ParkAt {

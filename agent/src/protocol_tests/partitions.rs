@@ -145,10 +145,15 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
         tables: &bench.tables,
         shard: "s",
     }
-    .give(&ours, 8)
+    .release(&ours, 8)
     .await
     .expect("given");
-    assert!(guard::standing(&ours, id).await.expect("read").is_empty());
+    assert!(
+        guard::read_triggers(&ours, id)
+            .await
+            .expect("read")
+            .is_empty()
+    );
     run(
         &app,
         &COMING
@@ -221,7 +226,7 @@ async fn with_refused_changes_no_partition_comes_or_goes() {
         bench.source.session().await,
     );
     run(&app, "create table public.loose (like public.sale)").await;
-    ddl_guard::put(&ours, &bench.token, &bench.tables)
+    ddl_guard::create(&ours, &bench.token, &bench.tables)
         .await
         .expect("put");
     for change in [
@@ -244,7 +249,7 @@ async fn restore(
     section: RestoreSection,
     migration: &MigrationId,
 ) {
-    sidecar_schema::ensure(target).await.expect("our schema");
+    sidecar_schema::create(target).await.expect("our schema");
     run(target, "begin").await;
     let entries = || dumped.entries.iter().filter(move |e| e.section == section);
     let beside = entries().filter(|e| e.parallel).rev();
@@ -334,7 +339,9 @@ async fn a_partitioned_table_is_listed_at_the_top_and_moves_leaf_by_leaf() {
         again.tables.keys().next().map(String::as_str),
         Some("public.sale")
     );
-    let sequences = sequences::behind(&app, &found.tables).await.expect("read");
+    let sequences = sequences::list_used_by(&app, &found.tables)
+        .await
+        .expect("read");
     assert_eq!(sequences[0].0, "\"public\".\"sale_id_seq\"");
 }
 

@@ -84,7 +84,7 @@ async fn a_late_release_does_not_open_what_the_next_attempt_sealed() {
     let released = register::begin_and_set(&late, token, 1, RegisterSetting::Open).await;
     assert_eq!(code(released), "epoch.stale");
     assert_eq!(bench.register(&retry).await, CLOSED);
-    let witnessed = register::witness(&late, token, 1, 7).await;
+    let witnessed = register::begin_and_check_witness(&late, token, 1, 7).await;
     assert_eq!(
         code(witnessed),
         "epoch.stale",
@@ -100,7 +100,7 @@ async fn the_register_does_not_move_while_the_lock_is_waited_for() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.source).await,
     );
-    let count = epoch::begin_next(&zombie, &bench.token, 1)
+    let count = epoch::begin_attempt(&zombie, &bench.token, 1)
         .await
         .expect("begun");
     epoch::commit(&zombie, "begun").await.expect("begun");
@@ -150,24 +150,24 @@ async fn a_witness_of_a_flip_that_the_store_lost_stops_the_fence() {
     bench.guard(&bench.target, CLOSED).await;
     let session = bench.ours(&bench.target).await;
     let token = &bench.token;
-    register::witness(&session, token, 1, 7)
+    register::begin_and_check_witness(&session, token, 1, 7)
         .await
         .expect("closed and never told");
-    register::tell_flipped(&session, token, 1, 8)
+    register::notify_of_flip(&session, token, 1, 8)
         .await
         .expect("told");
     assert_eq!(
-        code(register::witness(&session, token, 2, 7).await),
+        code(register::begin_and_check_witness(&session, token, 2, 7).await),
         "flip.lost"
     );
-    register::witness(&session, token, 3, 8)
+    register::begin_and_check_witness(&session, token, 3, 8)
         .await
         .expect("told of nothing newer");
     register::begin_and_set(&session, token, 4, RegisterSetting::Open)
         .await
         .expect("opened");
     assert_eq!(
-        code(register::witness(&session, token, 5, 8).await),
+        code(register::begin_and_check_witness(&session, token, 5, 8).await),
         "flip.lost"
     );
 }

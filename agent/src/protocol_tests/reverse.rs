@@ -18,7 +18,7 @@ async fn flipped(name: &str) -> (Bench, i64) {
     bench.guard(&bench.target, i64::MAX).await;
     bench.capture(REVERSE).await;
     let gaining = bench.ours(&bench.target).await;
-    let count = register::tell_flipped(&gaining, &bench.token, 1, VERSION + 1)
+    let count = register::notify_of_flip(&gaining, &bench.token, 1, VERSION + 1)
         .await
         .expect("told");
     bench.token.until = MapVersion(VERSION + 1);

@@ -77,7 +77,7 @@ pub(super) async fn restore(
     sections: &[RestoreSection],
     migration: &MigrationId,
 ) {
-    sidecar_schema::ensure(session).await.expect("our schema");
+    sidecar_schema::create(session).await.expect("our schema");
     for section in sections {
         session.batch_execute("begin").await.expect("begun");
         for entry in schema.entries.iter().filter(|e| e.section == *section) {
@@ -92,7 +92,11 @@ pub(super) async fn restore(
 
 /// Drops what was created, twice.
 pub(super) async fn drop_created(session: &Connected, migration: &MigrationId) {
-    let drops = async || created::drops(session, migration).await.expect("read");
+    let drops = async || {
+        created::drop_statements(session, migration)
+            .await
+            .expect("read")
+    };
     let some = drops().await.expect("an order");
     assert!(!some.is_empty());
     for drop in &some {
@@ -201,7 +205,7 @@ async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
     };
     bench.guard(&bench.source, 0).await;
     // As an earlier move from the same shard has left them while it is held.
-    ddl_guard::put(&source, &bench.token, &bench.tables)
+    ddl_guard::create(&source, &bench.token, &bench.tables)
         .await
         .expect("event triggers");
     let name = bench.token.migration.ddl_guard("end");

@@ -110,7 +110,7 @@ async fn slot_with_snapshot(bench: &Bench) -> (ReplicationSession, TxSnapshot) {
         .expect("a slot");
     let importer = bench.source.session().await;
     let exported = made.snapshot.expect("exported");
-    snapshot::begin_with(&importer, &exported, "read only")
+    snapshot::begin_with_snapshot(&importer, &exported, "read only")
         .await
         .expect("imported");
     let first = current(&importer).await;

@@ -39,7 +39,7 @@ async fn a_standby_that_stands_still_is_behind_until_it_goes_on() {
     let session = bench.ours(&bench.source).await;
     let history = Mutex::new(LoadHistory::default());
     let behind = || async {
-        let looked = load::look(&session, &mut *history.lock().await).await;
+        let looked = load::probe(&session, &mut *history.lock().await).await;
         let replicas = looked.expect("seen").replicas;
         let lagging = replicas.iter().find(|replica| replica.name == "lagging");
         lagging.map(|replica| replica.behind_s)
@@ -71,7 +71,7 @@ async fn a_checkpoint_and_what_is_written_are_seen() {
     let app = bench.source.session().await;
     let history = Mutex::new(LoadHistory::default());
     let looked = || async {
-        let looked = load::look(&session, &mut *history.lock().await).await;
+        let looked = load::probe(&session, &mut *history.lock().await).await;
         looked.expect("seen")
     };
     assert_eq!(looked().await.checkpoint_s, None);
@@ -111,12 +111,12 @@ async fn sessions_of_others_count_and_our_own_do_not() {
         app.query_one(waiting, &[]).await.expect("read").get(0)
     })
     .await;
-    let load = load::look(&session, &mut history).await.expect("seen");
+    let load = load::probe(&session, &mut history).await.expect("seen");
     assert_eq!((load.waiting, load.active), (Some(1), Some(1)));
     let token = &bench.token;
-    load::probe(&session, token).await.expect("committed");
+    load::time_commit(&session, token).await.expect("committed");
     let former = bench.token_of(0);
-    let late = load::probe(&session, &former).await;
+    let late = load::time_commit(&session, &former).await;
     assert!(late.expect_err("refused").is_superseded());
     waiters.iter().for_each(tokio::task::JoinHandle::abort);
 }

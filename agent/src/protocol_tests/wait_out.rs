@@ -18,7 +18,7 @@ use crate::postgres::lsn::Lsn;
 use crate::postgres::wait_out::{virtual_transaction, wait_out, writers};
 use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
-use crate::shard::long_writers::obstacles;
+use crate::shard::long_writers::find_obstacles;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::marker_after_wait::{self, AwaitedWriters, MarkerAfterWait};
 use crate::shard::register::{self, RegisterSetting};
@@ -76,7 +76,7 @@ async fn a_writer_that_prepares_meanwhile_is_waited_for_until_its_second_phase()
     assert!(pids(&observer).await.is_empty(), "by pid it has ended");
     until_polled(&observer, waiter).await;
     assert!(!waiting.is_finished());
-    let old = obstacles(&observer, &bench.tables, 1000).await;
+    let old = find_obstacles(&observer, &bench.tables, 1000).await;
     assert_eq!(old.expect("read").len(), 1, "the gate names it");
 
     let commit = "commit prepared 'meanwhile'";
@@ -174,7 +174,9 @@ impl Marking {
     pub(super) async fn fence(&self) -> Result<(i64, BTreeSet<String>), StepError> {
         let fence = RegisterSetting::FencedFor(50_000);
         let behind = self.behind();
-        behind.set(EpochProof::Next(1), fence, self.writers()).await
+        behind
+            .set_and_mark(EpochProof::Next(1), fence, self.writers())
+            .await
     }
 
     /// How many markers the log has.
@@ -213,13 +215,16 @@ async fn who_came_while_the_register_was_being_closed_is_before_the_marker() {
     let (count, remembered) = task.await.expect("no panic").expect("fenced");
     assert_eq!((count, remembered.len()), (1000, 1));
     let soon = Instant::now() + Duration::from_millis(50);
-    let over = marking.behind().written(remembered.clone(), soon).await;
+    let over = marking
+        .behind()
+        .wait_and_mark(remembered.clone(), soon)
+        .await;
     assert_eq!(code(over), "wait_out.budget");
     assert_eq!(marking.markers(&holder).await, 0);
 
     writer.batch_execute("commit").await.expect("committed");
     let late = Instant::now() + LIMIT;
-    let written = marking.behind().written(remembered, late).await;
+    let written = marking.behind().wait_and_mark(remembered, late).await;
     written.expect("waited out");
     assert_eq!(marking.markers(&holder).await, 1);
     let before = committed_before(&bench, Lsn(u64::MAX), &marking.marker).await;
@@ -235,7 +240,7 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     assert_eq!((count, writers.len()), (1000, 0));
     assert_eq!(marking.markers(&observer).await, 1);
     let over = Instant::now();
-    let written = marking.behind().written(writers, over).await;
+    let written = marking.behind().wait_and_mark(writers, over).await;
     written.expect("it is there");
     assert_eq!(marking.markers(&observer).await, 1);
 
@@ -244,7 +249,9 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     assert_eq!(release.await.expect("released"), 1001);
     let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
     let behind = marking.behind();
-    let late = behind.set(proof, closed, AwaitedWriters::Passed).await;
+    let late = behind
+        .set_and_mark(proof, closed, AwaitedWriters::PassedExpiredFence)
+        .await;
     assert!(late.expect_err("another count").is_superseded());
     assert_eq!(marking.markers(&observer).await, 1);
     assert_eq!(bench.register(&observer).await, 0);
@@ -262,19 +269,19 @@ async fn the_session_that_reads_under_a_writers_lock_is_left_out_and_no_other_on
         tables: &marking.tables,
         except,
     };
-    let listed = marking.behind().writers(marking.writers()).await;
+    let listed = marking.behind().mark_or_list(marking.writers()).await;
     assert_eq!(listed.expect("all"), BTreeSet::from([except.clone()]));
     let write = "begin; insert into public.item values (200, 1, 'x')";
     writer.batch_execute(write).await.expect("written");
     let other = virtual_transaction(&writer).await.expect("its number");
-    let listed = marking.behind().writers(who()).await;
+    let listed = marking.behind().mark_or_list(who()).await;
     assert_eq!(listed.expect("others"), BTreeSet::from([other]));
     writer.batch_execute("rollback").await.expect("ended");
-    let listed = marking.behind().writers(who()).await;
+    let listed = marking.behind().mark_or_list(who()).await;
     assert!(listed.expect("nothing is left").is_empty());
     // Its next transaction is another one.
     let again = format!("rollback; {read}");
     reader.batch_execute(&again).await.expect("locked");
-    let listed = marking.behind().writers(who()).await;
+    let listed = marking.behind().mark_or_list(who()).await;
     assert_eq!(listed.expect("the next").len(), 1);
 }

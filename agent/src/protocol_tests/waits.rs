@@ -36,7 +36,7 @@ async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
         told
     };
     let told = tokio::select! {
-        never = wait_monitor::watch(&context) => match never {},
+        never = wait_monitor::report_waits(&context) => match never {},
         (told, locked) = async { tokio::join!(seen, wanted) } => {
             locked.expect("locked once it is free");
             told

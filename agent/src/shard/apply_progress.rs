@@ -28,9 +28,9 @@ fn write_sql(values: &str) -> String {
 const PARAMETERS: &str = "$1, $2, $3, $4, $5, $6";
 
 /// Keys of an entry at most: an index of keys would cost more than the changes themselves.
-const ENTRY: usize = 1000;
+const KEYS_PER_ENTRY: usize = 1000;
 /// An entry, which is made here and not by the server: its session is what applying waits for.
-const MARK: &str = "
+const INSERT_DIRTY: &str = "
     insert into shardwright.dirty (migration, relation, lsn, size, keys)
     values ($1, $2, $3, pg_catalog.cardinality($4::text[]), $4)";
 
@@ -82,7 +82,7 @@ pub(crate) async fn read_settled(
     let what = format!("shard {shard}: waiting for a commit of ours that is under way");
     let sql =
         "select 1 from shardwright.progress where migration = $1 and direction = $2 for update";
-    settled(
+    query_settled(
         client,
         sql,
         &[&token.migration.0, &direction.to_string()],
@@ -96,7 +96,7 @@ pub(crate) async fn read_settled(
 ///
 /// # Errors
 /// As [`read_settled`].
-pub(crate) async fn settled(
+pub(crate) async fn query_settled(
     client: &Connected,
     sql: &str,
     parameters: &[&(dyn ToSql + Sync)],
@@ -117,7 +117,7 @@ pub(crate) async fn settled(
 /// Lets the session know the statements of [`write`] and [`mark_dirty`], which then go out with their first poll.
 pub(crate) async fn prepare(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
-    for statement in [&write_sql(PARAMETERS), MARK] {
+    for statement in [&write_sql(PARAMETERS), INSERT_DIRTY] {
         let prepared = client.prepared(statement).await;
         prepared.at(format_args!("shard {shard}: preparing to write progress"))?;
     }
@@ -197,25 +197,25 @@ pub(crate) async fn mark_dirty(
     };
     let entries = keys
         .chunk_by(of_one_table)
-        .flat_map(|keys| keys.chunks(ENTRY));
-    let mut marks = Vec::new();
+        .flat_map(|keys| keys.chunks(KEYS_PER_ENTRY));
+    let mut inserts = Vec::new();
     for keys in entries {
-        let mut mark = Box::pin(mark(client, token, keys, lsn));
+        let mut insert = Box::pin(insert_dirty(client, token, keys, lsn));
         // The first look hands it to the connection: all of them go out before whatever is asked next.
-        marks.push(match futures::poll!(mark.as_mut()) {
+        inserts.push(match futures::poll!(insert.as_mut()) {
             Poll::Ready(done) => Either::Left(ready(done)),
-            Poll::Pending => Either::Right(mark),
+            Poll::Pending => Either::Right(insert),
         });
     }
-    for mark in marks {
-        let marked = mark.await;
-        marked.at(format_args!("shard {shard}: recording changed keys"))?;
+    for insert in inserts {
+        let inserted = insert.await;
+        inserted.at(format_args!("shard {shard}: recording changed keys"))?;
     }
     Ok(())
 }
 
 /// Makes one entry, of keys of one relation.
-async fn mark(
+async fn insert_dirty(
     client: &Connected,
     token: &EpochToken,
     keys: &[(impl AsRef<str>, String)],
@@ -224,5 +224,8 @@ async fn mark(
     let relation = keys.first().map_or("", |(relation, _)| relation.as_ref());
     let texts: Vec<&str> = keys.iter().map(|(_, key)| key.as_str()).collect();
     let parameters: [&(dyn ToSql + Sync); 4] = [&token.migration.0, &relation, &lsn, &texts];
-    client.query_prepared(MARK, &parameters).await.map(drop)
+    client
+        .query_prepared(INSERT_DIRTY, &parameters)
+        .await
+        .map(drop)
 }

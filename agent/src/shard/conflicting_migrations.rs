@@ -14,12 +14,12 @@ use crate::error::{StepError, WithIntent};
 /// Another migration of this map with some of these keys, whatever its part here; `besides` do not count.
 ///
 /// One that does not say what it is about has done nothing here yet: it says so before anything else.
-pub(crate) async fn of_same_keys(
+pub(crate) async fn find_with_same_keys(
     client: &Connected,
     own: &MigrationId,
     map: &MapName,
     keys: &KeySet,
-    besides: &[MigrationId],
+    except: &[MigrationId],
 ) -> Result<Option<MigrationId>, StepError> {
     let shard = client.name();
     let found = client
@@ -42,19 +42,19 @@ pub(crate) async fn of_same_keys(
     // What cannot be read may be about the same keys.
     let mut same = others.filter(|(id, about)| {
         let overlaps = |about: &About| about.keys.overlaps(keys);
-        !besides.contains(id) && about.as_ref().is_none_or(overlaps)
+        !except.contains(id) && about.as_ref().is_none_or(overlaps)
     });
     Ok(same.next().map(|(id, _)| id))
 }
 
 /// The tables that others created here are not theirs alone from now on: what they brought is taken back row by row.
-pub(crate) async fn keep_their_tables(
+pub(crate) async fn keep_tables_of_others(
     client: &Connected,
     token: &EpochToken,
 ) -> Result<(), StepError> {
     let shard = client.name();
     let of_others = format!("migration <> {}", quote_literal(token.migration.as_str()));
-    let sql = created::forget_sql(&of_others);
+    let sql = created::delete_records_sql(&of_others);
     epoch::execute(client, token, &sql).await.at(format_args!(
         "shard {shard}: keeping the tables that others created"
     ))

@@ -24,7 +24,7 @@ pub(crate) struct CreatedTable {
     /// As SQL names it.
     pub(crate) name: String,
     /// The place of the given name that it has, or stands above as a partitioned table.
-    pub(crate) given: Option<usize>,
+    pub(crate) given_index: Option<usize>,
 }
 
 /// Records what the session's transaction has created so far.
@@ -51,7 +51,7 @@ pub(crate) async fn is_recorded(
 }
 
 /// Forgets what was created; it stays.
-pub(crate) fn forget_sql(of: &str) -> String {
+pub(crate) fn delete_records_sql(of: &str) -> String {
     format!("delete from shardwright.created where {of}")
 }
 
@@ -63,17 +63,17 @@ pub(crate) async fn tables(
 ) -> Result<Vec<CreatedTable>, tokio_postgres::Error> {
     let sql = TABLES.replace("{standing}", STANDING);
     let rows = client.query(&sql, &[&migration.0, &given]).await?;
-    let place = |row: &Row| usize::try_from(row.get::<_, Option<i64>>(1)?).ok();
+    let index = |row: &Row| usize::try_from(row.get::<_, Option<i64>>(1)?).ok();
     let table = |row: &Row| CreatedTable {
         name: row.get(0),
-        given: place(row),
+        given_index: index(row),
     };
     Ok(rows.iter().map(table).collect())
 }
 
 /// The statements that drop what the migration created and still is there, dependents first; `None` where objects need
 /// each other in a circle that cannot be opened.
-pub(crate) async fn drops(
+pub(crate) async fn drop_statements(
     client: &Connected,
     migration: &MigrationId,
 ) -> Result<Option<Vec<String>>, tokio_postgres::Error> {
@@ -88,7 +88,7 @@ pub(crate) async fn drops(
             _ => found.edges.push((object, needed)),
         }
     }
-    Ok(found.ordered())
+    Ok(found.in_drop_order())
 }
 
 fn id(row: &Row, at: usize) -> ObjectId {
@@ -109,7 +109,7 @@ struct ObjectsToDrop {
 
 impl ObjectsToDrop {
     /// The statements, each object before those that it needs.
-    fn ordered(self) -> Option<Vec<String>> {
+    fn in_drop_order(self) -> Option<Vec<String>> {
         let mut dependents: BTreeMap<ObjectId, usize> = BTreeMap::new();
         let mut needs: BTreeMap<ObjectId, Vec<ObjectId>> = BTreeMap::new();
         let known = |(one, other): &(ObjectId, ObjectId)| {
@@ -158,14 +158,14 @@ mod tests {
 
     #[test]
     fn parts_go_first_and_what_needs_another_object_before_that() {
-        let ordered = found(&[(1, 2), (3, 1), (1, 9)])
-            .ordered()
+        let in_drop_order = found(&[(1, 2), (3, 1), (1, 9)])
+            .in_drop_order()
             .expect("an order");
-        assert_eq!(ordered, ["drop part", "drop 3", "drop 1", "drop 2"]);
+        assert_eq!(in_drop_order, ["drop part", "drop 3", "drop 1", "drop 2"]);
     }
 
     #[test]
     fn objects_that_need_each_other_have_no_order() {
-        assert_eq!(found(&[(1, 2), (2, 1)]).ordered(), None);
+        assert_eq!(found(&[(1, 2), (2, 1)]).in_drop_order(), None);
     }
 }

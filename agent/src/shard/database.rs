@@ -12,7 +12,7 @@ use crate::error::{StepError, WithIntent};
 
 /// A session that does not sort gets the order of a lookup from the one index that has it, whatever the role or the
 /// database sets by default.
-pub(crate) const LOOKUPS: &str = "set enable_sort = off; set enable_incremental_sort = off; \
+pub(crate) const LOOKUP_SETTINGS: &str = "set enable_sort = off; set enable_incremental_sort = off; \
     set enable_indexscan = on; set enable_tidscan = on; set enable_nestloop = on";
 
 /// A shard as one owner of one migration uses it.
@@ -43,8 +43,8 @@ impl Shard {
                 error.hint().unwrap_or("correct the connection string"),
             )
         })?;
-        let known = reference.identity.as_ref();
-        let opening = known.map(identity::opening);
+        let registered = reference.identity.as_ref();
+        let opening = registered.map(identity::session_opening);
         Ok(Self {
             name: reference.name.to_string(),
             dsn: match opening {
@@ -73,18 +73,18 @@ impl Shard {
     /// ([`MovingTable::lookup`](plans::table::MovingTable::lookup)).
     pub(crate) async fn lookup_session(&self, role: &str) -> Result<Connected, StepError> {
         let session = self.session(role).await?;
-        self.look_up(&session).await?;
+        self.set_for_lookups(&session).await?;
         Ok(session)
     }
 
     /// Makes a session one for lookups.
-    pub(crate) async fn look_up(&self, session: &Connected) -> Result<(), StepError> {
-        let set = session.batch_execute(LOOKUPS).await;
+    pub(crate) async fn set_for_lookups(&self, session: &Connected) -> Result<(), StepError> {
+        let set = session.batch_execute(LOOKUP_SETTINGS).await;
         set.at(format_args!("shard {}: setting up the session", self.name))
     }
 
     /// How the shard shares out sequence values under `policy`.
-    pub(crate) fn share(&self, policy: Sequences) -> SequenceShare {
+    pub(crate) fn sequence_share(&self, policy: Sequences) -> SequenceShare {
         SequenceShare {
             policy,
             number: self.number,

@@ -67,7 +67,7 @@ pub(crate) fn differences(
 }
 
 /// The failure that says what differs.
-pub(crate) fn drift(lines: &[String]) -> StepError {
+pub(crate) fn drift_error(lines: &[String]) -> StepError {
     StepError::refused(
         "schema.drift",
         format!("the moving tables differ:\n{}", lines.join("\n")),
@@ -76,7 +76,7 @@ pub(crate) fn drift(lines: &[String]) -> StepError {
 }
 
 /// The failure where both sides agree, on something that the move cannot go on with.
-fn uncarried(lines: &[String]) -> StepError {
+fn unsupported_error(lines: &[String]) -> StepError {
     StepError::refused(
         "schema.drift",
         format!(
@@ -91,7 +91,7 @@ fn uncarried(lines: &[String]) -> StepError {
 ///
 /// # Errors
 /// `schema.drift` where a change cannot be carried.
-pub(crate) async fn carried(
+pub(crate) async fn reshaped_tables(
     planned: &[MovingTable],
     sides: [&Connected; 2],
 ) -> Result<(Vec<MovingTable>, Vec<String>), StepError> {
@@ -108,15 +108,15 @@ pub(crate) async fn carried(
         let name = &table.table;
         let columns = catalog::columns(client, name).await?;
         now.columns = columns.into_iter().map(|found| found.column).collect();
-        refused.extend(unfit(table, &now.columns));
+        refused.extend(unsupported_changes(table, &now.columns));
         let identity = found.get(name).map(|found| found.identity(&table.key));
         if identity.as_ref() != Some(&table.identity) {
             refused.push(format!(
                 "{name}: its primary key or replica identity has changed"
             ));
         }
-        for column in added(table, &now.columns) {
-            refused.extend(unfit_addition(name, column, sides).await?);
+        for column in added_columns(table, &now.columns) {
+            refused.extend(unsupported_addition(name, column, sides).await?);
             changes.push(format!(
                 "{name}: new column {} {}",
                 column.name, column.data_type
@@ -125,7 +125,7 @@ pub(crate) async fn carried(
         tables.push(now);
     }
     if !refused.is_empty() {
-        return Err(uncarried(&refused));
+        return Err(unsupported_error(&refused));
     }
     if changes.is_empty() {
         changes
@@ -156,13 +156,16 @@ fn new_partitions(planned: &[MovingTable], found: &BTreeMap<TableName, TableFact
 }
 
 /// Columns that the plan does not know.
-fn added<'a>(planned: &'a MovingTable, now: &'a [Column]) -> impl Iterator<Item = &'a Column> {
+fn added_columns<'a>(
+    planned: &'a MovingTable,
+    now: &'a [Column],
+) -> impl Iterator<Item = &'a Column> {
     let known = |column: &&Column| planned.columns.iter().any(|old| old.name == column.name);
     now.iter().filter(move |column| !known(column))
 }
 
 /// What became of the plan's columns that captured changes cannot follow.
-fn unfit(planned: &MovingTable, now: &[Column]) -> Vec<String> {
+fn unsupported_changes(planned: &MovingTable, now: &[Column]) -> Vec<String> {
     let mut lines = Vec::new();
     for old in &planned.columns {
         let name = format!("{}, column {}", planned.table, old.name);
@@ -184,7 +187,7 @@ fn unfit(planned: &MovingTable, now: &[Column]) -> Vec<String> {
 }
 
 /// Why rows from before the column may have different values of it on the two shards, if they may.
-async fn unfit_addition(
+async fn unsupported_addition(
     table: &TableName,
     column: &Column,
     sides: [&Connected; 2],
@@ -206,7 +209,7 @@ async fn unfit_addition(
         let (default, missing): (Option<String>, Option<String>) = (row.get(0), row.get(1));
         let computed: bool = row.get(2);
         let fits = !computed
-            && default.as_deref().and_then(constant) == missing
+            && default.as_deref().and_then(constant_value) == missing
             && (default.is_none() || missing.is_some());
         values.push(fits.then_some(missing));
     }
@@ -220,7 +223,7 @@ async fn unfit_addition(
 }
 
 /// The value of a default that is a literal, as PostgreSQL prints expressions.
-fn constant(expression: &str) -> Option<String> {
+fn constant_value(expression: &str) -> Option<String> {
     let Some(rest) = expression.strip_prefix('\'') else {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
         let is_value = matches!(expression, "true" | "false")
@@ -258,29 +261,29 @@ fn constant(expression: &str) -> Option<String> {
 ///
 /// # Errors
 /// `schema.drift` with what differs now.
-pub(crate) async fn is_history(
+pub(crate) async fn check_unchanged(
     planned: &MovingTable,
-    origin: &Connected,
-    destination: &Connected,
+    upstream: &Connected,
+    downstream: &Connected,
 ) -> Result<(), StepError> {
     let name = std::slice::from_ref(&planned.table);
-    let here = catalog::facts(origin, name).await?;
-    let there = catalog::facts(destination, name).await?;
+    let here = catalog::facts(upstream, name).await?;
+    let there = catalog::facts(downstream, name).await?;
     let lines = differences(
         DefinitionSide {
-            shard: origin.name(),
+            shard: upstream.name(),
             definitions: &here,
         },
         DefinitionSide {
-            shard: destination.name(),
+            shard: downstream.name(),
             definitions: &there,
         },
         true,
     );
     if !lines.is_empty() {
-        return Err(drift(&lines));
+        return Err(drift_error(&lines));
     }
-    let columns = catalog::columns(origin, &planned.table).await?;
+    let columns = catalog::columns(upstream, &planned.table).await?;
     let columns: Vec<Column> = columns.into_iter().map(|found| found.column).collect();
     if columns == planned.columns {
         return Ok(());
@@ -297,11 +300,11 @@ pub(crate) async fn is_history(
 
 #[cfg(test)]
 mod tests {
-    use super::constant;
+    use super::constant_value;
 
     #[test]
     fn only_literals_are_constants() {
-        let value = |text: &str| constant(text);
+        let value = |text: &str| constant_value(text);
         assert_eq!(value("5").as_deref(), Some("5"));
         assert_eq!(value("'-1'::integer").as_deref(), Some("-1"));
         assert_eq!(value("'it''s'::character varying").as_deref(), Some("it's"));

@@ -19,7 +19,7 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::standby_names::{OURS, StandbyNames};
 
 /// How long a reload may take until sessions see it.
-const RELOAD_PATIENCE: Duration = Duration::from_secs(2);
+const RELOAD_TIMEOUT: Duration = Duration::from_secs(2);
 /// Between two looks at whether it was seen.
 const RELOAD_PAUSE: Duration = Duration::from_millis(2);
 /// How often a stopped session of ours that holds the lock is ended.
@@ -33,33 +33,33 @@ pub(crate) enum OwnershipProof {
     /// The token's epoch is the one in force.
     Owner,
     /// No newer epoch than the token's is in force: before a take-over, whose commit would wait for the dead.
-    Taking,
+    TakeOver,
 }
 
 /// What is to be seen on the shard whose commits wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StandbyStatus {
     /// The setting names us.
-    pub(crate) named: bool,
+    pub(crate) is_named: bool,
     /// Our walsender streams.
-    pub(crate) attached: bool,
+    pub(crate) is_streaming: bool,
     /// The server counts it as a synchronous one.
-    pub(crate) counted: bool,
+    pub(crate) is_synchronous: bool,
     /// Log between what is on the shard's disk and what we confirmed, bytes.
-    pub(crate) behind: u64,
+    pub(crate) lag_bytes: u64,
     /// The commits that wait for a standby, each as long as it waits.
-    pub(crate) waiting: Vec<String>,
+    pub(crate) waiting_commits: Vec<String>,
 }
 
 /// Settings of the sessions that look at and change the setting.
-pub(crate) async fn prepare(client: &Connected) -> Result<(), tokio_postgres::Error> {
+pub(crate) async fn prepare_session(client: &Connected) -> Result<(), tokio_postgres::Error> {
     client
         .batch_execute("set synchronous_commit = local; set lock_timeout = '500ms'")
         .await
 }
 
 /// The rights that our role lacks, and what of the setting cannot be extended, each with its remedy.
-pub(crate) async fn obstacles(client: &Connected) -> Result<Vec<(String, String)>, StepError> {
+pub(crate) async fn find_obstacles(client: &Connected) -> Result<Vec<(String, String)>, StepError> {
     let shard = client.name();
     let row = client
         .query_one(
@@ -110,7 +110,7 @@ pub(crate) async fn obstacles(client: &Connected) -> Result<Vec<(String, String)
 }
 
 /// Looks at the shard through our eyes: `name` is our walsender's `application_name`.
-pub(crate) async fn look(client: &Connected, name: &str) -> Result<StandbyStatus, StepError> {
+pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatus, StepError> {
     let shard = client.name();
     let row = client
         .query_one(
@@ -127,27 +127,25 @@ pub(crate) async fn look(client: &Connected, name: &str) -> Result<StandbyStatus
         )
         .await
         .at(format_args!("shard {shard}: looking at synchronous commits"))?;
-    let named =
+    let is_named =
         StandbyNames::parse(row.get(0)).is_ok_and(|names| names.holds(|known| known == name));
     Ok(StandbyStatus {
-        named,
-        attached: row.get(1),
-        counted: row.get(2),
-        behind: row.get::<_, i64>(3).unsigned_abs(),
-        waiting: row.get(4),
+        is_named,
+        is_streaming: row.get(1),
+        is_synchronous: row.get(2),
+        lag_bytes: row.get::<_, i64>(3).unsigned_abs(),
+        waiting_commits: row.get(4),
     })
 }
 
 /// Whether commits on this shard wait for a stream of ours: two streams that wait for each other never end.
-pub(crate) async fn waits_for_us(client: &Connected) -> Result<bool, StepError> {
-    let names = current(client).await?;
+pub(crate) async fn commits_wait_for_us(client: &Connected) -> Result<bool, StepError> {
+    let names = read_names(client).await?;
     Ok(names.holds(|name| name.starts_with(OURS)))
 }
 
 /// The names of ours in the setting, whichever migration's.
-pub(crate) async fn names_of_ours(
-    client: &Connected,
-) -> Result<Vec<String>, tokio_postgres::Error> {
+pub(crate) async fn our_names(client: &Connected) -> Result<Vec<String>, tokio_postgres::Error> {
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await?;
     let names = StandbyNames::parse(row.get(0)).map(StandbyNames::into_names);
@@ -156,7 +154,7 @@ pub(crate) async fn names_of_ours(
 }
 
 /// From when this returns the server is told that commits wait for `name` as well.
-pub(crate) async fn put_in(
+pub(crate) async fn add_name(
     client: &Connected,
     token: &EpochToken,
     name: &str,
@@ -165,22 +163,22 @@ pub(crate) async fn put_in(
         "select pg_catalog.pg_advisory_lock_shared({}); {LOCK_SETTING}",
         epoch::lock_key(&token.migration)
     );
-    locked(client, &locks, token, OwnershipProof::Owner).await?;
-    let done = put_in_locked(client, token, name).await;
+    lock_and_prove(client, &locks, token, OwnershipProof::Owner).await?;
+    let done = add_name_locked(client, token, name).await;
     unlock(client).await;
     done
 }
 
-async fn put_in_locked(
+async fn add_name_locked(
     client: &Connected,
     token: &EpochToken,
     name: &str,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    let names = current(client).await?;
-    let ours = mine(&token.migration);
+    let names = read_names(client).await?;
+    let ours = name_prefix(&token.migration);
     let others = names.without(|name| name.starts_with(&ours));
-    let without_us = base(client, &others.without(|name| name.starts_with(OURS))).await?;
+    let without_us = original_text(client, &others.without(|name| name.starts_with(OURS))).await?;
     let id = quote_literal(token.migration.as_str());
     let record = format!(
         "insert into shardwright.dual_write as d (migration, former) values ({id}, {})
@@ -192,41 +190,43 @@ async fn put_in_locked(
         .at(format_args!(
             "shard {shard}: recording synchronous_standby_names"
         ))?;
-    write(client, &others.with(name).render()).await
+    set_and_wait(client, &others.with(name).render()).await
 }
 
 /// Takes every name of this migration out again; true if there was one, or may have been.
 ///
 /// What is written may not be in force: a reload did not take effect, or never came. The record of the change,
 /// which comes before it, tells.
-pub(crate) async fn take_out(
+pub(crate) async fn remove_names(
     client: &Connected,
     token: &EpochToken,
     proof: OwnershipProof,
 ) -> Result<bool, StepError> {
-    let ours = mine(&token.migration);
-    let named = current(client).await?.holds(|name| name.starts_with(&ours));
-    if !named && !is_recorded(client, &token.migration).await? {
+    let ours = name_prefix(&token.migration);
+    let is_named = read_names(client)
+        .await?
+        .holds(|name| name.starts_with(&ours));
+    if !is_named && !is_recorded(client, &token.migration).await? {
         return Ok(false);
     }
-    locked(client, LOCK_SETTING, token, proof).await?;
-    let done = take_out_locked(client, token).await;
+    lock_and_prove(client, LOCK_SETTING, token, proof).await?;
+    let done = remove_names_locked(client, token).await;
     unlock(client).await;
     done.map(|()| true)
 }
 
-async fn take_out_locked(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+async fn remove_names_locked(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
-    let ours = mine(&token.migration);
-    let left = current(client)
+    let ours = name_prefix(&token.migration);
+    let left = read_names(client)
         .await?
         .without(|name| name.starts_with(&ours));
     let value = if left.holds(|name| name.starts_with(OURS)) {
         left.render()
     } else {
-        base(client, &left).await?
+        original_text(client, &left).await?
     };
-    write(client, &value).await?;
+    set_and_wait(client, &value).await?;
     let forget = "delete from shardwright.dual_write where migration = $1";
     client
         .execute(forget, &[&token.migration.as_str()])
@@ -255,11 +255,11 @@ async fn is_recorded(client: &Connected, migration: &MigrationId) -> Result<bool
 }
 
 /// How names of this migration begin, whatever their epoch.
-fn mine(migration: &MigrationId) -> String {
+fn name_prefix(migration: &MigrationId) -> String {
     migration.application_name("")
 }
 
-async fn current(client: &Connected) -> Result<StandbyNames, StepError> {
+async fn read_names(client: &Connected) -> Result<StandbyNames, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: reading synchronous_standby_names");
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
@@ -274,7 +274,7 @@ async fn current(client: &Connected) -> Result<StandbyNames, StepError> {
 }
 
 /// The text that says what `left` says as it was before the first of us came: `ANY`, a plain list, its quotes.
-async fn base(client: &Connected, left: &StandbyNames) -> Result<String, StepError> {
+async fn original_text(client: &Connected, left: &StandbyNames) -> Result<String, StepError> {
     let shard = client.name();
     let rows = client
         .query(
@@ -303,7 +303,7 @@ async fn base(client: &Connected, left: &StandbyNames) -> Result<String, StepErr
 }
 
 /// Takes `locks` and shows the epoch.
-async fn locked(
+async fn lock_and_prove(
     client: &Connected,
     locks: &str,
     token: &EpochToken,
@@ -318,7 +318,7 @@ async fn locked(
         if error.code() != Some(&SqlState::LOCK_NOT_AVAILABLE) || tries > LOCK_TRIES {
             return Err(error).at(&what);
         }
-        end_stopped(client, token).await.at(&what)?;
+        end_lock_holders(client, token).await.at(&what)?;
     }
     let row = client
         .query_opt(
@@ -329,7 +329,7 @@ async fn locked(
         .at(&what);
     let held = match (row, proof) {
         (Ok(Some(row)), OwnershipProof::Owner) => row.get::<_, i64>(0) == token.epoch.0,
-        (Ok(Some(row)), OwnershipProof::Taking) => row.get::<_, i64>(0) <= token.epoch.0,
+        (Ok(Some(row)), OwnershipProof::TakeOver) => row.get::<_, i64>(0) <= token.epoch.0,
         (Ok(None), _) => false,
         (Err(error), _) => {
             unlock(client).await;
@@ -344,7 +344,10 @@ async fn locked(
 }
 
 /// Ends those sessions that hold the setting's lock for this migration: their process was stopped meanwhile.
-async fn end_stopped(client: &Connected, token: &EpochToken) -> Result<(), tokio_postgres::Error> {
+async fn end_lock_holders(
+    client: &Connected,
+    token: &EpochToken,
+) -> Result<(), tokio_postgres::Error> {
     let pattern = token.migration.application_name("dual-write-%/%");
     client
         .execute(
@@ -367,10 +370,10 @@ async fn unlock(client: &Connected) {
 }
 
 /// Sets the value and waits until sessions see it.
-async fn write(client: &Connected, value: &str) -> Result<(), StepError> {
+async fn set_and_wait(client: &Connected, value: &str) -> Result<(), StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: setting synchronous_standby_names");
-    let change = if underneath(client).await.at(&what)?.as_deref() == Some(value) {
+    let change = if value_without_auto_conf(client).await.at(&what)?.as_deref() == Some(value) {
         "alter system reset synchronous_standby_names".to_owned()
     } else {
         format!(
@@ -390,17 +393,19 @@ async fn write(client: &Connected, value: &str) -> Result<(), StepError> {
         }
         Ok::<(), tokio_postgres::Error>(())
     };
-    match tokio::time::timeout(RELOAD_PATIENCE, in_force).await {
+    match tokio::time::timeout(RELOAD_TIMEOUT, in_force).await {
         Ok(seen) => seen.at(&what),
         Err(_) => Err(StepError::passing(
             "dual_write.reload",
-            format!("{what}: the server has not taken it over after {RELOAD_PATIENCE:?}"),
+            format!("{what}: the server has not taken it over after {RELOAD_TIMEOUT:?}"),
         )),
     }
 }
 
 /// The value without what `alter system` wrote; `None` where our role may not read the files.
-async fn underneath(client: &Connected) -> Result<Option<String>, tokio_postgres::Error> {
+async fn value_without_auto_conf(
+    client: &Connected,
+) -> Result<Option<String>, tokio_postgres::Error> {
     let may = "select pg_catalog.has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'execute')";
     if !client.query_one(may, &[]).await?.get::<_, bool>(0) {
         return Ok(None);

@@ -57,7 +57,7 @@ pub(crate) fn lock_holders(key: &str, column: &str) -> String {
 /// there were.
 ///
 /// Only once the map has flipped, on the shard that gains the keys: nothing is left there for them to do.
-pub(crate) async fn end_holders(
+pub(crate) async fn end_lock_holders(
     client: &Connected,
     token: &EpochToken,
 ) -> Result<usize, tokio_postgres::Error> {
@@ -82,13 +82,13 @@ pub(crate) async fn end_holders(
 async fn prove(
     client: &Connected,
     token: &EpochToken,
-    how: &str,
+    lock_function: &str,
     proof: &str,
 ) -> Result<Option<SimpleQueryRow>, tokio_postgres::Error> {
     let key = lock_key(&token.migration);
     let messages = client
         .simple_query(&format!(
-            "begin; set local {BYPASS_SETTING} = 'on'; select pg_catalog.{how}({key}); {proof}"
+            "begin; set local {BYPASS_SETTING} = 'on'; select pg_catalog.{lock_function}({key}); {proof}"
         ))
         .await?;
     Ok(last_row(messages))
@@ -106,11 +106,11 @@ fn last_row(messages: Vec<SimpleQueryMessage>) -> Option<SimpleQueryRow> {
 
 /// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
 pub(crate) async fn begin(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
-    begin_with(client, token, "").await
+    begin_with_statements(client, token, "").await
 }
 
 /// As [`begin`], with statements behind the proof that return no rows, in the same round trip.
-pub(crate) async fn begin_with(
+pub(crate) async fn begin_with_statements(
     client: &Connected,
     token: &EpochToken,
     then: &str,
@@ -127,7 +127,7 @@ pub(crate) async fn begin_with(
     let row = prove(client, token, "pg_advisory_xact_lock_shared", &proof)
         .await
         .at(&what)?;
-    proven(client, row).await.map(|_| ())
+    require_proof(client, row).await.map(|_| ())
 }
 
 /// Runs `sql` in a transaction of its own that proves the database and the epoch first, all in one batch: for DDL.
@@ -139,7 +139,7 @@ pub(crate) async fn execute(
     let done = client
         .batch_execute(&format!(
             "begin; set local {BYPASS_SETTING} = 'on'; {}; {}; {sql}; commit",
-            identity::proof(TimelineRule::NotEarlier),
+            identity::proof_sql(TimelineRule::NotEarlier),
             proof_sql(token)
         ))
         .await;
@@ -195,21 +195,21 @@ async fn epoch_in_force(client: &Connected, token: &EpochToken) -> Result<Option
 ///
 /// The shard's count advances, so that a register write that still hangs somewhere is refused (R3).
 /// The caller's own register write is a later statement (R4). Returns the new count.
-pub(crate) async fn begin_next(
+pub(crate) async fn begin_attempt(
     client: &Connected,
     token: &EpochToken,
     number: i64,
 ) -> Result<i64, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: locking the register");
-    let proof = format!("{} returning attempt", next_count(token, number));
+    let proof = format!("{} returning attempt", next_count_sql(token, number));
     let row = prove(client, token, "pg_advisory_xact_lock", &proof)
         .await
         .at(&what)?;
-    count(proven(client, row).await?, &what)
+    parse_count(require_proof(client, row).await?, &what)
 }
 
-fn next_count(token: &EpochToken, number: i64) -> String {
+fn next_count_sql(token: &EpochToken, number: i64) -> String {
     format!(
         "update shardwright.move set attempt = greatest(attempt + 1, {first})
          where migration = {id} and epoch = {epoch} and attempt < {last}",
@@ -220,7 +220,7 @@ fn next_count(token: &EpochToken, number: i64) -> String {
     )
 }
 
-fn count(row: SimpleQueryRow, what: &str) -> Result<i64, StepError> {
+fn parse_count(row: SimpleQueryRow, what: &str) -> Result<i64, StepError> {
     let count = row.get(0).and_then(|text| text.parse().ok());
     count.ok_or_else(|| StepError::passing("epoch.count", format!("{what}: no count came back")))
 }
@@ -250,7 +250,7 @@ pub(crate) fn first_count(number: i64) -> i64 {
 }
 
 /// The row by which a transaction has proved its epoch; without one it is over.
-async fn proven(
+async fn require_proof(
     client: &Connected,
     row: Option<SimpleQueryRow>,
 ) -> Result<SimpleQueryRow, StepError> {
@@ -308,7 +308,7 @@ pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<
     }
     for _ in 0..TAKE_OVER_TRIES {
         match try_take_over(client, token).await {
-            Ok(ClaimOutcome::Yes) => {
+            Ok(ClaimOutcome::Claimed) => {
                 end_older_sessions(client, token).await.at(&what)?;
                 return Ok(());
             }
@@ -330,7 +330,7 @@ pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<
 }
 
 enum ClaimOutcome {
-    Yes,
+    Claimed,
     NewerOwner,
 }
 
@@ -360,7 +360,7 @@ async fn try_take_over(
         )
         .await?;
     client.batch_execute("commit").await?;
-    Ok(ClaimOutcome::Yes)
+    Ok(ClaimOutcome::Claimed)
 }
 
 /// Ends our sessions of older epochs; the snapshot's holders stay until their successors hold it.

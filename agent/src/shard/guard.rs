@@ -12,7 +12,7 @@ pub(crate) mod cascade;
 pub(crate) mod ddl_guard;
 mod functions;
 
-pub(crate) use functions::{functions_sql, note_key, renew, stand_down};
+pub(crate) use functions::{disable, functions_sql, passed_lock_key, replace_if_outdated};
 
 use std::time::Duration;
 
@@ -50,7 +50,7 @@ pub(crate) async fn create_register(
 }
 
 /// What lets our own writes pass: our setting and our role, decided in WHEN (R16).
-pub(crate) fn foreign(our_role: &str) -> String {
+pub(crate) fn foreign_session_sql(our_role: &str) -> String {
     format!(
         "(pg_catalog.current_setting('{BYPASS_SETTING}', true) is distinct from 'on' or session_user <> {})",
         quote_literal(our_role)
@@ -58,7 +58,7 @@ pub(crate) fn foreign(our_role: &str) -> String {
 }
 
 /// Whether this table's row triggers are those of the table at the top, and an earlier leaf has put them there.
-pub(crate) fn has_them_from_the_top(tables: &[MovingTable], index: usize) -> bool {
+pub(crate) fn is_covered_by_earlier_leaf(tables: &[MovingTable], index: usize) -> bool {
     let top = tables[index].top();
     tables[..index].iter().any(|earlier| earlier.top() == top)
 }
@@ -103,7 +103,7 @@ pub(crate) fn triggers_sql(
     let name = |event: &str| migration.trigger(event);
     let row_foreign = format!("{SCHEMA}.{}()", migration.foreign_function());
     let mut sql = match &table.key {
-        _ if has_them_from_the_top(tables, index) => String::new(),
+        _ if is_covered_by_earlier_leaf(tables, index) => String::new(),
         TableKey::Columns(_) => row_triggers(
             table,
             name,
@@ -128,7 +128,7 @@ pub(crate) fn triggers_sql(
         "create or replace trigger {name} before truncate on {on} \
          for each statement when ({}) execute function {SCHEMA}.{}(); \
          alter table {on} enable always trigger {name};",
-        foreign(our_role),
+        foreign_session_sql(our_role),
         migration.truncate_function()
     ));
     sql
@@ -150,7 +150,7 @@ pub(crate) struct GuardedRows<'a> {
 }
 
 /// Puts the guard on every table, each for a moment's lock, behind its functions.
-pub(crate) async fn put(
+pub(crate) async fn create(
     client: &Connected,
     token: &EpochToken,
     map: &MapName,
@@ -158,14 +158,14 @@ pub(crate) async fn put(
 ) -> Result<(), StepError> {
     let GuardedRows { keys, tables } = guarded;
     let shard = client.name();
-    functions::put(client, token, map, guarded).await?;
+    functions::create(client, token, map, guarded).await?;
     let role = session_user(client)
         .await
         .at(format_args!("shard {shard}: asking for our role"))?;
     for (index, table) in tables.iter().enumerate() {
         let sql = triggers_sql(&token.migration, keys, index, tables, &role);
         let what = format!("shard {shard}: putting the guard on {}", table.table);
-        with_short_locks(client, token, &sql, &what).await?;
+        execute_with_short_locks(client, token, &sql, &what).await?;
     }
     Ok(())
 }
@@ -188,23 +188,23 @@ pub(crate) fn drop_triggers_sql(
         format!("drop trigger if exists {trigger} on {}", on.sql())
     };
     let mut sql = vec![off("truncate", &table.table)];
-    if !has_them_from_the_top(tables, index) {
+    if !is_covered_by_earlier_leaf(tables, index) {
         sql.extend(["insert", "update", "delete", "cascade"].map(|event| off(event, table.top())));
     }
     sql.join("; ")
 }
 
 /// Runs DDL on a live table: never waits more than 200 ms in the lock queue, tries again for half a minute.
-pub(crate) async fn with_short_locks(
+pub(crate) async fn execute_with_short_locks(
     client: &Connected,
     token: &EpochToken,
     sql: &str,
     what: &str,
 ) -> Result<(), StepError> {
-    locking_shortly(client, token, sql, LOCK_TRIES, what).await
+    execute_with_tries(client, token, sql, LOCK_TRIES, what).await
 }
 
-async fn locking_shortly(
+async fn execute_with_tries(
     client: &Connected,
     token: &EpochToken,
     sql: &str,
@@ -232,7 +232,10 @@ pub(crate) async fn drop_all(client: &Connected, token: &EpochToken) -> Result<(
 }
 
 /// As [`drop_all`], for a migration that is aborted: a table that stays locked keeps its guard, which is left over.
-pub(crate) async fn drop_soon(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+pub(crate) async fn drop_all_quickly(
+    client: &Connected,
+    token: &EpochToken,
+) -> Result<(), StepError> {
     drop_within(client, token, LOCK_TRIES_OF_ABORT).await
 }
 
@@ -253,7 +256,7 @@ async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Resu
         .await
         .at(&what)?;
     for row in rows {
-        locking_shortly(client, token, row.get(0), tries, &what).await?;
+        execute_with_tries(client, token, row.get(0), tries, &what).await?;
     }
     let functions = client
         .query(
@@ -281,7 +284,7 @@ async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Resu
 }
 
 /// How many writes the migration's guard has refused here; none where an older guard stands, which does not count.
-pub(crate) async fn refused(
+pub(crate) async fn count_refused(
     client: &Connected,
     migration: &MigrationId,
 ) -> Result<Option<i64>, StepError> {
@@ -304,7 +307,7 @@ pub(crate) async fn refused(
 }
 
 /// What stands on the tables: each guard trigger's table, name, state and definition (R10).
-pub(crate) async fn standing(
+pub(crate) async fn read_triggers(
     client: &Connected,
     migration: &MigrationId,
 ) -> Result<Vec<String>, StepError> {
@@ -323,7 +326,7 @@ pub(crate) async fn standing(
 }
 
 /// Guard triggers that a moving table lacks, or that are not `ENABLE ALWAYS`: `trigger on table`.
-pub(crate) async fn missing(
+pub(crate) async fn missing_triggers(
     client: &Connected,
     migration: &MigrationId,
     tables: &[MovingTable],
@@ -359,9 +362,9 @@ pub(crate) async fn check(
     tables: &[MovingTable],
 ) -> Result<Vec<String>, StepError> {
     let shard = client.name();
-    let missing = missing(client, migration, tables).await?;
+    let missing = missing_triggers(client, migration, tables).await?;
     if missing.is_empty() {
-        return standing(client, migration).await;
+        return read_triggers(client, migration).await;
     }
     Err(StepError::refused(
         "guard.changed",

@@ -16,7 +16,7 @@ use tokio_postgres::Row;
 pub(crate) const TABLE: &str = "database";
 
 /// What a session of a primary reads of its database but the random id: system identifier, timeline, OID.
-const PLACE: &str = "select c.system_identifier::text,
+const LOCATION: &str = "select c.system_identifier::text,
         ('x' || pg_catalog.lpad(pg_catalog.substring(pg_catalog.pg_walfile_name(
             pg_catalog.pg_current_wal_insert_lsn()), 1, 8), 8, '0'))::bit(32)::int::text,
         d.oid::text
@@ -35,7 +35,7 @@ pub(crate) enum TimelineRule {
 /// Refuses to go on in a database that is not the one that the session must be in; without a word about it, in any.
 ///
 /// One statement, for a transaction of its own or of others.
-pub(crate) fn proof(timeline: TimelineRule) -> String {
+pub(crate) fn proof_sql(timeline: TimelineRule) -> String {
     let (wrong_timeline, no_id) = match timeline {
         TimelineRule::Same => ("found[2] <> known[2]", "false"),
         // Restored from before it had an id: what went back must be closed.
@@ -48,7 +48,7 @@ pub(crate) fn proof(timeline: TimelineRule) -> String {
            found text[];
          begin
            if known is null then return; end if;
-           select array[system, timeline, database] into found from ({PLACE}) place (system, timeline, database);
+           select array[system, timeline, database] into found from ({LOCATION}) place (system, timeline, database);
            if pg_catalog.to_regclass('shardwright.{TABLE}') is null then
              found := found || '-'::text;
            else
@@ -66,7 +66,7 @@ pub(crate) fn proof(timeline: TimelineRule) -> String {
 
 /// How a session says which database it must be in, and is refused in any other. What is registered to the letter is
 /// found by a look: the proof takes twice as long as all settings of a session.
-pub(crate) fn opening(known: &DatabaseIdentity) -> Opening {
+pub(crate) fn session_opening(known: &DatabaseIdentity) -> Opening {
     let or_any = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let values = [
         known.system.clone(),
@@ -80,9 +80,9 @@ pub(crate) fn opening(known: &DatabaseIdentity) -> Opening {
     let look = format!(
         "select system = {system} and timeline = {timeline} and database = {database}
            and (select id::text from shardwright.{TABLE}) = {id}
-         from ({PLACE}) place (system, timeline, database)"
+         from ({LOCATION}) place (system, timeline, database)"
     );
-    let proof = proof(TimelineRule::NotEarlier);
+    let proof = proof_sql(TimelineRule::NotEarlier);
     Opening {
         look: format!("{setting}; {look}"),
         proof: format!("{setting}; {proof}"),
@@ -91,12 +91,12 @@ pub(crate) fn opening(known: &DatabaseIdentity) -> Opening {
 
 /// The identity of the database that a session is in.
 pub(crate) async fn read(client: &Connected) -> Result<DatabaseIdentity, tokio_postgres::Error> {
-    let place = client.query_one(PLACE, &[]).await?;
+    let location = client.query_one(LOCATION, &[]).await?;
     let id = match is_registered(client).await? {
         true => registered_id(client).await?,
         false => None,
     };
-    Ok(of(&place, id))
+    Ok(identity_from(&location, id))
 }
 
 /// Gives the database its random id, unless it has one.
@@ -135,11 +135,11 @@ async fn registered_id(client: &Connected) -> Result<Option<String>, tokio_postg
     Ok(row.map(|row| row.get(0)))
 }
 
-fn of(place: &Row, id: Option<String>) -> DatabaseIdentity {
+fn identity_from(location: &Row, id: Option<String>) -> DatabaseIdentity {
     DatabaseIdentity {
-        system: place.get(0),
-        timeline: place.get::<_, String>(1).parse().unwrap_or(0),
-        database: place.get::<_, String>(2).parse().ok(),
+        system: location.get(0),
+        timeline: location.get::<_, String>(1).parse().unwrap_or(0),
+        database: location.get::<_, String>(2).parse().ok(),
         id,
     }
 }

@@ -12,17 +12,17 @@ use super::epoch::{self, EpochProof, EpochToken};
 use crate::error::{StepError, WithIntent};
 
 /// Between two positions that are kept.
-const KEEP_EVERY: Duration = Duration::from_secs(1);
+const POSITION_INTERVAL: Duration = Duration::from_secs(1);
 /// Positions that are kept: ten minutes.
-const MOST: usize = 600;
+const MAX_POSITIONS: usize = 600;
 
 /// The log's growth is told over so long.
-const RATE_OVER: Duration = Duration::from_secs(5);
+const RATE_PERIOD: Duration = Duration::from_secs(5);
 /// A checkpoint is told of for so long after its end was seen: it is one sign.
-const TOLD_FOR: Duration = Duration::from_secs(1);
+const REPORTED_FOR: Duration = Duration::from_secs(1);
 
 /// Sessions of others, the position in the log, the standbys, and when the last checkpoint began; what a logical subscriber confirms is its own affair.
-const LOOK: &str = "
+const PROBE_LOAD: &str = "
     select (select array[count(*) filter (where state = 'active'), count(*) filter (where wait_event_type = 'Lock')]
               from pg_catalog.pg_stat_activity
              where backend_type = 'client backend' and application_name not like 'shardwright%'),
@@ -41,34 +41,34 @@ const LOOK: &str = "
 pub(crate) struct LogPositions(VecDeque<(Instant, i64)>);
 
 impl LogPositions {
-    fn keep(&mut self, at: Instant, position: i64) {
+    fn record(&mut self, at: Instant, position: i64) {
         let due = self
             .0
             .back()
-            .is_none_or(|(last, _)| at.duration_since(*last) >= KEEP_EVERY);
+            .is_none_or(|(last, _)| at.duration_since(*last) >= POSITION_INTERVAL);
         if due {
             self.0.push_back((at, position));
         }
-        while self.0.len() > MOST {
+        while self.0.len() > MAX_POSITIONS {
             self.0.pop_front();
         }
     }
 
     /// Bytes a second that were written lately; `None` until there is a position of long enough ago.
-    fn rate(&self, position: i64, now: Instant) -> Option<f64> {
+    fn bytes_per_second(&self, position: i64, now: Instant) -> Option<f64> {
         let age = |at: &Instant| now.duration_since(*at);
-        let before = self.0.iter().rev().find(|(at, _)| age(at) >= RATE_OVER);
+        let before = self.0.iter().rev().find(|(at, _)| age(at) >= RATE_PERIOD);
         before.map(|(at, known)| (position - known) as f64 / age(at).as_secs_f64())
     }
 
     /// Seconds since the log had all that was replayed; at least what the server says of a replica that is behind.
-    fn behind(&self, replayed: i64, position: i64, told_s: f64, now: Instant) -> f64 {
+    fn lag_seconds(&self, replayed: i64, position: i64, reported_s: f64, now: Instant) -> f64 {
         if replayed >= position {
             return 0.0;
         }
         let first_missing = self.0.iter().find(|(_, known)| *known > replayed);
-        let seen = first_missing.map_or(0.0, |(at, _)| now.duration_since(*at).as_secs_f64());
-        seen.max(told_s)
+        let measured = first_missing.map_or(0.0, |(at, _)| now.duration_since(*at).as_secs_f64());
+        measured.max(reported_s)
     }
 }
 
@@ -84,42 +84,42 @@ pub(crate) struct LoadHistory {
 struct CheckpointTimes {
     began_s: Option<f64>,
     /// How long after the one before it, and when that was seen.
-    apart: Option<(f64, Instant)>,
+    interval: Option<(f64, Instant)>,
 }
 
 impl CheckpointTimes {
     /// How far apart the last two began, if the last one has just ended.
-    fn seen(&mut self, began_s: f64, now: Instant) -> Option<f64> {
+    fn record_start(&mut self, began_s: f64, now: Instant) -> Option<f64> {
         let before = self.began_s.replace(began_s).unwrap_or(began_s);
         if began_s > before {
-            self.apart = Some((began_s - before, now));
+            self.interval = Some((began_s - before, now));
         }
-        let (apart, at) = self.apart?;
-        (now.duration_since(at) < TOLD_FOR).then_some(apart)
+        let (interval, at) = self.interval?;
+        (now.duration_since(at) < REPORTED_FOR).then_some(interval)
     }
 }
 
 /// Looks at the shard once; without the right to see statistics of others only sessions of our own role count.
-pub(crate) async fn look(
+pub(crate) async fn probe(
     session: &Connected,
     history: &mut LoadHistory,
 ) -> Result<ShardLoad, StepError> {
     let shard = session.name();
     let what = format!("shard {shard}: reading signs of its load");
-    let rows = session.query_prepared(LOOK, &[]).await.at(&what)?;
+    let rows = session.query_prepared(PROBE_LOAD, &[]).await.at(&what)?;
     let Some(row) = rows.first() else {
         return Ok(ShardLoad::default());
     };
     let now = Instant::now();
     let (sessions, position): (Vec<i64>, i64) = (row.get(0), row.get(1));
     let positions = &mut history.positions;
-    positions.keep(now, position);
+    positions.record(now, position);
     let (names, replayed, lags): (Vec<String>, Vec<i64>, Vec<f64>) =
         (row.get(2), row.get(3), row.get(4));
     let replicas = names.into_iter().zip(replayed).zip(lags);
-    let replicas = replicas.map(|((name, replayed), told)| ReplicaLag {
+    let replicas = replicas.map(|((name, replayed), reported_s)| ReplicaLag {
         name,
-        behind_s: positions.behind(replayed, position, told, now),
+        behind_s: positions.lag_seconds(replayed, position, reported_s, now),
     });
     let count = |at: usize| {
         sessions
@@ -132,13 +132,13 @@ pub(crate) async fn look(
         active: count(0),
         waiting: count(1),
         commit_ms: None,
-        wal_bytes_s: positions.rate(position, now),
-        checkpoint_s: history.checkpoints.seen(row.get(5), now),
+        wal_bytes_s: positions.bytes_per_second(position, now),
+        checkpoint_s: history.checkpoints.record_start(row.get(5), now),
     })
 }
 
 /// Commits without a row: a logical message, in a transaction that has proved its epoch (I7).
-pub(crate) async fn probe(session: &Connected, token: &EpochToken) -> Result<(), StepError> {
+pub(crate) async fn time_commit(session: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = session.name();
     let sql =
         format!("select pg_catalog.pg_logical_emit_message(true, '{PROBE_PREFIX}', ''::text)");
@@ -158,10 +158,10 @@ mod tests {
         let start = Instant::now();
         let at = |second: u64| start + Duration::from_secs(second);
         for second in 0..10 {
-            positions.keep(at(second), 0);
+            positions.record(at(second), 0);
         }
-        assert_eq!(LogPositions::default().rate(1000, at(0)), None);
-        assert_eq!(positions.rate(6000, at(10)), Some(1200.0));
+        assert_eq!(LogPositions::default().bytes_per_second(1000, at(0)), None);
+        assert_eq!(positions.bytes_per_second(6000, at(10)), Some(1200.0));
     }
 
     #[test]
@@ -169,11 +169,11 @@ mod tests {
         let mut checkpoints = CheckpointTimes::default();
         let start = Instant::now();
         let at = |millis: u64| start + Duration::from_millis(millis);
-        assert_eq!(checkpoints.seen(100.0, at(0)), None);
-        assert_eq!(checkpoints.seen(107.0, at(1)), Some(7.0));
-        assert_eq!(checkpoints.seen(107.0, at(1000)), Some(7.0));
-        assert_eq!(checkpoints.seen(107.0, at(1001)), None);
-        assert_eq!(checkpoints.seen(110.0, at(1500)), Some(3.0));
+        assert_eq!(checkpoints.record_start(100.0, at(0)), None);
+        assert_eq!(checkpoints.record_start(107.0, at(1)), Some(7.0));
+        assert_eq!(checkpoints.record_start(107.0, at(1000)), Some(7.0));
+        assert_eq!(checkpoints.record_start(107.0, at(1001)), None);
+        assert_eq!(checkpoints.record_start(110.0, at(1500)), Some(3.0));
     }
 
     #[test]
@@ -182,12 +182,12 @@ mod tests {
         let start = Instant::now();
         for second in 0..30 {
             let at = start + Duration::from_secs(second);
-            positions.keep(at, 100 * (i64::try_from(second).expect("small") + 1));
+            positions.record(at, 100 * (i64::try_from(second).expect("small") + 1));
         }
         let now = start + Duration::from_secs(29);
         // It had replayed all that there was after ten seconds.
-        assert!((positions.behind(1000, 3000, 0.5, now) - 19.0).abs() < 0.01);
-        assert!((positions.behind(1000, 3000, 25.0, now) - 25.0).abs() < 0.01);
-        assert!(positions.behind(3000, 3000, 25.0, now) < 0.01);
+        assert!((positions.lag_seconds(1000, 3000, 0.5, now) - 19.0).abs() < 0.01);
+        assert!((positions.lag_seconds(1000, 3000, 25.0, now) - 25.0).abs() < 0.01);
+        assert!(positions.lag_seconds(3000, 3000, 25.0, now) < 0.01);
     }
 }

@@ -37,7 +37,7 @@ pub(crate) enum WriteObstacle {
 
 impl WriteObstacle {
     /// For people: who it is, and what ends it.
-    pub(crate) fn sentence(&self) -> String {
+    pub(crate) fn description(&self) -> String {
         match self {
             Self::Writer { writer, open } => format!(
                 "a writer has been open for {} ms: pid {} of shard {}, {} as {}, {}",
@@ -60,16 +60,16 @@ impl WriteObstacle {
 }
 
 /// The moment when a server process began, exactly.
-const BEGAN: &str = "pg_catalog.to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS.US')";
+const BACKEND_START: &str = "pg_catalog.to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS.US')";
 /// The moment when its transaction began, exactly.
-const OPENED: &str = "pg_catalog.to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS.US')";
+const XACT_START: &str = "pg_catalog.to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS.US')";
 
 /// Modes of locks that a writer keeps to its end.
-const WRITES: &str =
+const WRITE_LOCK_MODES: &str =
     "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
 
 /// Transactions that have written to the moving tables and are older than `budget_ms`, the oldest first.
-pub(crate) async fn obstacles(
+pub(crate) async fn find_obstacles(
     client: &Connected,
     tables: &[MovingTable],
     budget_ms: u32,
@@ -77,10 +77,11 @@ pub(crate) async fn obstacles(
     let shard = client.name();
     let what = format!("shard {shard}: looking for old writers");
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
-    let ours = "pg_catalog.unnest($1::text[]) name where pg_catalog.to_regclass(name) = l.relation";
+    let locks_a_table =
+        "pg_catalog.unnest($1::text[]) name where pg_catalog.to_regclass(name) = l.relation";
     let writers = format!(
-        "select a.pid, {BEGAN}, coalesce(a.usename::text, ''), coalesce(a.application_name, ''),
-                {OPENED}, coalesce(a.query, ''),
+        "select a.pid, {BACKEND_START}, coalesce(a.usename::text, ''), coalesce(a.application_name, ''),
+                {XACT_START}, coalesce(a.query, ''),
                 (extract(epoch from pg_catalog.clock_timestamp() - a.xact_start) * 1000)::bigint
          from pg_catalog.pg_stat_activity a
          where a.xact_start < pg_catalog.clock_timestamp() - pg_catalog.make_interval(secs => $2::float8 / 1000)
@@ -88,14 +89,14 @@ pub(crate) async fn obstacles(
            and not (a.usename = session_user and a.application_name like 'shardwright/%')
            and exists (select from pg_catalog.pg_locks l
                        where l.pid = a.pid and l.locktype = 'relation' and l.granted
-                         and l.mode in {WRITES} and exists (select from {ours}))
+                         and l.mode in {WRITE_LOCK_MODES} and exists (select from {locks_a_table}))
          order by a.xact_start"
     );
     let rows = client
         .query(&writers, &[&names, &f64::from(budget_ms)])
         .await
         .at(&what)?;
-    let mut all: Vec<WriteObstacle> = rows.iter().map(|row| writer(row, shard)).collect();
+    let mut all: Vec<WriteObstacle> = rows.iter().map(|row| writer_from_row(row, shard)).collect();
     // A prepared transaction has no process; its lock on its own id tells its virtual transaction.
     let prepared = format!(
         "select p.gid, p.owner::text,
@@ -105,7 +106,7 @@ pub(crate) async fn obstacles(
            and exists (select from pg_catalog.pg_locks x
                        join pg_catalog.pg_locks l on l.virtualtransaction = x.virtualtransaction
                        where x.locktype = 'transactionid' and x.transactionid = p.transaction and x.granted
-                         and l.locktype = 'relation' and l.granted and l.mode in {WRITES} and exists (select from {ours}))
+                         and l.locktype = 'relation' and l.granted and l.mode in {WRITE_LOCK_MODES} and exists (select from {locks_a_table}))
          order by p.prepared"
     );
     let rows = client.query(&prepared, &[&names]).await.at(&what)?;
@@ -117,7 +118,7 @@ pub(crate) async fn obstacles(
     Ok(all)
 }
 
-fn writer(row: &Row, shard: &str) -> WriteObstacle {
+fn writer_from_row(row: &Row, shard: &str) -> WriteObstacle {
     let query: String = row.get(5);
     WriteObstacle::Writer {
         writer: LongWriter {
@@ -139,7 +140,7 @@ fn millis(ms: i64) -> Duration {
 
 /// Ends exactly this writer, as the owner of the migration: a statement is cancelled first, a transaction that
 /// is idle or goes on after that is ended with its session. `false`: it was gone, maybe with its session in another.
-pub(crate) async fn end(
+pub(crate) async fn end_writer(
     client: &Connected,
     token: &EpochToken,
     writer: &LongWriter,
@@ -152,15 +153,15 @@ pub(crate) async fn end(
         "select case when a.state = 'active' and not $3 then pg_catalog.pg_cancel_backend(a.pid)
                      else pg_catalog.pg_terminate_backend(a.pid) end
          from pg_catalog.pg_stat_activity a
-         where a.pid = $1 and {BEGAN} = $2 and {OPENED} = $4 and a.pid <> pg_catalog.pg_backend_pid()"
+         where a.pid = $1 and {BACKEND_START} = $2 and {XACT_START} = $4 and a.pid <> pg_catalog.pg_backend_pid()"
     );
-    let named: [&(dyn ToSql + Sync); 4] = [
+    let parameters: [&(dyn ToSql + Sync); 4] = [
         &writer.pid,
         &writer.backend_start,
         &cancelled,
         &writer.since,
     ];
-    let row = client.query_opt(&sql, &named).await;
+    let row = client.query_opt(&sql, &parameters).await;
     let row = match row {
         Ok(row) => row,
         Err(error) => {

@@ -53,7 +53,7 @@ impl Marker {
     }
 
     /// The same with an id that somebody else drew, where there is one.
-    pub(crate) fn called(self, id: Option<Uuid>) -> Self {
+    pub(crate) fn with_id(self, id: Option<Uuid>) -> Self {
         Self {
             id: id.unwrap_or(self.id),
             ..self

@@ -21,8 +21,8 @@ use crate::postgres::wait_out::{WRITERS, ended};
 use crate::shard::guard::GuardedRows;
 
 /// The names of the statements in a session.
-const BEHIND_WRITERS: &str = "shardwright_mark_or_list";
-const BEHIND_PASSED: &str = "shardwright_mark_or_list_passed";
+const MARK_OR_LIST: &str = "shardwright_mark_or_list";
+const MARK_OR_LIST_PASSED: &str = "shardwright_mark_or_list_passed";
 
 /// Who is waited for before a marker is written.
 #[derive(Clone, Copy)]
@@ -35,7 +35,7 @@ pub(crate) enum AwaitedWriters<'a> {
         except: &'a str,
     },
     /// Who has passed the guard since because the fence had ended: the others were waited for behind it.
-    Passed,
+    PassedExpiredFence,
 }
 
 impl AwaitedWriters<'_> {
@@ -47,9 +47,9 @@ impl AwaitedWriters<'_> {
                 let names = tables.iter().map(|table| quote_literal(&table.table.sql()));
                 let names = names.collect::<Vec<_>>().join(", ");
                 let except = quote_literal(except);
-                format!("{BEHIND_WRITERS} (array[{names}]::text[], {content}, {except})")
+                format!("{MARK_OR_LIST} (array[{names}]::text[], {content}, {except})")
             }
-            Self::Passed => format!("{BEHIND_PASSED} ({content})"),
+            Self::PassedExpiredFence => format!("{MARK_OR_LIST_PASSED} ({content})"),
         }
     }
 }
@@ -63,34 +63,34 @@ pub(crate) async fn prepare(
     guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    guard::renew(client, token, map, guarded).await?;
-    let statement = |head: &str, who: &str, content: &str| {
+    guard::replace_if_outdated(client, token, map, guarded).await?;
+    let statement = |head: &str, awaited: &str, content: &str| {
         format!(
             "prepare {head} as
-             with writer as materialized ({who})
+             with writer as materialized ({awaited})
              select pg_catalog.string_agg(virtualtransaction, ' '),
                     case when pg_catalog.count(*) = 0
                          then pg_catalog.pg_logical_emit_message(true, '{MARKER_PREFIX}', {content}) end
              from writer"
         )
     };
-    let passed = passed_sql(&token.migration);
+    let passed = passed_writers_sql(&token.migration);
     let writers = format!("{WRITERS} and l.virtualtransaction <> $3");
     let heads = [
-        format!("{BEHIND_WRITERS} (text[], text, text)"),
-        format!("{BEHIND_PASSED} (text)"),
+        format!("{MARK_OR_LIST} (text[], text, text)"),
+        format!("{MARK_OR_LIST_PASSED} (text)"),
     ];
-    let both = [
+    let statements = [
         statement(&heads[0], &writers, "$2"),
         statement(&heads[1], &passed, "$1"),
     ];
-    let prepared = client.batch_execute(&both.join("; ")).await;
+    let prepared = client.batch_execute(&statements.join("; ")).await;
     prepared.at(format_args!("shard {shard}: preparing the wait-out"))
 }
 
 /// Transactions that hold the note, by virtual transaction id.
-fn passed_sql(migration: &MigrationId) -> String {
-    epoch::lock_holders(&guard::note_key(migration), "virtualtransaction")
+fn passed_writers_sql(migration: &MigrationId) -> String {
+    epoch::lock_holders(&guard::passed_lock_key(migration), "virtualtransaction")
 }
 
 /// A marker that is to lie behind every writer; of a session that [`prepare`] was called for.
@@ -103,11 +103,11 @@ pub(crate) struct MarkerAfterWait<'a> {
 impl MarkerAfterWait<'_> {
     /// Sets the register, and once that is committed writes the marker, or finds the writers that are there. The
     /// shard's count, and those writers: none once the marker is written.
-    pub(crate) async fn set(
+    pub(crate) async fn set_and_mark(
         &self,
         proof: EpochProof,
         setting: RegisterSetting,
-        who: AwaitedWriters<'_>,
+        awaited: AwaitedWriters<'_>,
     ) -> Result<(i64, BTreeSet<String>), StepError> {
         let set = set_sql(self.token, setting);
         let setting = ProvenTransaction {
@@ -115,22 +115,22 @@ impl MarkerAfterWait<'_> {
             proof,
             sql: &set,
         };
-        self.mark(Some(setting), who).await
+        self.send(Some(setting), awaited).await
     }
 
     /// As [`Self::set`] for a register that is set already.
-    pub(crate) async fn writers(
+    pub(crate) async fn mark_or_list(
         &self,
-        who: AwaitedWriters<'_>,
+        awaited: AwaitedWriters<'_>,
     ) -> Result<BTreeSet<String>, StepError> {
-        self.mark(None, who).await.map(|(_, writers)| writers)
+        self.send(None, awaited).await.map(|(_, writers)| writers)
     }
 
     /// Writes the marker once every writer of `remembered` has ended; it is written already where there is none.
     ///
     /// # Errors
     /// As [`ended`].
-    pub(crate) async fn written(
+    pub(crate) async fn wait_and_mark(
         &self,
         remembered: BTreeSet<String>,
         deadline: Instant,
@@ -142,12 +142,12 @@ impl MarkerAfterWait<'_> {
         self.marker.emit(self.client, self.token).await
     }
 
-    async fn mark(
+    async fn send(
         &self,
         first: Option<ProvenTransaction<'_>>,
-        who: AwaitedWriters<'_>,
+        awaited: AwaitedWriters<'_>,
     ) -> Result<(i64, BTreeSet<String>), StepError> {
-        let marking = format!("execute {}", who.call(&self.marker.content()));
+        let marking = format!("execute {}", awaited.call(&self.marker.content()));
         let marking = ProvenTransaction {
             token: self.token,
             proof: EpochProof::Work,

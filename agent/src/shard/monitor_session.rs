@@ -9,16 +9,16 @@ use crate::error::StepError;
 use crate::shard::database::Shard;
 
 /// Longest wait for an answer.
-const ANSWER: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 /// Before a shard that did not answer is asked again.
-const AGAIN: Duration = Duration::from_secs(2);
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
 /// A session that probes one shard.
 pub(crate) struct MonitorSession {
     pub(crate) shard: Shard,
     role: &'static str,
     session: Option<Connected>,
-    again_at: Instant,
+    retry_at: Instant,
 }
 
 impl MonitorSession {
@@ -28,40 +28,40 @@ impl MonitorSession {
             shard,
             role,
             session: None,
-            again_at: Instant::now(),
+            retry_at: Instant::now(),
         }
     }
 
     /// What is seen; nothing where the shard does not answer, which the step itself will meet.
-    pub(crate) async fn look<T>(
+    pub(crate) async fn probe<T>(
         &mut self,
-        look: impl AsyncFnOnce(&Connected) -> Result<T, StepError>,
+        probe: impl AsyncFnOnce(&Connected) -> Result<T, StepError>,
     ) -> Option<T> {
-        if self.session.is_none() && Instant::now() < self.again_at {
+        if self.session.is_none() && Instant::now() < self.retry_at {
             return None;
         }
-        match timeout(ANSWER, self.ask(look)).await {
-            Ok(Ok(seen)) => return Some(seen),
+        match timeout(ANSWER_TIMEOUT, self.try_probe(probe)).await {
+            Ok(Ok(result)) => return Some(result),
             Ok(Err(error)) => tracing::debug!(%error, role = self.role, "a look failed"),
             Err(_) => {
                 tracing::debug!(shard = %self.shard.name, role = self.role, "no answer to a look");
             }
         }
         self.session = None;
-        self.again_at = Instant::now() + AGAIN;
+        self.retry_at = Instant::now() + RETRY_PAUSE;
         None
     }
 
-    async fn ask<T>(
+    async fn try_probe<T>(
         &mut self,
-        look: impl AsyncFnOnce(&Connected) -> Result<T, StepError>,
+        probe: impl AsyncFnOnce(&Connected) -> Result<T, StepError>,
     ) -> Result<T, StepError> {
         let session = match self.session.take() {
             Some(session) => session,
             None => self.shard.session(self.role).await?,
         };
-        let seen = look(&session).await?;
+        let result = probe(&session).await?;
         self.session = Some(session);
-        Ok(seen)
+        Ok(result)
     }
 }

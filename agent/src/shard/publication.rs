@@ -18,7 +18,7 @@ use crate::postgres::wait_out::wait_for_all_writers;
 
 /// What a publication is. Its row has another version when its options were altered, also when they were altered back;
 /// each of its tables has another number when it was taken out and put back.
-const FORM: &str = "select pg_catalog.md5(row(p.oid, p.xmin, p.puballtables,
+const STATE: &str = "select pg_catalog.md5(row(p.oid, p.xmin, p.puballtables,
       array(select r.oid from pg_catalog.pg_publication_rel r where r.prpubid = p.oid order by r.oid),
       array(select n.oid from pg_catalog.pg_publication_namespace n where n.pnpubid = p.oid order by n.oid))::text)
     from pg_catalog.pg_publication p where p.pubname::text = ";
@@ -47,7 +47,7 @@ pub(crate) async fn create(
     drop(client, Some(token), &name).await?;
     let sql = format!(
         "create publication {name} for table {}; \
-         update shardwright.move set published = ({FORM}{}) where migration = {}",
+         update shardwright.move set published = ({STATE}{}) where migration = {}",
         tables.join(", "),
         quote_literal(&name),
         quote_literal(&token.migration.0),
@@ -78,7 +78,7 @@ pub(crate) async fn drop(
             "set local lock_timeout = '5s'; alter publication {quoted} drop table only {}",
             tables.join(", only ")
         );
-        match run(client, token, &sql).await {
+        match execute(client, token, &sql).await {
             Ok(()) => {
                 let deadline = Instant::now() + WRITERS_LIMIT;
                 wait_for_all_writers(client, &tables, deadline).await?;
@@ -90,11 +90,11 @@ pub(crate) async fn drop(
         }
     }
     let sql = format!("drop publication if exists {quoted}");
-    run(client, token, &sql).await.at(&what)
+    execute(client, token, &sql).await.at(&what)
 }
 
 /// Runs `sql` in a transaction of its own.
-async fn run(
+async fn execute(
     client: &Connected,
     token: Option<&EpochToken>,
     sql: &str,
@@ -118,7 +118,7 @@ pub(crate) async fn check(
     let shard = client.name();
     let name = token.migration.publication(direction);
     let sql = format!(
-        "select coalesce((select published from shardwright.move where migration = $1) = ({FORM}$2), false)"
+        "select coalesce((select published from shardwright.move where migration = $1) = ({STATE}$2), false)"
     );
     let rows = client
         .query_prepared(&sql, &[&token.migration.0, &name])

@@ -29,12 +29,12 @@ pub(crate) async fn set(
     count: i64,
     setting: RegisterSetting,
 ) -> Result<(), StepError> {
-    write(client, token, EpochProof::Count(count), setting)
+    set_proven(client, token, EpochProof::Count(count), setting)
         .await
         .map(|_| ())
 }
 
-async fn write(
+async fn set_proven(
     client: &Connected,
     token: &EpochToken,
     proof: EpochProof,
@@ -54,7 +54,7 @@ pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
             format!("(extract(epoch from pg_catalog.clock_timestamp()) * 1000)::bigint + {ms}")
         }
     };
-    let owns = match setting {
+    let set_owns = match setting {
         RegisterSetting::Open => format!(
             "update {SCHEMA}.move set owns = true where migration = {}; ",
             quote_literal(token.migration.as_str())
@@ -62,7 +62,7 @@ pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
         RegisterSetting::Closed | RegisterSetting::FencedFor(_) => String::new(),
     };
     let register = quote_ident(&token.migration.register());
-    format!("{owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
+    format!("{set_owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
 }
 
 /// Whether a shard's register and `flipped` column show that it does not own the keys.
@@ -80,7 +80,7 @@ pub(crate) struct RegisterWitness {
 ///
 /// # Errors
 /// `flip.lost` when it is open, or was told of a version after `version`: the store has lost a flip.
-pub(crate) async fn witness(
+pub(crate) async fn begin_and_check_witness(
     client: &Connected,
     token: &EpochToken,
     number: i64,
@@ -88,17 +88,17 @@ pub(crate) async fn witness(
 ) -> Result<i64, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: reading the register");
-    let count = epoch::begin_next(client, token, number).await?;
-    let seen = read(client, token, &what).await?;
+    let count = epoch::begin_attempt(client, token, number).await?;
+    let witness = read(client, token, &what).await?;
     epoch::commit(client, &what).await?;
-    if seen.register == i64::MAX && seen.flipped.unwrap_or(0) <= version {
+    if witness.register == i64::MAX && witness.flipped.unwrap_or(0) <= version {
         return Ok(count);
     }
     Err(StepError::refused(
         "flip.lost",
         format!(
             "shard {shard} is a witness of a flip that the control store does not know: register {}, flipped {:?}, expected closed and at most version {version}",
-            seen.register, seen.flipped
+            witness.register, witness.flipped
         ),
         "the control store was restored from an older state; restore it forward, never reopen the source",
     ))
@@ -113,7 +113,7 @@ pub(crate) async fn begin_and_set(
     number: i64,
     setting: RegisterSetting,
 ) -> Result<i64, StepError> {
-    write(client, token, EpochProof::Next(number), setting).await
+    set_proven(client, token, EpochProof::Next(number), setting).await
 }
 
 /// Whether the migration's register is on the shard; it goes last, once nothing depends on it any more.
@@ -158,7 +158,7 @@ pub(crate) async fn read(
 
 /// Begins a recovery or the opening of attempt `number` and tells the shard which map version the flip
 /// made (C10, first transaction); the shard's new count.
-pub(crate) async fn tell_flipped(
+pub(crate) async fn notify_of_flip(
     client: &Connected,
     token: &EpochToken,
     number: i64,
@@ -166,7 +166,7 @@ pub(crate) async fn tell_flipped(
 ) -> Result<i64, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: telling it of map version {version}");
-    let sql = told_sql(token, version);
+    let sql = record_flip_sql(token, version);
     epoch::transact(client, token, EpochProof::Next(number), &sql, &what).await
 }
 
@@ -203,7 +203,7 @@ pub(crate) async fn check_open(client: &Connected, token: &EpochToken) -> Result
     ))
 }
 
-fn told_sql(token: &EpochToken, version: i64) -> String {
+fn record_flip_sql(token: &EpochToken, version: i64) -> String {
     format!(
         "update {SCHEMA}.move set flipped = {version}, owns = false where migration = {}",
         quote_literal(token.migration.as_str())
@@ -211,7 +211,7 @@ fn told_sql(token: &EpochToken, version: i64) -> String {
 }
 
 /// How long an opening waits for a lock before the sessions of ours that may hold it are ended.
-const OPENING_WAITS: &str = "set lock_timeout = '100ms'";
+const OPENING_LOCK_TIMEOUT: &str = "set lock_timeout = '100ms'";
 
 /// The opening of the shard that has gained the keys (C10): told of the flip, the open marker, the register, each
 /// committed before the next begins.
@@ -232,36 +232,41 @@ impl ShardOpening<'_> {
     pub(crate) async fn open(&self, delayed: impl Fn(&str)) -> Result<(), StepError> {
         let (client, shard) = (self.client, self.client.name());
         let what = format!("shard {shard}: opening it at map version {}", self.version);
-        let waits = |error: &StepError| {
+        let is_lock_timeout = |error: &StepError| {
             let failure = error.failure();
             failure.is_some_and(|failure| failure.code == "sql.55P03")
         };
         loop {
             // One round trip: the setting goes ahead of the batch.
-            let (set, opened) = tokio::join!(client.batch_execute(OPENING_WAITS), self.once(&what));
+            let (set, opened) = tokio::join!(
+                client.batch_execute(OPENING_LOCK_TIMEOUT),
+                self.try_open(&what)
+            );
             set.at(&what)?;
             let Err(error) = opened else {
                 return Ok(());
             };
-            if !waits(&error) {
+            if !is_lock_timeout(&error) {
                 return Err(error);
             }
-            let ended = epoch::end_holders(client, self.token).await.at(&what)?;
+            let ended = epoch::end_lock_holders(client, self.token)
+                .await
+                .at(&what)?;
             tracing::warn!(shard, ended, %error, "sessions of this migration that delayed the opening were ended");
             delayed(&format!("shard {shard} to take writes: {error}"));
         }
     }
 
-    async fn once(&self, what: &str) -> Result<(), StepError> {
+    async fn try_open(&self, what: &str) -> Result<(), StepError> {
         let (token, after) = (self.token, self.after);
-        let told = told_sql(token, self.version);
+        let record_flip = record_flip_sql(token, self.version);
         let marker = Marker::new(after, self.number, MarkerKind::Opened).sql();
         let opened = set_sql(token, RegisterSetting::Open);
         let in_turn = [
             ProvenTransaction {
                 token,
                 proof: EpochProof::Next(self.number),
-                sql: &told,
+                sql: &record_flip,
             },
             ProvenTransaction {
                 token: after,
@@ -270,7 +275,7 @@ impl ShardOpening<'_> {
             },
             ProvenTransaction {
                 token,
-                proof: EpochProof::Same,
+                proof: EpochProof::LastCount,
                 sql: &opened,
             },
         ];

@@ -28,48 +28,48 @@ pub(crate) struct ReleasedKeys<'a> {
 
 impl ReleasedKeys<'_> {
     /// The keys belong to another shard now, from map version `version` on: the move's guard becomes this one.
-    pub(crate) async fn give(&self, client: &Connected, version: i64) -> Result<(), StepError> {
-        self.lock(client).await?;
-        let refused = match self.read(client).await? {
+    pub(crate) async fn release(&self, client: &Connected, version: i64) -> Result<(), StepError> {
+        self.lock_guard(client).await?;
+        let refused = match self.read_released(client).await? {
             Some(refused) => refused.union(self.keys),
             None => self.keys.clone(),
         };
-        self.write(client, &refused, version).await?;
-        self.testify(client, version).await?;
-        self.put(client, &refused, true).await?;
-        self.unlock(client).await
+        self.write_released(client, &refused, version).await?;
+        self.record_new_owner(client, version).await?;
+        self.create_guard(client, &refused, true).await?;
+        self.unlock_guard(client).await
     }
 
     /// The keys come back: the move's own guard, which is closed, stands already.
     ///
     /// What of them was refused here before is kept with the move, for [`ReleasedKeys::restore`].
-    pub(crate) async fn take(&self, client: &Connected) -> Result<(), StepError> {
-        self.lock(client).await?;
-        if let Some(refused) = self.read(client).await? {
-            let back = refused.intersection(self.keys);
-            if !back.is_empty() {
-                self.remember(client, Some(&back)).await?;
+    pub(crate) async fn reclaim(&self, client: &Connected) -> Result<(), StepError> {
+        self.lock_guard(client).await?;
+        if let Some(refused) = self.read_released(client).await? {
+            let returning = refused.intersection(self.keys);
+            if !returning.is_empty() {
+                self.record_returning_keys(client, Some(&returning)).await?;
             }
             let rest = refused.minus(self.keys);
-            self.write(client, &rest, 0).await?;
-            self.put(client, &rest, false).await?;
-            self.tidy(client, &rest).await?;
+            self.write_released(client, &rest, 0).await?;
+            self.create_guard(client, &rest, false).await?;
+            self.drop_if_empty(client, &rest).await?;
         }
-        self.unlock(client).await
+        self.unlock_guard(client).await
     }
 
     /// Refuses what the shard gave away on tables that are made anew, inside the caller's transaction.
     ///
     /// A shard that gave its tables away with the keys has lost their triggers, and kept what it refuses.
-    pub(crate) async fn put_on_new(&self, client: &Connected) -> Result<(), StepError> {
-        let Some(refused) = self.read(client).await? else {
+    pub(crate) async fn guard_new_tables(&self, client: &Connected) -> Result<(), StepError> {
+        let Some(refused) = self.read_released(client).await? else {
             return Ok(());
         };
         let what = self.what("guarding keys that were given away");
         let role = guard::session_user(client).await.at(&what)?;
         let mut sql = function_sql(self.map);
         for (index, table) in self.tables.iter().enumerate() {
-            if table.has_key() && !guard::has_them_from_the_top(self.tables, index) {
+            if table.has_key() && !guard::is_covered_by_earlier_leaf(self.tables, index) {
                 sql.push_str("; ");
                 sql.push_str(&self.triggers_sql(table, &refused, &role));
             }
@@ -83,7 +83,7 @@ impl ReleasedKeys<'_> {
             |event| away_trigger(self.map, event),
             &away_function(self.map),
             |row| table.predicate(refused, row),
-            &guard::foreign(role),
+            &guard::foreign_session_sql(role),
         )
     }
 
@@ -98,20 +98,20 @@ impl ReleasedKeys<'_> {
             .await
             .at(&what)?;
         let Some(row) = row else { return Ok(()) };
-        let back: KeySet = readable(row.get(0), &what)?;
-        self.lock(client).await?;
-        let refused = match self.read(client).await? {
-            Some(refused) => refused.union(&back),
-            None => back,
+        let returning: KeySet = parse_keys(row.get(0), &what)?;
+        self.lock_guard(client).await?;
+        let refused = match self.read_released(client).await? {
+            Some(refused) => refused.union(&returning),
+            None => returning,
         };
-        self.write(client, &refused, 0).await?;
-        self.put(client, &refused, false).await?;
-        self.remember(client, None).await?;
-        self.unlock(client).await
+        self.write_released(client, &refused, 0).await?;
+        self.create_guard(client, &refused, false).await?;
+        self.record_returning_keys(client, None).await?;
+        self.unlock_guard(client).await
     }
 
     /// Two moves of one map must not change the same guard at a time.
-    async fn lock(&self, client: &Connected) -> Result<(), StepError> {
+    async fn lock_guard(&self, client: &Connected) -> Result<(), StepError> {
         client
             .execute(
                 "select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended($1, 0))",
@@ -122,7 +122,7 @@ impl ReleasedKeys<'_> {
             .map(|_| ())
     }
 
-    async fn unlock(&self, client: &Connected) -> Result<(), StepError> {
+    async fn unlock_guard(&self, client: &Connected) -> Result<(), StepError> {
         client
             .execute(
                 "select pg_catalog.pg_advisory_unlock(pg_catalog.hashtextextended($1, 0))",
@@ -137,7 +137,7 @@ impl ReleasedKeys<'_> {
         lock_name(self.map)
     }
 
-    async fn read(&self, client: &Connected) -> Result<Option<KeySet>, StepError> {
+    async fn read_released(&self, client: &Connected) -> Result<Option<KeySet>, StepError> {
         let what = self.what("reading keys that were given away");
         let row = client
             .query_opt(
@@ -146,10 +146,10 @@ impl ReleasedKeys<'_> {
             )
             .await
             .at(&what)?;
-        row.map(|row| readable(row.get(0), &what)).transpose()
+        row.map(|row| parse_keys(row.get(0), &what)).transpose()
     }
 
-    async fn write(
+    async fn write_released(
         &self,
         client: &Connected,
         refused: &KeySet,
@@ -167,7 +167,7 @@ impl ReleasedKeys<'_> {
     }
 
     /// Writes down who took the keys, for a control store that loses the flip; older lines speak of the rest.
-    async fn testify(&self, client: &Connected, version: i64) -> Result<(), StepError> {
+    async fn record_new_owner(&self, client: &Connected, version: i64) -> Result<(), StepError> {
         let what = self.what("recording who took the keys");
         let map = quote_literal(self.map.as_str());
         let older = client
@@ -185,29 +185,33 @@ impl ReleasedKeys<'_> {
             id = quote_literal(self.token.migration.as_str()),
         );
         for row in older {
-            let (number, keys): (i64, KeySet) = (row.get(0), readable(row.get(1), &what)?);
+            let (number, keys): (i64, KeySet) = (row.get(0), parse_keys(row.get(1), &what)?);
             if !keys.overlaps(self.keys) {
                 continue;
             }
             let rest = keys.minus(self.keys);
-            let line = format!("where map = {map} and version = {number}");
+            let condition = format!("where map = {map} and version = {number}");
             sql.push_str(&if rest.is_empty() {
-                format!("; delete from {SCHEMA}.given {line}")
+                format!("; delete from {SCHEMA}.given {condition}")
             } else {
                 let rest = quote_literal(&serde_json::json!(rest).to_string());
-                format!("; update {SCHEMA}.given set keys = {rest} {line}")
+                format!("; update {SCHEMA}.given set keys = {rest} {condition}")
             });
         }
         epoch::execute(client, self.token, &sql).await.at(&what)
     }
 
-    async fn remember(&self, client: &Connected, back: Option<&KeySet>) -> Result<(), StepError> {
-        let back = back.map_or_else(
+    async fn record_returning_keys(
+        &self,
+        client: &Connected,
+        returning: Option<&KeySet>,
+    ) -> Result<(), StepError> {
+        let returning = returning.map_or_else(
             || "null".to_owned(),
             |keys| quote_literal(&serde_json::json!(keys).to_string()),
         );
         let sql = format!(
-            "update {SCHEMA}.move set away = {back} where migration = {}",
+            "update {SCHEMA}.move set away = {returning} where migration = {}",
             quote_literal(self.token.migration.as_str())
         );
         epoch::execute(client, self.token, &sql)
@@ -216,11 +220,11 @@ impl ReleasedKeys<'_> {
     }
 
     /// Makes the triggers of every table hold `refused`; `instead`: in the place of the move's own guard.
-    async fn put(
+    async fn create_guard(
         &self,
         client: &Connected,
         refused: &KeySet,
-        instead: bool,
+        replace_move_guard: bool,
     ) -> Result<(), StepError> {
         let what = self.what("guarding keys that were given away");
         epoch::execute(client, self.token, &function_sql(self.map))
@@ -228,18 +232,18 @@ impl ReleasedKeys<'_> {
             .at(&what)?;
         let role = guard::session_user(client).await.at(&what)?;
         for (index, table) in self.tables.iter().enumerate() {
-            let mut sql = if guard::has_them_from_the_top(self.tables, index) {
+            let mut sql = if guard::is_covered_by_earlier_leaf(self.tables, index) {
                 String::new()
             } else if refused.is_empty() || !table.has_key() {
                 self.drop_sql(table)
             } else {
                 self.triggers_sql(table, refused, &role)
             };
-            if instead {
+            if replace_move_guard {
                 sql = self.handover_sql(index, &sql);
             }
             let what = format!("{what} of {}", table.table);
-            guard::with_short_locks(client, self.token, &sql, &what).await?;
+            guard::execute_with_short_locks(client, self.token, &sql, &what).await?;
         }
         Ok(())
     }
@@ -248,16 +252,16 @@ impl ReleasedKeys<'_> {
     ///
     /// The lock that a DROP TRIGGER takes comes first: with the weaker one of CREATE TRIGGER in hand, waiting for it is a
     /// deadlock with whoever has read the table and goes on to write to it, and that transaction may be the one to fail.
-    fn handover_sql(&self, index: usize, put: &str) -> String {
+    fn handover_sql(&self, index: usize, create: &str) -> String {
         let table = &self.tables[index];
-        let on = if guard::has_them_from_the_top(self.tables, index) {
+        let on = if guard::is_covered_by_earlier_leaf(self.tables, index) {
             &table.table
         } else {
             table.top()
         };
         let drops = guard::drop_triggers_sql(&self.token.migration, index, self.tables);
         let on = on.sql();
-        format!("lock table {on} in access exclusive mode; {put}; {drops}")
+        format!("lock table {on} in access exclusive mode; {create}; {drops}")
     }
 
     fn drop_sql(&self, table: &MovingTable) -> String {
@@ -273,7 +277,7 @@ impl ReleasedKeys<'_> {
     }
 
     /// Nothing is refused any more: row and function go too.
-    async fn tidy(&self, client: &Connected, refused: &KeySet) -> Result<(), StepError> {
+    async fn drop_if_empty(&self, client: &Connected, refused: &KeySet) -> Result<(), StepError> {
         if !refused.is_empty() {
             return Ok(());
         }
@@ -314,7 +318,7 @@ pub(crate) fn function_sql(map: &MapName) -> String {
     )
 }
 
-pub(crate) fn readable(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
+pub(crate) fn parse_keys(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
     serde_json::from_value(keys).map_err(|error| {
         StepError::refused(
             "away.unreadable",

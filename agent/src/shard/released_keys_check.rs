@@ -20,14 +20,17 @@ use crate::shard::{epoch, released_keys};
 
 const EVENTS: [&str; 3] = ["insert", "update", "delete"];
 /// The table that what should stand is made on.
-const PROBE: &str = "shardwright_probe";
+const SAMPLE_TABLE: &str = "shardwright_probe";
 /// How often putting the triggers is tried while somebody holds a lock that it waits for.
 const LOCK_TRIES: u32 = 150;
 /// Between two tries, so that writers queued behind ours are served.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
 /// The keys of a map that this shard gave away, if any.
-pub(crate) async fn keys(client: &Connected, map: &MapName) -> Result<Option<KeySet>, StepError> {
+pub(crate) async fn read_keys(
+    client: &Connected,
+    map: &MapName,
+) -> Result<Option<KeySet>, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: reading keys that were given away");
     if !epoch::schema_exists(client).await? {
@@ -40,12 +43,12 @@ pub(crate) async fn keys(client: &Connected, map: &MapName) -> Result<Option<Key
         )
         .await
         .at(&what)?;
-    row.map(|row| released_keys::readable(row.get(0), &what))
+    row.map(|row| released_keys::parse_keys(row.get(0), &what))
         .transpose()
 }
 
 /// What is wrong with the guard on a table, trigger by trigger; nothing: it stands.
-pub(crate) async fn problems(
+pub(crate) async fn find_problems(
     client: &Connected,
     map: &MapName,
     keys: &KeySet,
@@ -54,18 +57,18 @@ pub(crate) async fn problems(
     let shard = client.name();
     let what = format!("shard {shard}: reading the guard on {}", table.table);
     client.batch_execute("begin").await.at(&what)?;
-    let compared = compare(client, map, keys, table).await.at(&what);
+    let compared = compare_triggers(client, map, keys, table).await.at(&what);
     let _ = client.batch_execute("rollback").await;
     compared
 }
 
-async fn compare(
+async fn compare_triggers(
     client: &Connected,
     map: &MapName,
     keys: &KeySet,
     table: &MovingTable,
 ) -> Result<Vec<String>, tokio_postgres::Error> {
-    lock(client, map).await?;
+    lock_guard(client, map).await?;
     let source = client
         .query_opt(
             "select p.prosrc from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
@@ -81,20 +84,20 @@ async fn compare(
         problems.push(format!("function {} is altered", away_function(map)));
     }
     let role = guard::session_user(client).await?;
-    let mut probe = table.clone();
-    probe.table = TableName {
+    let mut sample = table.clone();
+    sample.table = TableName {
         schema: "pg_temp".to_owned(),
-        name: PROBE.to_owned(),
+        name: SAMPLE_TABLE.to_owned(),
     };
-    let made = triggers(map, keys, &probe, &role);
+    let expected_triggers = triggers_sql(map, keys, &sample, &role);
     let like = table.table.sql();
     client
         .batch_execute(&format!(
-            "create temporary table {PROBE} (like {like}); {made}"
+            "create temporary table {SAMPLE_TABLE} (like {like}); {expected_triggers}"
         ))
         .await?;
-    let expected = standing(client, &probe).await?;
-    let found = standing(client, table).await?;
+    let expected = read_triggers(client, &sample).await?;
+    let found = read_triggers(client, table).await?;
     for event in EVENTS {
         let name = away_trigger(map, event);
         match (found.get(&name), expected.get(&name)) {
@@ -112,7 +115,7 @@ async fn compare(
 }
 
 /// State and definition of each trigger, without the table's name; the state in the partitions too.
-async fn standing(
+async fn read_triggers(
     client: &Connected,
     table: &MovingTable,
 ) -> Result<BTreeMap<String, (String, String)>, tokio_postgres::Error> {
@@ -141,17 +144,17 @@ async fn standing(
         .collect())
 }
 
-fn triggers(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -> String {
+fn triggers_sql(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -> String {
     guard::row_triggers(
         table,
         |event| away_trigger(map, event),
         &away_function(map),
         |row| table.predicate(keys, row),
-        &guard::foreign(role),
+        &guard::foreign_session_sql(role),
     )
 }
 
-async fn lock(client: &Connected, map: &MapName) -> Result<(), tokio_postgres::Error> {
+async fn lock_guard(client: &Connected, map: &MapName) -> Result<(), tokio_postgres::Error> {
     let name = quote_literal(&released_keys::lock_name(map));
     let sql =
         format!("select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended({name}, 0))");
@@ -159,7 +162,7 @@ async fn lock(client: &Connected, map: &MapName) -> Result<(), tokio_postgres::E
 }
 
 /// Whether exactly `keys` are still refused as given away.
-async fn still(
+async fn are_still_released(
     client: &Connected,
     map: &MapName,
     keys: &KeySet,
@@ -174,7 +177,7 @@ async fn still(
 }
 
 /// Puts function and triggers there again, as they should be.
-pub(crate) async fn recreate(
+pub(crate) async fn recreate_guard(
     client: &Connected,
     map: &MapName,
     keys: &KeySet,
@@ -186,21 +189,21 @@ pub(crate) async fn recreate(
     let sql = format!(
         "set local lock_timeout = '200ms'; {}; {}",
         released_keys::function_sql(map),
-        triggers(map, keys, table, &role)
+        triggers_sql(map, keys, table, &role)
     );
     for attempt in 1.. {
         client.batch_execute("begin").await.at(&what)?;
-        let put = async {
-            lock(client, map).await?;
+        let recreated = async {
+            lock_guard(client, map).await?;
             // Keys may have come back since they were read: only behind the lock is it known.
-            if !still(client, map, keys).await? {
+            if !are_still_released(client, map, keys).await? {
                 return Ok(false);
             }
             client.batch_execute(&sql).await?;
             client.batch_execute("commit").await?;
             Ok::<_, tokio_postgres::Error>(true)
         };
-        let error = match put.await {
+        let error = match recreated.await {
             Ok(true) => break,
             Ok(false) => {
                 let _ = client.batch_execute("rollback").await;

@@ -48,7 +48,7 @@ impl SequenceShare {
 }
 
 /// The sequences of the user's schemas, quoted.
-pub(crate) async fn names(client: &Connected) -> Result<Vec<String>, StepError> {
+pub(crate) async fn list_names(client: &Connected) -> Result<Vec<String>, StepError> {
     let shard = client.name();
     let rows = client
         .query(
@@ -81,9 +81,9 @@ pub(crate) async fn share_out(
         return Ok(());
     }
     let remainder = i64::from(share.number).rem_euclid(STRIDE);
-    for (name, increment, last) in behind(client, tables).await? {
-        let apart = increment == STRIDE && (last - remainder).rem_euclid(STRIDE) == 0;
-        if apart || (increment != 1 && increment != STRIDE) {
+    for (name, increment, last) in list_used_by(client, tables).await? {
+        let is_disjoint = increment == STRIDE && (last - remainder).rem_euclid(STRIDE) == 0;
+        if is_disjoint || (increment != 1 && increment != STRIDE) {
             continue;
         }
         let literal = quote_literal(&name);
@@ -94,14 +94,14 @@ pub(crate) async fn share_out(
              from {name} s, pg_catalog.pg_sequence q where q.seqrelid = {literal}::pg_catalog.regclass"
         );
         let what = format!("shard {shard}: sharing out sequence {name}");
-        guard::with_short_locks(client, token, &sql, &what).await?;
+        guard::execute_with_short_locks(client, token, &sql, &what).await?;
     }
     Ok(())
 }
 
 /// Sequences that columns of the tables take values from, with increment and last value; of leaves also those of
 /// the tables above, which rows that come through these take.
-pub(crate) async fn behind(
+pub(crate) async fn list_used_by(
     client: &Connected,
     tables: &[MovingTable],
 ) -> Result<Vec<(String, i64, i64)>, StepError> {
@@ -139,7 +139,7 @@ pub(crate) async fn behind(
 }
 
 /// Where each sequence stands and its step; those that are not there are left out.
-pub(crate) async fn values(
+pub(crate) async fn read_values(
     client: &Connected,
     names: &[String],
 ) -> Result<Vec<(String, i64, i64)>, StepError> {
@@ -183,12 +183,12 @@ pub(crate) async fn advance(
         .map(|(name, value, step)| {
             let literal = quote_literal(name);
             // Values of another remainder cannot meet the losing shard's next ones.
-            let apart = share.policy == Sequences::Stride && *step == STRIDE;
-            let margin = if apart { 0 } else { MARGIN };
-            let past = value.saturating_add(step.saturating_mul(margin));
-            let further = if *step > 0 { "greatest" } else { "least" };
-            let beyond = format!("{further}(s.last_value, {past})");
-            let target = share.aligned(&beyond, "q.seqincrement");
+            let is_disjoint = share.policy == Sequences::Stride && *step == STRIDE;
+            let margin = if is_disjoint { 0 } else { MARGIN };
+            let with_margin = value.saturating_add(step.saturating_mul(margin));
+            let extreme = if *step > 0 { "greatest" } else { "least" };
+            let next_free = format!("{extreme}(s.last_value, {with_margin})");
+            let target = share.aligned(&next_free, "q.seqincrement");
             // Within the sequence's own bounds: a margin must not overflow a nearly exhausted sequence.
             format!(
                 "select pg_catalog.setval({literal}::pg_catalog.regclass, least(greatest({target}, q.seqmin), q.seqmax)) from {name} s, pg_catalog.pg_sequence q where q.seqrelid = {literal}::pg_catalog.regclass"

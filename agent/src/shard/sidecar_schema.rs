@@ -181,7 +181,7 @@ const BEGIN: &str = "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.h
 /// Creates the schema unless it is there; safe to call by several migrations at once.
 ///
 /// It stays only where a migration is enrolled: see [`enrol`].
-pub(crate) async fn ensure(client: &Connected) -> Result<(), StepError> {
+pub(crate) async fn create(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
     client
         .batch_execute(&format!("{BEGIN} {SCHEMA} commit"))
@@ -200,11 +200,11 @@ pub(crate) async fn enrol(
     let shard = client.name();
     let what = format!("shard {shard}: creating schema shardwright");
     let created = client.batch_execute(&format!("{BEGIN} {SCHEMA}")).await;
-    let enrolled = match created {
+    let enrolment = match created {
         Ok(()) => epoch::enrol(client, token, role, map).await,
         Err(error) => Err(error).at(&what),
     };
-    match enrolled {
+    match enrolment {
         Ok(()) => epoch::commit(client, &what).await,
         Err(error) => {
             epoch::rollback(client).await;
@@ -216,11 +216,11 @@ pub(crate) async fn enrol(
 /// All tables of ours on a shard.
 pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
     let others = ["move", "dual_write", "away", "given", identity::TABLE];
-    COPY.into_iter().chain(others)
+    COPY_TABLES.into_iter().chain(others)
 }
 
 /// What is recorded of a migration's copy.
-const COPY: [&str; 9] = [
+const COPY_TABLES: [&str; 9] = [
     "created",
     "chunk",
     "snapshot",
@@ -232,7 +232,7 @@ const COPY: [&str; 9] = [
     "schema_entry",
 ];
 
-fn deletes(tables: &[&str], token: &EpochToken) -> String {
+fn delete_sql(tables: &[&str], token: &EpochToken) -> String {
     let id = quote_literal(&token.migration.0);
     let deletes = tables
         .iter()
@@ -241,11 +241,14 @@ fn deletes(tables: &[&str], token: &EpochToken) -> String {
 }
 
 /// Forgets a copy that is taken back, and all that was found out about it: the next one is another.
-pub(crate) async fn forget_copy(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+pub(crate) async fn delete_copy_records(
+    client: &Connected,
+    token: &EpochToken,
+) -> Result<(), StepError> {
     let shard = client.name();
     let sql = format!(
         "{}update shardwright.move set loaded = false where migration = {}",
-        deletes(&COPY, token),
+        delete_sql(&COPY_TABLES, token),
         quote_literal(&token.migration.0)
     );
     epoch::execute(client, token, &sql)
@@ -254,33 +257,36 @@ pub(crate) async fn forget_copy(client: &Connected, token: &EpochToken) -> Resul
 }
 
 /// Forgets what a comparison found, of a copy that is not whole yet.
-pub(crate) async fn forget_comparison(
+pub(crate) async fn delete_comparison(
     client: &Connected,
     token: &EpochToken,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    let sql = deletes(&["verification", "verified", "difference"], token);
+    let sql = delete_sql(&["verification", "verified", "difference"], token);
     epoch::execute(client, token, &sql)
         .await
         .at(format_args!("shard {shard}: forgetting a comparison"))
 }
 
 /// Removes the migration's rows, and the schema when no migration is left in it.
-pub(crate) async fn forget(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+pub(crate) async fn remove_migration(
+    client: &Connected,
+    token: &EpochToken,
+) -> Result<(), StepError> {
     let shard = client.name();
     if !epoch::schema_exists(client).await? {
         return Ok(());
     }
     let what = format!("shard {shard}: removing the migration's rows");
     if epoch::is_enrolled(client, token).await? {
-        let sql = deletes(&COPY, token) + &deletes(&["dual_write", "move"], token);
+        let sql = delete_sql(&COPY_TABLES, token) + &delete_sql(&["dual_write", "move"], token);
         epoch::execute(client, token, &sql).await.at(&what)?;
     }
     client.batch_execute(&drop_unused_sql()).await.at(&what)
 }
 
 /// Drops the schema unless something needs it.
-pub(crate) async fn drop_unused(client: &Connected) -> Result<(), StepError> {
+pub(crate) async fn drop_if_unused(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
     client
         .batch_execute(&drop_unused_sql())

@@ -12,7 +12,7 @@ use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 
 /// One turn of sleep, seconds.
-const TURN: f64 = 40.0;
+const SLEEP_S: f64 = 40.0;
 
 /// The holders of one snapshot; dropping them lets the sessions end within a turn.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl Drop for SnapshotHolders {
 
 impl SnapshotHolders {
     /// True while every holder's session is alive.
-    pub(crate) fn alive(&self) -> bool {
+    pub(crate) fn are_alive(&self) -> bool {
         self.tasks.iter().all(|task| !task.is_finished())
     }
 
@@ -42,23 +42,25 @@ impl SnapshotHolders {
     ) -> Result<Self, StepError> {
         let mut tasks = Vec::new();
         let mut pids = Vec::new();
-        for first_turn in [TURN / 2.0, TURN] {
+        for first_turn in [SLEEP_S / 2.0, SLEEP_S] {
             let session = shard.session("holder").await?;
             let what = format!("shard {}: holding the snapshot", shard.name);
-            let pid = hold(&session, snapshot, migration).await.at(&what)?;
+            let pid = hold_snapshot(&session, snapshot, migration)
+                .await
+                .at(&what)?;
             pids.push(pid);
             tasks.push(tokio::spawn(sleep_in_turns(session, first_turn)));
         }
         let holders = Self { tasks };
         let session = shard.session("snapshot").await?;
-        end_others(&session, migration, &pids)
+        end_holders_except(&session, migration, &pids)
             .await
             .at(format_args!("shard {}: ending older holders", shard.name))?;
         Ok(holders)
     }
 }
 
-async fn hold(
+async fn hold_snapshot(
     session: &Connected,
     snapshot: &str,
     migration: &str,
@@ -66,7 +68,7 @@ async fn hold(
     session
         .batch_execute("set client_connection_check_interval = 0")
         .await?;
-    begin_with(session, snapshot, "").await?;
+    begin_with_snapshot(session, snapshot, "").await?;
     let row = session
         .query_one(
             "select pg_catalog.pg_export_snapshot(), pg_catalog.pg_backend_pid()",
@@ -96,11 +98,11 @@ async fn sleep_in_turns(session: Connected, first_turn: f64) {
         .await
         .is_ok()
     {
-        turn = TURN;
+        turn = SLEEP_S;
     }
 }
 
-async fn end_others(
+async fn end_holders_except(
     session: &Connected,
     migration: &str,
     keep: &[i32],
@@ -116,15 +118,15 @@ async fn end_others(
 }
 
 /// Ends every holder of the migration; their snapshot is gone for good.
-pub(crate) async fn end_all(session: &Connected, migration: &str) -> Result<(), StepError> {
+pub(crate) async fn end_holders(session: &Connected, migration: &str) -> Result<(), StepError> {
     let shard = session.name();
-    end_others(session, migration, &[])
+    end_holders_except(session, migration, &[])
         .await
         .at(format_args!("shard {shard}: ending holders"))
 }
 
 /// Names under which the snapshot can be imported now, newest first.
-pub(crate) async fn importable(
+pub(crate) async fn importable_names(
     client: &Connected,
     migration: &str,
 ) -> Result<Vec<String>, StepError> {
@@ -145,7 +147,7 @@ pub(crate) async fn importable(
 }
 
 /// Opens a repeatable-read transaction that sees what `snapshot` sees.
-pub(crate) async fn begin_with(
+pub(crate) async fn begin_with_snapshot(
     client: &Connected,
     snapshot: &str,
     mode: &str,
@@ -159,12 +161,15 @@ pub(crate) async fn begin_with(
 }
 
 /// Opens a read-only transaction on the held snapshot; `false` when nobody holds it any more.
-pub(crate) async fn begin_held(client: &Connected, migration: &str) -> Result<bool, StepError> {
+pub(crate) async fn begin_with_held(
+    client: &Connected,
+    migration: &str,
+) -> Result<bool, StepError> {
     let shard = client.name();
-    for snapshot in importable(client, migration).await? {
-        match begin_with(client, &snapshot, "read only").await {
+    for snapshot in importable_names(client, migration).await? {
+        match begin_with_snapshot(client, &snapshot, "read only").await {
             Ok(()) => return Ok(true),
-            Err(error) if is_gone(&error) => super::epoch::rollback(client).await,
+            Err(error) if is_snapshot_gone(&error) => super::epoch::rollback(client).await,
             Err(error) => {
                 return Err(error).at(format_args!("shard {shard}: importing the snapshot"));
             }
@@ -173,7 +178,7 @@ pub(crate) async fn begin_held(client: &Connected, migration: &str) -> Result<bo
     Ok(false)
 }
 
-fn is_gone(error: &tokio_postgres::Error) -> bool {
+fn is_snapshot_gone(error: &tokio_postgres::Error) -> bool {
     [
         SqlState::INVALID_PARAMETER_VALUE,
         SqlState::OBJECT_NOT_IN_PREREQUISITE_STATE,

@@ -40,12 +40,12 @@ pub(crate) struct UserCode {
 /// Untrusted code beside tables, in their order by name.
 ///
 /// What is found may be different at the next moment, unless the tables are locked ([`lock`]).
-pub(crate) async fn find(
+pub(crate) async fn find_untrusted(
     client: &Connected,
     tables: &[MovingTable],
 ) -> Result<Vec<UserCode>, StepError> {
     let shard = client.name();
-    let row = client.query_one(FIND, &[&described(tables)]).await;
+    let row = client.query_one(FIND, &[&tables_json(tables)]).await;
     Ok(CodeAnswer::read(row, shard)?.found)
 }
 
@@ -57,23 +57,25 @@ pub(crate) async fn find(
 /// # Errors
 /// `code.untrusted`; what the server says.
 pub(crate) async fn prove(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
-    let locked = async { locked(client, tables).await };
+    let locked = async { lock_tables(client, tables).await };
     // In this order: what follows a statement that fails only says that the transaction is over.
     try_join(locked, check(client, tables)).await.map(drop)
 }
 
 /// The statement that keeps others from giving tables code until the transaction ends: constraints, triggers, rules,
 /// indexes and columns. Readers and writers go on. Empty where there is no table.
-pub(crate) fn lock<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
-    lock_in("row exclusive", tables)
+pub(crate) fn lock_sql<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
+    lock_sql_in("row exclusive", tables)
 }
 
 /// As [`lock`], in the mode in which foreign keys are added, and which keeps writers out.
-pub(crate) fn lock_for_keys<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
-    lock_in("share row exclusive", tables)
+pub(crate) fn lock_sql_for_foreign_keys<'a>(
+    tables: impl IntoIterator<Item = &'a MovingTable>,
+) -> String {
+    lock_sql_in("share row exclusive", tables)
 }
 
-fn lock_in<'a>(mode: &str, tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
+fn lock_sql_in<'a>(mode: &str, tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
     // With partitions.
     let names: Vec<String> = tables.into_iter().map(|table| table.table.sql()).collect();
     match names.is_empty() {
@@ -88,7 +90,7 @@ fn lock_in<'a>(mode: &str, tables: impl IntoIterator<Item = &'a MovingTable>) ->
 /// As [`prove`].
 pub(crate) async fn check(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
     let shard = client.name();
-    answer(client, tables).await?.accept(shard)
+    query_code(client, tables).await?.require_none(shard)
 }
 
 /// What was proved of tables: only changed definitions are read anew.
@@ -103,22 +105,22 @@ impl ProvedTables {
     ///
     /// # Errors
     /// As [`prove`](prove()).
-    pub(crate) async fn look(
+    pub(crate) async fn prove(
         &self,
         client: &Connected,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
         let shard = client.name();
-        let list = written(tables);
-        let now = versions(client, tables).await?;
+        let list = tables_and_columns(tables);
+        let now = read_versions(client, tables).await?;
         if now.is_some() && self.versions().get(&list) == now.as_ref() {
             return Ok(());
         }
         // After the versions: what changes in between is read again the next time.
-        let answer = answer(client, tables).await?;
-        let lasts = now.filter(|_| !answer.hidden_domains);
-        answer.accept(shard)?;
-        if let Some(versions) = lasts {
+        let answer = query_code(client, tables).await?;
+        let remembered = now.filter(|_| !answer.hidden_domains);
+        answer.require_none(shard)?;
+        if let Some(versions) = remembered {
             self.versions().insert(list, versions);
         }
         Ok(())
@@ -130,18 +132,21 @@ impl ProvedTables {
 }
 
 /// The tables and their columns that are written.
-fn written(tables: &[MovingTable]) -> String {
-    let mut written = String::new();
+fn tables_and_columns(tables: &[MovingTable]) -> String {
+    let mut text = String::new();
     for table in tables {
-        written.push_str(&table.table.sql());
+        text.push_str(&table.table.sql());
         let columns = table.columns.iter();
-        columns.for_each(|column| written.extend(["\0", column.name.as_str()]));
+        columns.for_each(|column| text.extend(["\0", column.name.as_str()]));
     }
-    written
+    text
 }
 
 /// While it is equal, nothing was written that [`FIND`] reads of the tables. `None` where no text tells all.
-async fn versions(client: &Connected, tables: &[MovingTable]) -> Result<Option<String>, StepError> {
+async fn read_versions(
+    client: &Connected,
+    tables: &[MovingTable],
+) -> Result<Option<String>, StepError> {
     let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let names = serde_json::json!(names).to_string();
@@ -152,22 +157,22 @@ async fn versions(client: &Connected, tables: &[MovingTable]) -> Result<Option<S
     Ok(rows[0].get(0))
 }
 
-async fn locked(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
+async fn lock_tables(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
     let shard = client.name();
-    let locked = client.batch_execute(&lock(tables)).await;
+    let locked = client.batch_execute(&lock_sql(tables)).await;
     locked.at(format_args!(
         "shard {shard}: locking the tables' definitions"
     ))
 }
 
-async fn answer(client: &Connected, tables: &[MovingTable]) -> Result<CodeAnswer, StepError> {
+async fn query_code(client: &Connected, tables: &[MovingTable]) -> Result<CodeAnswer, StepError> {
     let shard = client.name();
-    let rows = client.query_prepared(FIND, &[&described(tables)]).await;
+    let rows = client.query_prepared(FIND, &[&tables_json(tables)]).await;
     CodeAnswer::read(rows.map(|mut rows| rows.remove(0)), shard)
 }
 
 /// The statement's parameter.
-fn described(tables: &[MovingTable]) -> String {
+fn tables_json(tables: &[MovingTable]) -> String {
     let tables = tables.iter().map(|table| {
         // Without its columns nothing is known of those that are left out.
         let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
@@ -202,7 +207,7 @@ impl CodeAnswer {
         })
     }
 
-    fn accept(self, shard: &str) -> Result<(), StepError> {
+    fn require_none(self, shard: &str) -> Result<(), StepError> {
         match self.found.first() {
             None => Ok(()),
             Some(first) => Err(StepError::refused(

@@ -59,9 +59,9 @@ impl PendingStatement {
 
     /// Waits until it may begin, and says that it does.
     async fn announce(&self, context: &StepContext) {
-        context.until_open().await;
+        context.wait_until_open().await;
         context.session.throttle.until_worth_beginning().await;
-        context.say(format!("building {}", self.label));
+        context.report_message(format!("building {}", self.label));
         context.session.update(|progress| {
             progress.tables = vec![TableProgress {
                 table: self.label.clone(),
@@ -106,13 +106,13 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
 
 /// The target's foreign keys are there now.
 async fn guard_cascades(context: &StepContext) -> Result<(), StepError> {
-    if !context.cascades() {
+    if !context.may_skip_cascades() {
         return Ok(());
     }
     let target = context.target()?;
     let session = target.session("build").await?;
-    let (token, guarded) = (context.token(), context.guarded());
-    cascade::put(&session, &token, guarded, true).await
+    let (token, guarded) = (context.token(), context.guarded_rows());
+    cascade::create(&session, &token, guarded, true).await
 }
 
 /// Compares the whole schema of a target that the migration created.
@@ -126,10 +126,10 @@ async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>
     if !recorded.at(what)? {
         return Ok(None);
     }
-    context.say("comparing the schemas");
+    context.report_message("comparing the schemas");
     let here = source.session("compare").await?;
     let compared = compare(&here, &there).await?;
-    context.say(format!(
+    context.report_message(format!(
         "schemas compared: {} objects, none differs",
         compared.objects
     ));
@@ -141,7 +141,7 @@ async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>
 async fn forget_comparison(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
-    sidecar_schema::forget_comparison(&session, &context.token()).await
+    sidecar_schema::delete_comparison(&session, &context.token()).await
 }
 
 /// Restores every entry of a section that is not done.
@@ -209,7 +209,7 @@ async fn analyze_some(
         let Some(table) = next(tables)? else {
             return Ok(());
         };
-        context.say(format!("analyzing {table}"));
+        context.report_message(format!("analyzing {table}"));
         session
             .batch_execute(&format!("analyze {}", table.sql()))
             .await

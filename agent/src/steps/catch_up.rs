@@ -24,12 +24,12 @@ const LOOK_EVERY: Duration = Duration::from_millis(250);
 const PROBE_PATIENCE: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(context: &StepContext) -> Result<CaughtUp, StepError> {
-    context.say("applying changes that were captured during the copy");
+    context.report_message("applying changes that were captured during the copy");
     dual_write::record(context, Direction::Forward).await?;
     context.ensure_stream(Direction::Forward).await?;
     let status = tokio::select! {
         caught = catch_up(context) => caught?,
-        never = foresee(context) => match never {},
+        never = set_eta_seconds(context) => match never {},
     };
     Ok(CaughtUp {
         transactions: status.0,
@@ -46,7 +46,7 @@ async fn catch_up(context: &StepContext) -> Result<(i64, i64), StepError> {
             return Ok(seen.map_or((0, 0), |s| (s.status.transactions, s.status.changes)));
         }
         drop(slot);
-        context.say(match seen.and_then(|seen| seen.away) {
+        context.report_message(match seen.and_then(|seen| seen.away) {
             Some(why) => format!("changes are spooled until the target is back: {why}"),
             None => format!("catching up; a marker took {} ms", took.as_millis()),
         });
@@ -54,7 +54,7 @@ async fn catch_up(context: &StepContext) -> Result<(i64, i64), StepError> {
 }
 
 /// Tells how long it takes until what is applied meets what is written, as long as the lag shrinks.
-async fn foresee(context: &StepContext) -> Infallible {
+async fn set_eta_seconds(context: &StepContext) -> Infallible {
     let mut eta: Option<(Eta, f64)> = None;
     loop {
         let status = context.session.stream_status();
@@ -62,7 +62,9 @@ async fn foresee(context: &StepContext) -> Infallible {
         let now = Instant::now();
         let (eta, most) = eta.get_or_insert_with(|| (Eta::begin(now, 0.0), lag));
         // What was behind at first is the work; a lag that grew is work not yet begun.
-        context.session.foresee(eta.left(now, *most - lag, *most));
+        context
+            .session
+            .set_eta_seconds(eta.seconds_left(now, *most - lag, *most));
         tokio::time::sleep(LOOK_EVERY).await;
     }
 }

@@ -40,15 +40,15 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
     let target = context.target()?;
     let session = target.session("create").await?;
     context.enrol(&session, "target").await?;
-    conflicting_migrations::keep_their_tables(&session, &context.token()).await?;
+    conflicting_migrations::keep_tables_of_others(&session, &context.token()).await?;
     undo(context, &session).await?;
     refuse_leftovers(context, &session).await?;
-    let cascades = context.online() && cascades(context).await?;
+    let cascades = context.is_online() && cascades(context).await?;
     if is_live(context, &session).await? {
         join(context, &session).await?;
         if cascades {
-            let (token, guarded) = (context.token(), context.guarded());
-            cascade::put(&session, &token, guarded, true).await?;
+            let (token, guarded) = (context.token(), context.guarded_rows());
+            cascade::create(&session, &token, guarded, true).await?;
         }
         return Ok(TargetCreated {
             created: false,
@@ -78,7 +78,7 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
 async fn cascades(context: &StepContext) -> Result<bool, StepError> {
     let source = context.source()?;
     let session = source.session("create").await?;
-    cascade::reach(&session, &context.dispatch.tables).await
+    cascade::has_cascading_keys(&session, &context.dispatch.tables).await
 }
 
 /// Refuses a target on which another migration is about the same keys: none that is live is.
@@ -88,7 +88,7 @@ async fn cascades(context: &StepContext) -> Result<bool, StepError> {
 async fn refuse_leftovers(context: &StepContext, session: &Connected) -> Result<(), StepError> {
     let refused = leftover::refuse(context, session).await;
     if refused.is_err() {
-        sidecar_schema::forget(session, &context.token()).await?;
+        sidecar_schema::remove_migration(session, &context.token()).await?;
     }
     refused
 }
@@ -144,7 +144,7 @@ async fn is_live(context: &StepContext, session: &Connected) -> Result<bool, Ste
 async fn join(context: &StepContext, session: &Connected) -> Result<(), StepError> {
     let shard = session.name();
     let dispatch = &context.dispatch;
-    context.say("putting guards on the target's tables");
+    context.report_message("putting guards on the target's tables");
     let found = catalog::fingerprint(session, &dispatch.tables).await?;
     if found != dispatch.schema_fingerprint {
         return Err(StepError::refused(
@@ -153,10 +153,12 @@ async fn join(context: &StepContext, session: &Connected) -> Result<(), StepErro
             "make both sides equal, then `resume`; `plan` names each difference",
         ));
     }
-    let (token, tables) = (context.token(), context.keyed());
+    let (token, tables) = (context.token(), context.keyed_tables());
     guards(context, session, i64::MAX).await?;
-    away(context, &token, &tables, shard).take(session).await?;
-    let prover = context.session.prover(&context.target()?).await?;
+    away(context, &token, &tables, shard)
+        .reclaim(session)
+        .await?;
+    let prover = context.session.code_prover(&context.target()?).await?;
     prover.begin(session, &tables).await?;
     for table in &tables {
         let sql = format!(
@@ -222,8 +224,8 @@ pub(super) async fn guards(
         .await
         .at(&what)?;
     epoch::commit(session, &what).await?;
-    let guarded = context.guarded();
-    guard::put(session, &token, &dispatch.map, guarded).await
+    let guarded = context.guarded_rows();
+    guard::create(session, &token, &dispatch.map, guarded).await
 }
 
 /// Takes back what an earlier run did, or a copy that is void: tables that the migration created, rows that
@@ -242,30 +244,30 @@ pub(super) async fn undo(
         deletion: deletion(context, &target, token, ClosedProof::Live),
         tables: &context.dispatch.tables,
     };
-    brought.take_back().await
+    brought.remove().await
 }
 
 /// Creates the source's tables on an empty database; the number of objects of its schema.
 async fn create(context: &StepContext, session: &Connected) -> Result<usize, StepError> {
     let shard = session.name();
-    context.say("reading the source's schema");
+    context.report_message("reading the source's schema");
     let source = &context.source()?;
     let version = schema::major(session).await?;
     let schema = schema::read(source, version).await?;
-    context.say("creating tables, register and guards on the target");
+    context.report_message("creating tables, register and guards on the target");
     epoch::begin(session, &context.token()).await?;
     store(session, context, &schema).await?;
     restore(session, context, &schema).await?;
-    let (token, tables) = (context.token(), context.keyed());
+    let (token, tables) = (context.token(), context.keyed_tables());
     let away = away(context, &token, &tables, shard);
-    away.put_on_new(session).await?;
+    away.guard_new_tables(session).await?;
     fail_point::hit("create_target.restored").await?;
     epoch::commit(
         session,
         &format!("shard {shard}: creating the target's tables"),
     )
     .await?;
-    away.take(session).await?;
+    away.reclaim(session).await?;
     Ok(schema.entries.len())
 }
 

@@ -55,7 +55,7 @@ impl CutoverParties {
             direction,
             sides: StreamShards::of(context, direction)?,
             version,
-            cascades: context.cascades(),
+            cascades: context.may_skip_cascades(),
         })
     }
 
@@ -65,7 +65,7 @@ impl CutoverParties {
             return Ok(());
         }
         let proof = EpochProof::Count(count);
-        cascade::allow(session, &self.sides.token, proof).await
+        cascade::allow_skips(session, &self.sides.token, proof).await
     }
 
     /// The proof for work after this cutover's flip.
@@ -87,7 +87,7 @@ pub(super) async fn run(context: &StepContext, direction: Direction) -> Result<C
         Direction::Reverse => StepKind::Rollback,
     };
     super::shape::check(context, kind).await?;
-    if !context.online() {
+    if !context.is_online() {
         return offline::run(context, parties).await;
     }
     let facts = pass_gate(context, &parties).await?;
@@ -232,7 +232,7 @@ async fn recover(
     if attempt == AttemptNo(0) {
         return Ok(RecoveredRegister::Open);
     }
-    context.say("an earlier attempt was interrupted; finding out how it ended");
+    context.report_message("an earlier attempt was interrupted; finding out how it ended");
     let ask = CutoverAsk::Release {
         direction: parties.direction,
         attempt,
@@ -245,7 +245,7 @@ async fn recover(
     if answer != CutoverAnswer::Released {
         return Err(refused("release the attempt", &answer));
     }
-    if context.online() {
+    if context.is_online() {
         reopen(parties, attempt.0).await?;
     }
     Ok(RecoveredRegister::Open)
@@ -273,11 +273,11 @@ async fn give_up(
     if error.is_superseded() {
         return error;
     }
-    context.say(format!("attempt {attempt} is given up: {error}"));
+    context.report_message(format!("attempt {attempt} is given up: {error}"));
     match release(context, parties, attempt, &error.to_string()).await {
         Ok(()) => {
             if let Some(refused) = refused_so_far(parties).await {
-                context.say(format!(
+                context.report_message(format!(
                     "{refused} write(s) were refused in all attempts so far"
                 ));
             }
@@ -303,8 +303,8 @@ async fn refused_by_both(
 ) -> Option<i64> {
     let token = &parties.sides.token;
     let counted = tokio::try_join!(
-        guard::refused(losing, &token.migration),
-        guard::refused(gaining, &token.migration)
+        guard::count_refused(losing, &token.migration),
+        guard::count_refused(gaining, &token.migration)
     );
     let (here, there) = counted.ok()?;
     Some(here? + there?)
@@ -338,7 +338,7 @@ async fn reopen(parties: &CutoverParties, attempt: i64) -> Result<(), StepError>
     } = &parties.sides;
     let gaining = destination.session("register").await?;
     let version = parties.version.0;
-    let count = register::witness(&gaining, token, attempt, version).await?;
+    let count = register::begin_and_check_witness(&gaining, token, attempt, version).await?;
     let losing = origin.session("register").await?;
     register::begin_and_set(&losing, token, attempt, RegisterSetting::Open).await?;
     parties.allow_cascades(&gaining, count).await
@@ -361,7 +361,7 @@ pub(super) async fn witness_of_abort(
     }
     let newest = epoch::newest_attempt(&session, &token).await?;
     let newest = newest.max(counted);
-    register::witness(&session, &token, newest, version).await?;
+    register::begin_and_check_witness(&session, &token, newest, version).await?;
     Ok(newest)
 }
 
@@ -372,7 +372,7 @@ async fn finish_flipped(
     attempt: AttemptNo,
     version: MapVersion,
 ) -> Result<CutOver, StepError> {
-    context.say("the map has flipped; opening the new owner");
+    context.report_message("the map has flipped; opening the new owner");
     parties.version = MapVersion(version.0 - 1);
     let parties = &parties;
     let gaining = parties.sides.destination.session("register").await?;
@@ -381,7 +381,7 @@ async fn finish_flipped(
     // A value that was only read proves nothing after a crash: closed is written again first (R9).
     let token = &parties.sides.token;
     register::begin_and_set(&losing, token, attempt.0, RegisterSetting::Closed).await?;
-    let tables = context.captured(parties.direction);
+    let tables = context.captured_tables(parties.direction);
     let storage = catalog::storage(&gaining, tables).await?;
     open(context, parties, attempt, version, &gaining).await?;
     let open = millis(started);
@@ -419,7 +419,7 @@ pub(super) async fn open(
         version: version.0,
     };
     let delayed = |why: &str| {
-        context.say_waits(format!("the map has flipped; waiting for {why}"), why);
+        context.report_waiting(format!("the map has flipped; waiting for {why}"), why);
     };
     opening.open(delayed).await?;
     fail_point::hit("cutover.opened").await?;
@@ -435,7 +435,7 @@ pub(super) async fn tell_former(
     losing: &Connected,
 ) -> Result<(), StepError> {
     let token = &parties.sides.token;
-    let told = register::tell_flipped(losing, token, attempt.0, version.0).await?;
+    let told = register::notify_of_flip(losing, token, attempt.0, version.0).await?;
     parties.allow_cascades(losing, told).await
 }
 
@@ -445,12 +445,12 @@ pub(super) async fn follow(
     parties: &CutoverParties,
 ) -> Result<(), StepError> {
     context.session.stop_stream().await;
-    if !context.online() {
+    if !context.is_online() {
         return Ok(());
     }
     let other = spare::opposite(parties.direction);
     context
-        .ensure_stream_under(other, parties.token_after())
+        .ensure_stream_with_token(other, parties.token_after())
         .await
 }
 

@@ -24,7 +24,7 @@ pub(super) fn deletion<'a>(
         closed,
         pause: Duration::from_millis(context.dispatch.options.drop_pause_ms.into()),
         throttle: &context.session.throttle,
-        tell: Box::new(|table, deleted| tell(context, table, deleted)),
+        on_batch: Box::new(|table, deleted| tell(context, table, deleted)),
     }
 }
 

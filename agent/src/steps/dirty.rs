@@ -228,7 +228,7 @@ pub(crate) async fn sweep(context: &StepContext) {
     let Some(direction) = context
         .dispatch
         .stream
-        .filter(|_| waits && context.online())
+        .filter(|_| waits && context.is_online())
     else {
         return;
     };
@@ -260,7 +260,7 @@ async fn sweep_for_ever(context: &StepContext, direction: Direction) -> Result<(
     };
     loop {
         // Until the take-over is complete a shard may still know the older epoch alone.
-        let taken = context.session.taken.load(Ordering::Acquire);
+        let taken = context.session.taken_over.load(Ordering::Acquire);
         let status = context.session.stream_status();
         if taken && status.is_none_or(|status| status.lag_bytes <= FAR_BEHIND) {
             sides.begin_reading(context, &origin, &copy).await?;

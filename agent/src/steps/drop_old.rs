@@ -24,7 +24,7 @@ use crate::shard::user_code;
 use crate::shard::{epoch, guard, register, sidecar_schema};
 
 pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
-    context.say("stopping the streams");
+    context.report_message("stopping the streams");
     context.session.stop_stream().await;
     context.spool().remove().await?;
     dual_write::take_out(context, OwnershipProof::Owner).await?;
@@ -43,10 +43,10 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
         // Without the register an earlier run has removed the rows and handed the keys over.
         let migration = &context.dispatch.migration;
         if register::exists(&session, migration).await? {
-            context.until_open().await;
+            context.wait_until_open().await;
             dropped = remove(context, &session, &source).await?;
         }
-        context.say("removing what the migration created");
+        context.report_message("removing what the migration created");
         clean_source(context, &session, &source).await?;
     }
     clean_target(context, &target).await?;
@@ -60,7 +60,7 @@ async fn remove(
     source: &Shard,
 ) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
-    let closed = ClosedProof::Told(token.until.0);
+    let closed = ClosedProof::Notified(token.until.0);
     let deletion = deletion(context, source, token, closed);
     let tables = still_there(context, session).await?;
     if tables.is_empty() {
@@ -73,8 +73,8 @@ async fn remove(
     }
     let mut dropped = Dropped::default();
     for table in tables.iter().rev() {
-        context.until_open().await;
-        let rows = deletion.rows_of(table).await?;
+        context.wait_until_open().await;
+        let rows = deletion.delete_rows_of(table).await?;
         dropped.rows += rows;
         if rows > 0 {
             let bytes = bloat(session, table, rows).await?;
@@ -161,7 +161,7 @@ async fn counted(
     session: &Connected,
     tables: &[MovingTable],
 ) -> Result<Option<Vec<(i64, i64)>>, StepError> {
-    let prover = context.session.prover(deletion.shard).await?;
+    let prover = context.session.code_prover(deletion.shard).await?;
     prover.begin(session, tables).await?;
     let mut counts = Vec::new();
     for table in tables {
@@ -232,7 +232,7 @@ async fn still_there(
     session: &Connected,
 ) -> Result<Vec<MovingTable>, StepError> {
     let there = catalog::tables(session).await?;
-    let mut tables = context.keyed();
+    let mut tables = context.keyed_tables();
     tables.retain(|table| there.contains_key(&table.table) && there.contains_key(table.top()));
     Ok(tables)
 }
@@ -246,11 +246,11 @@ async fn clean_source(
     let tables = still_there(context, session).await?;
     let version = context.dispatch.map_version.next().0;
     away(context, &token, &tables, &source.name)
-        .give(session, version)
+        .release(session, version)
         .await?;
     guard::drop_all(session, &token).await?;
     fail_point::hit("drop_old.handed_over").await?;
-    sidecar_schema::forget(session, &token).await
+    sidecar_schema::remove_migration(session, &token).await
 }
 
 async fn clean_target(context: &StepContext, target: &Shard) -> Result<(), StepError> {
@@ -259,5 +259,5 @@ async fn clean_target(context: &StepContext, target: &Shard) -> Result<(), StepE
     if epoch::is_enrolled(&session, &token).await? {
         guard::drop_all(&session, &token).await?;
     }
-    sidecar_schema::forget(&session, &token).await
+    sidecar_schema::remove_migration(&session, &token).await
 }

@@ -8,11 +8,11 @@ use crate::controller::CleanupRecord;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
-use crate::shard::dual_write::{OwnershipProof, obstacles};
+use crate::shard::dual_write::{OwnershipProof, find_obstacles};
 use crate::stream::dual_write::{ROLE, repair};
 
 fn is_wanted(context: &StepContext) -> bool {
-    context.online() && context.dispatch.options.dual_write == DualWrite::Synchronous
+    context.is_online() && context.dispatch.options.dual_write == DualWrite::Synchronous
 }
 
 /// Preflight: the rights to it are there on both shards, and the setting can be extended.
@@ -23,7 +23,7 @@ pub(super) async fn may_begin(context: &StepContext) -> Result<(), StepError> {
     let (mut problems, mut remedies) = (Vec::new(), Vec::new());
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("preflight").await?;
-        for (problem, remedy) in obstacles(&session).await? {
+        for (problem, remedy) in find_obstacles(&session).await? {
             problems.push(format!("shard {}: {problem}", shard.name));
             remedies.push(format!("on shard {}: {remedy}", shard.name));
         }

@@ -27,13 +27,13 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     drop_slot(&session, context, Direction::Forward).await?;
     unpublish(&session, context, Direction::Forward).await?;
     fail_point::hit("hold.started").await?;
-    context.say(HELD);
+    context.report_message(HELD);
     if let Some(run) = context.dispatch.verify {
         tokio::select! {
             biased;
             () = context.session.end_hold.notified() => return Ok(json!({})),
             () = compare(context, run) => {}
-            never = load_monitor::govern(context) => match never {},
+            never = load_monitor::control_throttle(context) => match never {},
         }
     }
     context.session.end_hold.notified().await;
@@ -46,10 +46,12 @@ async fn compare(context: &StepContext, run: VerifyRun) {
         match verify::in_hold(context, run).await {
             Ok(verified) => {
                 let (rows, different) = (verified.rows_compared, verified.different);
-                context.say(format!("{HELD}; compared {rows} rows, {different} differ"));
+                context.report_message(format!("{HELD}; compared {rows} rows, {different} differ"));
                 return;
             }
-            Err(error) => context.say(format!("{HELD}; it could not be compared yet: {error}")),
+            Err(error) => {
+                context.report_message(format!("{HELD}; it could not be compared yet: {error}"))
+            }
         }
         tokio::time::sleep(PAUSE).await;
     }

@@ -17,7 +17,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     drop_slot(&session, context, Direction::Reverse).await?;
     unpublish(&session, context, Direction::Reverse).await?;
     fail_point::hit("hold_back.started").await?;
-    context.say(
+    context.report_message(
         "the target's copy is kept in step; `finish` drops it, `approve` lets the cutover begin again",
     );
     context.session.end_hold.notified().await;

@@ -15,7 +15,7 @@ pub(super) async fn refuse(context: &StepContext, session: &Connected) -> Result
         return Ok(());
     }
     let (own, map, keys) = (&dispatch.migration, &dispatch.map, &dispatch.keys);
-    match conflicting_migrations::of_same_keys(session, own, map, keys, &[]).await? {
+    match conflicting_migrations::find_with_same_keys(session, own, map, keys, &[]).await? {
         None => Ok(()),
         Some(other) => Err(StepError::refused(
             "target.leftover",

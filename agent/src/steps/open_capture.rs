@@ -33,17 +33,17 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     let token = context.token();
     record(context, &dispatch.source.name.0, Direction::Forward).await?;
     context.enrol(&session, "source").await?;
-    context.say("putting guards on the source's tables");
+    context.report_message("putting guards on the source's tables");
     guards(context, &session, 0).await?;
-    if context.cascades() {
-        cascade::put(&session, &token, context.guarded(), false).await?;
+    if context.may_skip_cascades() {
+        cascade::create(&session, &token, context.guarded_rows(), false).await?;
     }
     context.session.stop_stream().await;
     drop_slot(&session, context, Direction::Forward).await?;
     // What was captured by an earlier slot belongs to an earlier copy.
     context.spool().remove().await?;
     publish(&session, context, Direction::Forward).await?;
-    context.say("creating the replication slot; it waits for transactions that run now");
+    context.report_message("creating the replication slot; it waits for transactions that run now");
     let (slot, holder) = create_slot(&session, context, &source, Direction::Forward).await?;
     fail_point::hit("open_capture.slot_created").await?;
     let id = dispatch.migration.as_str();
@@ -51,7 +51,7 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     epoch::execute(&session, &token, "select 1")
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
-    snapshot::end_all(&session, id).await?;
+    snapshot::end_holders(&session, id).await?;
     copy::record_first(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
     drop(holder);
     start_progress(
@@ -102,7 +102,7 @@ pub(super) async fn publish(
     direction: Direction,
 ) -> Result<(), StepError> {
     let tables: Vec<String> = context
-        .captured(direction)
+        .captured_tables(direction)
         .map(|table| {
             let name = table.table.sql();
             if table.has_key() {

@@ -10,7 +10,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
-    context.say("creating the stream back to the source");
+    context.report_message("creating the stream back to the source");
     let target = context.target()?;
     let session = target.session("reverse").await?;
     // A stream reads the server that it knows from the first step, and no other (I10).

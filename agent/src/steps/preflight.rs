@@ -17,7 +17,7 @@ use crate::steps::{dual_write, leftover};
 
 pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError> {
     let dispatch = &context.dispatch;
-    context.say("checking both shards");
+    context.report_message("checking both shards");
     let task = SurveyTask {
         map: dispatch.map.clone(),
         source: dispatch.source.clone(),
@@ -76,7 +76,7 @@ async fn refuse_needs_rights(context: &StepContext) -> Result<(), StepError> {
     }
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("preflight").await?;
-        if !ddl_guard::may_refuse(&session).await? {
+        if !ddl_guard::can_create(&session).await? {
             return Err(StepError::refused(
                 "preflight.ddl",
                 format!(

@@ -22,7 +22,7 @@ const TURN: Duration = Duration::from_secs(5);
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
     // Later they would only prolong the time in which nothing can be written.
-    context.until_open().await;
+    context.wait_until_open().await;
     let source = context.source()?;
     let shard = source.name.as_str();
     let session = source.session("read-only").await?;
@@ -51,12 +51,12 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
         .at(format_args!(
             "shard {shard}: recording that the keys are read-only"
         ))?;
-    context.say("putting guards on the source's tables");
+    context.report_message("putting guards on the source's tables");
     guards(context, &session, 0).await?;
     register::begin_and_set(&session, &token, 0, RegisterSetting::Closed).await?;
     fail_point::hit("set_read_only.closed").await?;
     let started = Instant::now();
-    let tables = context.keyed();
+    let tables = context.keyed_tables();
     while let Err(error) = wait_out::wait_out(&session, &tables, Instant::now() + TURN).await {
         let waits = error
             .failure()
@@ -65,7 +65,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
             return Err(error);
         }
         let writers = wait_out::writers(&session, &tables).await?;
-        context.say(format!(
+        context.report_message(format!(
             "the keys are read-only; waiting for {} transaction(s) that began to write before",
             writers.len()
         ));

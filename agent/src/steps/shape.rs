@@ -43,7 +43,7 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
     if context.dispatch.options.ddl == Ddl::Refuse {
         refuse_changes(context, &both).await?;
     }
-    if kind == StepKind::Verify && context.online() {
+    if kind == StepKind::Verify && context.is_online() {
         put_guards_back(context, &both).await?;
     }
     compare(context, &both).await
@@ -76,7 +76,7 @@ pub(super) async fn compare(
     context: &StepContext,
     both: &ShapeSessions<'_>,
 ) -> Result<(), StepError> {
-    let tables = &context.keyed();
+    let tables = &context.keyed_tables();
     let (source, target) = (both.source, both.target);
     let found = catalog::fingerprint(source, tables).await?;
     let other = catalog::fingerprint(target, tables).await?;
@@ -97,7 +97,7 @@ pub(super) async fn compare(
         bare,
     );
     if !lines.is_empty() {
-        return Err(ddl::drift(&lines));
+        return Err(ddl::drift_error(&lines));
     }
     adopt(context, both, found, bare).await
 }
@@ -110,7 +110,7 @@ async fn adopt(
     bare: bool,
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
-    let (tables, changes) = ddl::carried(planned, [both.source, both.target]).await?;
+    let (tables, changes) = ddl::reshaped_tables(planned, [both.source, both.target]).await?;
     // Indexes, constraints and triggers of a new target are compared once they are built.
     if bare && columns(&tables) == columns(planned) {
         return Ok(());
@@ -137,10 +137,10 @@ fn is_bare(context: &StepContext) -> Result<bool, StepError> {
 
 async fn refuse_changes(context: &StepContext, both: &ShapeSessions<'_>) -> Result<(), StepError> {
     let migration = &context.dispatch.migration;
-    let tables = &context.keyed();
+    let tables = &context.keyed_tables();
     for session in [both.source, both.target] {
         let shard = session.name();
-        if !ddl_guard::stands(session, migration).await? {
+        if !ddl_guard::is_enabled(session, migration).await? {
             let record = |kind: &str, name: String| CleanupRecord {
                 shard: shard.to_owned(),
                 kind: kind.to_owned(),
@@ -154,7 +154,7 @@ async fn refuse_changes(context: &StepContext, both: &ShapeSessions<'_>) -> Resu
                 .record_cleanup(&context.dispatch, &records)
                 .await?;
         }
-        ddl_guard::put(session, &context.token_for_cleanup(), tables).await?;
+        ddl_guard::create(session, &context.token_for_cleanup(), tables).await?;
     }
     Ok(())
 }
@@ -165,15 +165,16 @@ async fn put_guards_back(context: &StepContext, both: &ShapeSessions<'_>) -> Res
     let token = context.token_for_cleanup();
     for session in [both.source, both.target] {
         let shard = session.name();
-        let missing = guard::missing(session, &dispatch.migration, &dispatch.tables).await?;
+        let missing =
+            guard::missing_triggers(session, &dispatch.migration, &dispatch.tables).await?;
         if missing.is_empty() || !epoch::is_enrolled(session, &token).await? {
             continue;
         }
-        context.say(format!("shard {shard}: putting guards back"));
-        let guarded = context.guarded();
-        guard::put(session, &token, &dispatch.map, guarded).await?;
-        if context.cascades() {
-            cascade::put(session, &token, guarded, false).await?;
+        context.report_message(format!("shard {shard}: putting guards back"));
+        let guarded = context.guarded_rows();
+        guard::create(session, &token, &dispatch.map, guarded).await?;
+        if context.may_skip_cascades() {
+            cascade::create(session, &token, guarded, false).await?;
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use plans::step::unwind::Unwound;
 
 use super::open_capture::{drop_slot, unpublish};
 use super::{create_target, dual_write};
-use crate::cleanup::delete_rows::BOUNDED;
+use crate::cleanup::delete_rows::SHORT_WAITS;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
@@ -25,18 +25,18 @@ use crate::shard::{epoch, guard, sidecar_schema, snapshot};
 use removal::FailedRemovals;
 
 pub(super) async fn run(context: &StepContext) -> Result<Unwound, StepError> {
-    context.say("opening the source");
+    context.report_message("opening the source");
     fail_point::hit("unwind.started").await?;
     end_work(context).await;
     open_source::run(context).await?;
-    context.say("the source takes writes; removing what the migration created");
+    context.report_message("the source takes writes; removing what the migration created");
     remove_all(context).await
 }
 
 /// Ends what this process does for the migration.
 pub(super) async fn end_work(context: &StepContext) {
     context.session.stop_stream().await;
-    *context.session.holders.lock().await = None;
+    *context.session.snapshot_holders.lock().await = None;
 }
 
 /// Removes everything of ours from both shards, and the target's copy; what stays is listed.
@@ -71,18 +71,18 @@ async fn from_source(
 ) -> Result<(), StepError> {
     let shard = session.name();
     let (id, token) = (&context.dispatch.migration, context.token_for_cleanup());
-    let ended = snapshot::end_all(session, id.as_str()).await;
+    let ended = snapshot::end_holders(session, id.as_str()).await;
     removal.note(shard, "sessions that hold the copy's snapshot", ended)?;
     if !epoch::is_enrolled(session, &token).await? {
         return forget(context, session, removal).await;
     }
-    let dropped = guard::drop_soon(session, &token).await;
+    let dropped = guard::drop_all_quickly(session, &token).await;
     if removal
         .note(shard, "guards and register", dropped)?
         .is_none()
     {
         // They refuse no write any more, since the register is open; TRUNCATE and changes of tables they would.
-        let stood_down = guard::stand_down(session, &token).await;
+        let stood_down = guard::disable(session, &token).await;
         removal.note(shard, "the guards' functions", stood_down)?;
     }
     end_stream(context, session, Direction::Forward, removal).await?;
@@ -135,17 +135,17 @@ async fn forget(
     if removal.has_failed(shard) {
         return Ok(());
     }
-    let forgotten = sidecar_schema::forget(session, &context.token_for_cleanup()).await;
+    let forgotten = sidecar_schema::remove_migration(session, &context.token_for_cleanup()).await;
     removal.note(shard, "rows in schema shardwright", forgotten)?;
     Ok(())
 }
 
 /// Ends older owners on one shard (I7); a session there that waits for nobody.
 async fn take_over(context: &StepContext, shard: &Shard) -> Result<connect::Connected, StepError> {
-    dual_write::take_out_of(context, shard, OwnershipProof::Taking).await?;
+    dual_write::take_out_of(context, shard, OwnershipProof::TakeOver).await?;
     let session = shard.session("unwind").await?;
     session
-        .batch_execute(BOUNDED)
+        .batch_execute(SHORT_WAITS)
         .await
         .at(format_args!("shard {}: preparing a session", shard.name))?;
     epoch::take_over(&session, &context.token_for_cleanup()).await?;

@@ -73,8 +73,8 @@ impl StreamShards {
     ) -> Result<(Arc<CodeProver>, Arc<CodeProver>), StepError> {
         let session = &context.session;
         tokio::try_join!(
-            session.prover(&self.origin),
-            session.prover(&self.destination)
+            session.code_prover(&self.origin),
+            session.code_prover(&self.destination)
         )
     }
 
@@ -157,7 +157,7 @@ async fn storage(
     owner: &Shard,
 ) -> Result<TableStorage, StepError> {
     let session = owner.session("verify").await?;
-    catalog::storage(&session, context.captured(direction)).await
+    catalog::storage(&session, context.captured_tables(direction)).await
 }
 
 struct ComparisonRun<'a> {
@@ -190,8 +190,9 @@ impl ComparisonRun<'_> {
         let mut repairs = 0;
         loop {
             while self.has_more().await? {
-                self.context.until_open().await;
-                self.context.say("finding an exact point on both sides");
+                self.context.wait_until_open().await;
+                self.context
+                    .report_message("finding an exact point on both sides");
                 let point = point::find(self.context, self.sides).await?;
                 self.cut(&point).await?;
                 self.compare_from(&point).await?;
@@ -202,7 +203,7 @@ impl ComparisonRun<'_> {
             }
             repairs += 1;
             self.context
-                .say(format!("writing {different} row(s) again that differ"));
+                .report_message(format!("writing {different} row(s) again that differ"));
             let written = repair::run(self, different).await?;
             self.records().again(written).await?;
         }
@@ -211,7 +212,7 @@ impl ComparisonRun<'_> {
     /// Tables that are compared in this direction.
     fn tables(&self) -> impl Iterator<Item = MovingRows<'_>> {
         let keys = &self.context.dispatch.keys;
-        let tables = self.context.captured(self.direction);
+        let tables = self.context.captured_tables(self.direction);
         tables.map(|table| MovingRows::new(table, keys))
     }
 
@@ -260,7 +261,7 @@ impl ComparisonRun<'_> {
                 if started.elapsed() > age || throttle.closed().is_some() {
                     return Ok(());
                 }
-                self.context.say(format!("comparing {name}"));
+                self.context.report_message(format!("comparing {name}"));
                 let (digest, found) = self.compare_chunk(point, &moving, chunk).await?;
                 self.records()
                     .compared(chunk, point.at, &digest, &found)

@@ -182,7 +182,7 @@ async fn take_snapshot(
     let deadline = Instant::now() + PATIENCE;
     loop {
         match at {
-            Some(at) => snapshot::begin_with(reader, &at.snapshot, "read only").await,
+            Some(at) => snapshot::begin_with_snapshot(reader, &at.snapshot, "read only").await,
             None => {
                 let begin = "begin isolation level repeatable read read only";
                 reader.batch_execute(begin).await
@@ -200,7 +200,7 @@ async fn take_snapshot(
             )
         })?;
         if snapshot.sees(snapshot.widen(xid)) {
-            let lock = user_code::lock(spec.tables.iter());
+            let lock = user_code::lock_sql(spec.tables.iter());
             reader.batch_execute(&lock).await.at(&what)?;
             // The reader's own catalog is as old as its snapshot.
             user_code::check(&sessions.barrier, &spec.tables).await?;

@@ -164,7 +164,7 @@ impl StreamRun {
             let here = origin.session("shape").await?;
             let there = destination.session("shape").await?;
             let table = &shared.spec.tables[table];
-            ddl::is_history(table, &here, &there).await?;
+            ddl::check_unchanged(table, &here, &there).await?;
         }
         self.batch.applier().relation(relation)
     }

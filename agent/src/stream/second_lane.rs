@@ -35,7 +35,7 @@ pub(crate) async fn read_settled(
     let sql = "select direction, lsn from shardwright.progress
                where migration = $1 and pg_catalog.starts_with(direction, $2) for update";
     let parameters: [&(dyn ToSql + Sync); 2] = [&token.migration.0, &prefix(direction)];
-    let rows = apply_progress::settled(client, sql, &parameters, &what).await?;
+    let rows = apply_progress::query_settled(client, sql, &parameters, &what).await?;
     let ahead = rows
         .iter()
         .map(|row| (row.get::<_, String>(0), row.get::<_, Lsn>(1)))

@@ -74,7 +74,7 @@ impl Assignment {
         session
             .throttle
             .limit(&limits.unwrap_or_else(|| dispatch.options.limits()));
-        session.comes(ExpectedParticipant::with(&dispatch));
+        session.set_expected_participant(ExpectedParticipant::with(&dispatch));
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
         let context = StepContext::new(
@@ -115,7 +115,7 @@ impl Assignment {
         self.session.stop_stream().await;
         let next = MigrationSession::new(dispatch.migration.clone(), dispatch.epoch, spools);
         // The snapshot does not belong to an epoch: it is only read.
-        *next.holders.lock().await = self.session.holders.lock().await.take();
+        *next.snapshot_holders.lock().await = self.session.snapshot_holders.lock().await.take();
         Arc::new(next)
     }
 
@@ -134,7 +134,7 @@ impl Assignment {
 
     /// Stops step and stream at their next safe point; the snapshot is kept.
     pub(super) async fn pause(&self) {
-        self.session.comes(None);
+        self.session.set_expected_participant(None);
         let busy = !self.task.is_finished();
         if busy
             && self
@@ -147,17 +147,17 @@ impl Assignment {
         }
         self.cancel.cancel();
         if !busy {
-            self.session.spool_only().await;
+            self.session.stop_applying().await;
         }
     }
 
     /// Ends everything at once.
     pub(super) async fn release(mut self) {
-        self.session.comes(None);
+        self.session.set_expected_participant(None);
         self.cancel.cancel();
         self.end_tasks().await;
         self.session.stop_stream().await;
-        *self.session.holders.lock().await = None;
+        *self.session.snapshot_holders.lock().await = None;
     }
 }
 
@@ -191,7 +191,7 @@ async fn attempt(context: StepContext, id: StepId, kind: StepKind) {
     }
     .await;
     if outcome.is_err() || !leads_to_copy(kind) {
-        context.session.comes(None);
+        context.session.set_expected_participant(None);
     }
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
@@ -208,7 +208,7 @@ async fn attempt(context: StepContext, id: StepId, kind: StepKind) {
             Outcome::Failed { failure }
         }
         Err(StepError::Interrupted) => {
-            context.session.spool_only().await;
+            context.session.stop_applying().await;
             Outcome::Interrupted
         }
         Err(StepError::Reshaped {
@@ -259,7 +259,7 @@ async fn run(context: &StepContext, kind: StepKind) -> Result<serde_json::Value,
     if !matches!(kind, StepKind::Cutover | StepKind::Rollback) {
         steps::shape::check(context, kind).await?;
     }
-    let stream = context.dispatch.stream.filter(|_| context.online());
+    let stream = context.dispatch.stream.filter(|_| context.is_online());
     if let Some(direction) = stream.filter(|_| needs_stream(kind)) {
         context.ensure_stream(direction).await?;
     }
@@ -269,10 +269,10 @@ async fn run(context: &StepContext, kind: StepKind) -> Result<serde_json::Value,
     tokio::select! {
         biased;
         () = context.cancel.cancelled() => Err(StepError::Interrupted),
-        failure = context.stream_failed() => Err(failure),
+        failure = context.wait_for_stream_failure() => Err(failure),
         output = steps::run(context, kind) => output,
-        never = load_monitor::govern(context), if is_heavy(kind) => match never {},
-        never = wait_monitor::watch(context) => match never {},
+        never = load_monitor::control_throttle(context), if is_heavy(kind) => match never {},
+        never = wait_monitor::report_waits(context) => match never {},
     }
 }
 
@@ -327,7 +327,7 @@ async fn keep(context: &StepContext) {
     loop {
         let kept = async {
             take_over(context).await?;
-            match context.dispatch.stream.filter(|_| context.online()) {
+            match context.dispatch.stream.filter(|_| context.is_online()) {
                 Some(direction) => context.ensure_stream(direction).await,
                 None => Ok(()),
             }
@@ -347,7 +347,7 @@ async fn spare_log(context: &StepContext) {
         None | Some((_, StepKind::Cutover)) => context.is_done(StepKind::OpenReverse),
         Some((_, kind)) => *kind == StepKind::OpenReverse,
     };
-    if !waits || context.is_done(StepKind::Cutover) || !context.online() {
+    if !waits || context.is_done(StepKind::Cutover) || !context.is_online() {
         return;
     }
     loop {
@@ -365,12 +365,12 @@ async fn spare_log(context: &StepContext) {
 /// Raises the epoch on both shards, which ends every older owner there, and picks up what it left; once for an
 /// epoch, as a whole: the assignment before this one may have been ended in the middle of it.
 async fn take_over(context: &StepContext) -> Result<(), StepError> {
-    if context.session.taken.load(Ordering::Acquire) {
+    if context.session.taken_over.load(Ordering::Acquire) {
         return Ok(());
     }
     let token = context.token();
     // Our own commits would wait for the walsender of an owner that is gone.
-    steps::take_out_of_standbys(context, OwnershipProof::Taking).await?;
+    steps::take_out_of_standbys(context, OwnershipProof::TakeOver).await?;
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
@@ -381,6 +381,6 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
     if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
         steps::keep_snapshot(context).await?;
     }
-    context.session.taken.store(true, Ordering::Release);
+    context.session.taken_over.store(true, Ordering::Release);
     Ok(())
 }

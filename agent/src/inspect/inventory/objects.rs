@@ -271,7 +271,7 @@ async fn standby_names(
     client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
-    for name in dual_write::names_of_ours(client).await? {
+    for name in dual_write::our_names(client).await? {
         let id = name.split('/').nth(1).unwrap_or("");
         if let Ok(id) = MigrationId::parse(id) {
             let whose = Whose::Migration(id);

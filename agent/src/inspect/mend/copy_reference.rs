@@ -44,7 +44,7 @@ pub(super) async fn run(
     target
         .batch_execute(&format!(
             "begin; set local lock_timeout = '5s'; set local shardwright.bypass = 'on'; {}; lock table {name} in share row exclusive mode",
-            identity::proof(TimelineRule::Same)
+            identity::proof_sql(TimelineRule::Same)
         ))
         .await
         .at(&what)?;

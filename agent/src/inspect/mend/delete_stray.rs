@@ -40,7 +40,7 @@ pub(super) async fn run(
     );
     here.batch_execute(&format!(
         "begin isolation level repeatable read; set local shardwright.bypass = 'on'; {}",
-        identity::proof(TimelineRule::Same)
+        identity::proof_sql(TimelineRule::Same)
     ))
     .await
     .at(&what)?;

@@ -176,7 +176,7 @@ async fn check_reference(
         let mut runs = false;
         for (client, shard) in [(&shards.here, source), (&shards.there, target)] {
             let bare = [MovingTable::bare(table.clone(), TableKey::Reference)];
-            for code in user_code::find(client, &bare).await? {
+            for code in user_code::find_untrusted(client, &bare).await? {
                 code.refuse(shard, findings);
                 runs = true;
             }
@@ -209,8 +209,8 @@ async fn note_sequences(
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let there = sequences::names(&shards.there).await?;
-    let mut both = sequences::names(&shards.here).await?;
+    let there = sequences::list_names(&shards.there).await?;
+    let mut both = sequences::list_names(&shards.here).await?;
     both.retain(|name| there.contains(name));
     if both.is_empty() {
         return Ok(());

@@ -136,7 +136,7 @@ impl<'a> RunningTrial<'a> {
         let begun = here.batch_execute(begin).await;
         begun.at(format_args!("shard {}: beginning a trial", source.name))?;
         let executor = Executor::new(there).await?;
-        let proof = identity::proof(TimelineRule::Same);
+        let proof = identity::proof_sql(TimelineRule::Same);
         let begin = format!("begin; {}; {TURN}; {}; {proof}", PATIENCE[0], PATIENCE[1]);
         let begun = executor.session().batch_execute(&begin).await;
         begun.at(format_args!("shard {}: beginning a trial", target.name))?;

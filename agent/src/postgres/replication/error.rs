@@ -8,7 +8,7 @@ use pgwire_replication::PgWireError;
 use plans::failure::Failure;
 
 use super::SystemIdentity;
-use crate::error::{StepError, WithIntent, chain, retry_of};
+use crate::error::{StepError, WithIntent, message_with_causes, retry_of};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::DecodeError;
 
@@ -316,7 +316,7 @@ impl<T> WithIntent<T> for Result<T, ReplicationError> {
         self.map_err(|error| {
             StepError::Failed(Failure {
                 code: error.code().to_owned(),
-                message: format!("{what}: {}", chain(&error)),
+                message: format!("{what}: {}", message_with_causes(&error)),
                 hint: error.hint().map(Into::into),
                 retry: retry_of(error.class()),
             })

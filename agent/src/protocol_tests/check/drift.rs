@@ -81,7 +81,7 @@ async fn tables_that_differ_are_named_with_what_differs() {
 async fn a_guard_that_is_missing_disabled_or_altered_is_put_back() {
     let fleet = Fleet::new("ck_guard").await;
     let session = fleet.a.session().await;
-    sidecar_schema::ensure(&session).await.expect("our schema");
+    sidecar_schema::create(&session).await.expect("our schema");
     let keys = serde_json::json!(KeySet::range(Some(Key::Int(100)), Some(Key::Int(200))));
     session
         .execute(

@@ -21,7 +21,9 @@ use crate::stream::dual_write::DualWrite;
 /// A session that changes the setting as the agent does.
 async fn changing(bench: &Bench) -> connect::Connected {
     let session = bench.ours(&bench.source).await;
-    dual_write::prepare(&session).await.expect("prepared");
+    dual_write::prepare_session(&session)
+        .await
+        .expect("prepared");
     session
 }
 
@@ -68,16 +70,16 @@ async fn the_names_of_real_standbys_are_put_back_as_they_were() {
             } else {
                 &second
             };
-            dual_write::put_in(&session, &bench.token, &a)
+            dual_write::add_name(&session, &bench.token, &a)
                 .await
                 .expect("put in");
-            dual_write::put_in(&session, &second, &b)
+            dual_write::add_name(&session, &second, &b)
                 .await
                 .expect("put in");
             let both = setting(&bench.source).await;
             assert!(both.contains(&a) && both.contains(&b), "{both}");
             for out in [first_out, last_out] {
-                let was = dual_write::take_out(&session, out, OwnershipProof::Owner).await;
+                let was = dual_write::remove_names(&session, out, OwnershipProof::Owner).await;
                 assert!(was.expect("taken out"));
             }
             assert_eq!(setting(&bench.source).await, value);
@@ -94,10 +96,10 @@ async fn a_setting_of_the_configuration_file_is_in_force_again_afterwards() {
     let bench = Bench::each_alone("dwfile", ITEM).await;
     let session = changing(&bench).await;
     let name = bench.token.migration.application_name("dual-write/1");
-    dual_write::put_in(&session, &bench.token, &name)
+    dual_write::add_name(&session, &bench.token, &name)
         .await
         .expect("put in");
-    dual_write::take_out(&session, &bench.token, OwnershipProof::Owner)
+    dual_write::remove_names(&session, &bench.token, OwnershipProof::Owner)
         .await
         .expect("taken out");
     let read = "select count(*) from pg_file_settings where name = 'synchronous_standby_names' and sourcefile ~ 'auto.conf$'";
@@ -110,33 +112,33 @@ async fn an_older_owner_changes_nothing_and_a_newer_one_mends_before_its_first_c
     let bench = Bench::each_alone("dwepoch", ITEM).await;
     let session = changing(&bench).await;
     let name = bench.token.migration.application_name("dual-write/1");
-    dual_write::put_in(&session, &bench.token, &name)
+    dual_write::add_name(&session, &bench.token, &name)
         .await
         .expect("put in");
     let newer = bench.token_of(2);
     assert!(
-        dual_write::take_out(&session, &newer, OwnershipProof::Owner)
+        dual_write::remove_names(&session, &newer, OwnershipProof::Owner)
             .await
             .is_err()
     );
     // Nobody confirms: without this the take-over would wait for ever.
-    let out = dual_write::take_out(&session, &newer, OwnershipProof::Taking).await;
+    let out = dual_write::remove_names(&session, &newer, OwnershipProof::TakeOver).await;
     assert!(out.expect("taken out"));
     let plain = bench.ours(&bench.source).await;
     epoch::take_over(&plain, &newer).await.expect("taken");
 
     let late = changing(&bench).await;
-    let put = dual_write::put_in(&late, &bench.token, &name).await;
+    let put = dual_write::add_name(&late, &bench.token, &name).await;
     assert_eq!(code(put), "epoch.stale");
     let name = newer.migration.application_name("dual-write/2");
-    dual_write::put_in(&late, &newer, &name)
+    dual_write::add_name(&late, &newer, &name)
         .await
         .expect("put in");
-    for proof in [OwnershipProof::Owner, OwnershipProof::Taking] {
-        let out = dual_write::take_out(&late, &bench.token, proof).await;
+    for proof in [OwnershipProof::Owner, OwnershipProof::TakeOver] {
+        let out = dual_write::remove_names(&late, &bench.token, proof).await;
         assert_eq!(code(out), "epoch.stale");
     }
-    dual_write::take_out(&late, &newer, OwnershipProof::Owner)
+    dual_write::remove_names(&late, &newer, OwnershipProof::Owner)
         .await
         .expect("taken out");
 }
@@ -147,11 +149,11 @@ async fn a_name_is_taken_out_although_a_commit_of_ours_that_waits_for_it_holds_t
     let bench = Bench::each_alone("dwalone", ITEM).await;
     let session = changing(&bench).await;
     let name = bench.token.migration.application_name("dual-write/1");
-    dual_write::put_in(&session, &bench.token, &name)
+    dual_write::add_name(&session, &bench.token, &name)
         .await
         .expect("put in");
     let flip = bench.ours(&bench.source).await;
-    epoch::begin_next(&flip, &bench.token, 1)
+    epoch::begin_attempt(&flip, &bench.token, 1)
         .await
         .expect("begun");
     let committing = epoch::commit(&flip, "committing");
@@ -162,7 +164,7 @@ async fn a_name_is_taken_out_although_a_commit_of_ours_that_waits_for_it_holds_t
             here.query_one(read, &[]).await.expect("read").get(0)
         })
         .await;
-        dual_write::take_out(&session, &bench.token, OwnershipProof::Owner).await
+        dual_write::remove_names(&session, &bench.token, OwnershipProof::Owner).await
     };
     // Nothing else ends the wait of the commit.
     let ((), out) = tokio::try_join!(committing, taking_out).expect("taken out and committed");
@@ -175,7 +177,7 @@ async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for
     let bench = Bench::each_alone("dwsweep", ITEM).await;
     let session = changing(&bench).await;
     let name = bench.token.migration.application_name("dual-write/1");
-    dual_write::put_in(&session, &bench.token, &name)
+    dual_write::add_name(&session, &bench.token, &name)
         .await
         .expect("put in");
     session.close().await;
@@ -222,7 +224,7 @@ async fn the_rights_that_it_takes_are_named_one_by_one() {
     let plain = connect::connect(&dsn, &connect::Session::named("test"))
         .await
         .expect("connected");
-    let found = dual_write::obstacles(&plain).await.expect("asked");
+    let found = dual_write::find_obstacles(&plain).await.expect("asked");
     assert_eq!(found.len(), 3, "{found:?}");
     for (_, remedy) in found {
         admin
@@ -230,7 +232,7 @@ async fn the_rights_that_it_takes_are_named_one_by_one() {
             .await
             .expect("the remedy is a statement");
     }
-    assert_eq!(dual_write::obstacles(&plain).await.expect("asked"), []);
+    assert_eq!(dual_write::find_obstacles(&plain).await.expect("asked"), []);
 }
 
 /// Whether a name of ours is written where a reload or a restart would find it.
@@ -263,10 +265,10 @@ async fn a_name_that_was_written_by_an_owner_who_died_before_the_reload_is_taken
     assert_eq!(setting(&bench.source).await, "", "not in force");
     assert!(is_written(&bench));
     let newer = bench.token_of(2);
-    let out = dual_write::take_out(&session, &newer, OwnershipProof::Taking).await;
+    let out = dual_write::remove_names(&session, &newer, OwnershipProof::TakeOver).await;
     assert!(out.expect("taken out"));
     assert!(!is_written(&bench));
-    let again = dual_write::take_out(&session, &newer, OwnershipProof::Taking).await;
+    let again = dual_write::remove_names(&session, &newer, OwnershipProof::TakeOver).await;
     assert!(!again.expect("asked"));
 }
 

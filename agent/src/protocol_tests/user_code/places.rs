@@ -92,7 +92,7 @@ async fn code_is_found_in_each_place_where_an_owner_can_put_it() {
                 .await
                 .expect("set");
             session.batch_execute(role).await.expect(role);
-            let found = user_code::find(&session, &bench.tables)
+            let found = user_code::find_untrusted(&session, &bench.tables)
                 .await
                 .expect("found");
             let places: Vec<&str> = found.iter().map(|code| code.place.as_str()).collect();
@@ -129,7 +129,7 @@ async fn what_is_trusted_is_not_found() {
         .batch_execute("create function own(int) returns int language plpgsql immutable as 'begin return $1; end'; create index on item ((own(id)))")
         .await
         .expect("a superuser's");
-    let found = user_code::find(&session, &bench.tables).await;
+    let found = user_code::find_untrusted(&session, &bench.tables).await;
     assert_eq!(found.expect("found"), []);
     as_owner(&session, "create index on item ((evil.same(id)))").await;
     let as_mover = "set session authorization mover";
@@ -138,7 +138,7 @@ async fn what_is_trusted_is_not_found() {
         .batch_execute(&format!("{trust}; {as_mover}"))
         .await
         .expect("trusted");
-    let found = user_code::find(&session, &bench.tables).await;
+    let found = user_code::find_untrusted(&session, &bench.tables).await;
     assert_eq!(found.expect("found"), []);
     // Whoever owns the database may set this, and the role itself in its session.
     let elsewhere = "reset session authorization; alter role mover reset shardwright.trusted_owners;
@@ -148,7 +148,7 @@ async fn what_is_trusted_is_not_found() {
         .batch_execute(&format!("{elsewhere}; {as_mover}"))
         .await
         .expect("set");
-    let found = user_code::find(&session, &bench.tables).await;
+    let found = user_code::find_untrusted(&session, &bench.tables).await;
     assert_eq!(found.expect("found").len(), 1);
     session
         .batch_execute("rollback")

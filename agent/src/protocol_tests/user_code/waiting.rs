@@ -19,7 +19,7 @@ use super::super::bench::{Bench, VERSION, code, pid, until_blocked};
 use super::super::ddl;
 use super::super::shard::{LIMIT, until};
 use crate::inspect;
-use crate::shard::user_code::{CodeProver, lock};
+use crate::shard::user_code::{CodeProver, lock_sql};
 use crate::steps::drop_old;
 
 const TABLES: &str = "\
@@ -111,12 +111,14 @@ async fn the_prover_does_not_wait_for_a_session_that_waits_for_the_lock() {
         TableName::parse("public.sale"),
         TableKey::Reference,
     )];
-    ddl::run(&reader, &format!("begin; {}", lock(&whole))).await;
+    ddl::run(&reader, &format!("begin; {}", lock_sql(&whole))).await;
     let own = pid(&changer).await;
     let change = changer.batch_execute("alter table public.sale_1 add check (tenant_id > 0)");
     let prove = async {
         until_blocked(&bench.source.session().await, own).await;
-        let proved = timeout(LIMIT, prover.look(&whole)).await.expect("in time");
+        let proved = timeout(LIMIT, prover.prove_locked(&whole))
+            .await
+            .expect("in time");
         reader.batch_execute("commit").await.expect("ended");
         proved
     };
@@ -133,5 +135,5 @@ async fn a_prover_on_another_server_proves_nothing() {
     let elsewhere = bench.target.session().await;
     let proved = prover.begin(&elsewhere, &bench.tables).await;
     assert_eq!(code(proved), "code.server");
-    assert!(prover.is_over(), "the next step opens another one");
+    assert!(prover.must_be_replaced(), "the next step opens another one");
 }

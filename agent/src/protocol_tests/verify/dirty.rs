@@ -150,7 +150,7 @@ async fn an_assignment_that_waits_keeps_few_keys_dirty() {
     let write = "update public.item set v = 'w' where id <= 100";
     case.source.batch_execute(write).await.expect("written");
     case.drain().await;
-    context.session.taken.store(true, Ordering::Release);
+    context.session.taken_over.store(true, Ordering::Release);
     let cancel = context.cancel.clone();
     let sweeping = tokio::spawn(async move { crate::steps::sweep(&context).await });
     crate::protocol_tests::shard::until("nothing is dirty", || async { case.dirty().await == 0 })

@@ -6,7 +6,7 @@ use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
-use super::{EpochToken, count, last_row, lock_key, next_count, rollback};
+use super::{EpochToken, last_row, lock_key, next_count_sql, parse_count, rollback};
 use crate::error::{StepError, WithIntent};
 
 /// The session's setting that keeps the shard's count from one of its transactions to the next.
@@ -17,12 +17,12 @@ const COUNT: &str = "shardwright.count";
 pub(crate) enum EpochProof {
     /// As [`super::begin`].
     Work,
-    /// As [`super::begin_next`], for this cutover attempt.
+    /// As [`super::begin_attempt`], for this cutover attempt.
     Next(i64),
     /// No worker and no other owner is beside it, and this is still the shard's count.
     Count(i64),
     /// The same, for the count that the session's last [`EpochProof::Next`] came to.
-    Same,
+    LastCount,
 }
 
 impl EpochProof {
@@ -41,8 +41,8 @@ impl EpochProof {
                 "select 1 / pg_catalog.count(*) from ({own} and attempt = {count} for update) own"
             )
         };
-        let alone = "pg_advisory_xact_lock";
-        let (how, proof) = match self {
+        let exclusive = "pg_advisory_xact_lock";
+        let (lock_function, proof) = match self {
             Self::Work => (
                 "pg_advisory_xact_lock_shared",
                 format!(
@@ -51,22 +51,22 @@ impl EpochProof {
                 ),
             ),
             Self::Next(number) => (
-                alone,
+                exclusive,
                 format!(
                     "with own as ({} returning attempt)
                      select 1 / pg_catalog.count(*),
                             pg_catalog.set_config('{COUNT}', pg_catalog.max(attempt)::pg_catalog.text, false) from own",
-                    next_count(token, number)
+                    next_count_sql(token, number)
                 ),
             ),
-            Self::Count(count) => (alone, counted(&count.to_string())),
-            Self::Same => {
+            Self::Count(count) => (exclusive, counted(&count.to_string())),
+            Self::LastCount => {
                 let last = format!("pg_catalog.current_setting('{COUNT}')::pg_catalog.int8");
-                (alone, counted(&last))
+                (exclusive, counted(&last))
             }
         };
         format!(
-            "select pg_catalog.{how}({key}); {proof}",
+            "select pg_catalog.{lock_function}({key}); {proof}",
             key = lock_key(&token.migration),
         )
     }
@@ -81,16 +81,16 @@ pub(crate) struct ProvenTransaction<'a> {
 }
 
 impl ProvenTransaction<'_> {
-    fn text(&self) -> String {
+    fn sql_with_commit(&self) -> String {
         format!(
             "{}; select attempt from shardwright.move where migration = {}; commit",
-            self.open(),
+            self.sql_without_commit(),
             quote_literal(&self.token.migration.0)
         )
     }
 
     /// As far as the statements, without a commit.
-    fn open(&self) -> String {
+    fn sql_without_commit(&self) -> String {
         format!(
             "begin; set local {BYPASS_SETTING} = 'on'; {}; {}",
             self.proof.sql(self.token),
@@ -120,7 +120,7 @@ pub(crate) async fn transact_in_turn(
 ) -> Result<i64, StepError> {
     let messages = send(client, &in_turn(transactions), what).await?;
     let row = last_row(messages);
-    count(
+    parse_count(
         row.ok_or_else(|| StepError::superseded(client.name()))?,
         what,
     )
@@ -144,11 +144,14 @@ pub(crate) async fn answered_in_turn(
         .next()
         .zip(rows.next())
         .ok_or_else(|| StepError::superseded(client.name()))?;
-    Ok((count(last, what)?, answer))
+    Ok((parse_count(last, what)?, answer))
 }
 
 fn in_turn(transactions: &[ProvenTransaction<'_>]) -> String {
-    let texts: Vec<String> = transactions.iter().map(ProvenTransaction::text).collect();
+    let texts: Vec<String> = transactions
+        .iter()
+        .map(ProvenTransaction::sql_with_commit)
+        .collect();
     texts.join("; ")
 }
 
@@ -160,7 +163,7 @@ pub(crate) async fn transact_and_open(
     then: &ProvenTransaction<'_>,
     what: &str,
 ) -> Result<Option<SimpleQueryRow>, StepError> {
-    let text = format!("{}; {}", first.text(), then.open());
+    let text = format!("{}; {}", first.sql_with_commit(), then.sql_without_commit());
     send(client, &text, what).await.map(last_row)
 }
 

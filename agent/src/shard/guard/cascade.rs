@@ -10,10 +10,10 @@
 //!
 //! Only where rows move while the application writes: an owner that is read-only could not follow.
 
+mod dangling;
 mod keys;
-mod settle;
 
-pub(crate) use settle::{CASCADE, settle, unsettled};
+pub(crate) use dangling::{CASCADE_CODE, check_and_reset, find_unfollowed};
 
 use connect::Connected;
 use plans::id::MigrationId;
@@ -23,13 +23,15 @@ use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 use tokio_postgres::error::SqlState;
 
-use super::{foreign, has_them_from_the_top, session_user, with_short_locks};
+use super::{
+    execute_with_short_locks, foreign_session_sql, is_covered_by_earlier_leaf, session_user,
+};
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
 
 /// How long an attempt waits for transactions that may skip rows.
-const PATIENCE: &str = "1s";
+const WAIT_LIMIT: &str = "1s";
 
 /// The function, and the sequences: whether cascades skip rows, which an earlier run may have set, and how many they skipped.
 fn functions_sql(migration: &MigrationId, skips: bool) -> String {
@@ -94,10 +96,13 @@ fn lock_key(migration: &MigrationId) -> String {
 }
 
 /// Whether a foreign key of a reference table cascades into moving rows.
-pub(crate) async fn reach(client: &Connected, tables: &[MovingTable]) -> Result<bool, StepError> {
+pub(crate) async fn has_cascading_keys(
+    client: &Connected,
+    tables: &[MovingTable],
+) -> Result<bool, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: asking for foreign keys that cascade");
-    Ok(!keys::of(client, tables, &what).await?.is_empty())
+    Ok(!keys::find(client, tables, &what).await?.is_empty())
 }
 
 /// Puts the trigger on each table into which a foreign key of a reference table cascades, where [`settle`] may ask what
@@ -105,7 +110,7 @@ pub(crate) async fn reach(client: &Connected, tables: &[MovingTable]) -> Result<
 ///
 /// To be called when foreign keys are there; a table without them does without the trigger, which costs each of its
 /// updates a lock on the row.
-pub(crate) async fn put(
+pub(crate) async fn create(
     client: &Connected,
     token: &EpochToken,
     guarded: GuardedRows<'_>,
@@ -114,7 +119,7 @@ pub(crate) async fn put(
     let GuardedRows { keys, tables } = guarded;
     let shard = client.name();
     let what = format!("shard {shard}: putting a guard on foreign keys that cascade");
-    let found = keys::of(client, tables, &what).await?;
+    let found = keys::find(client, tables, &what).await?;
     if found.is_empty() {
         return Ok(());
     }
@@ -125,12 +130,12 @@ pub(crate) async fn put(
     for (index, table) in tables.iter().enumerate() {
         let into = |key: &&keys::CascadingKey| tables[key.table].top() == table.top();
         let mut into = found.iter().filter(into).peekable();
-        if has_them_from_the_top(tables, index) || into.peek().is_none() {
+        if is_covered_by_earlier_leaf(tables, index) || into.peek().is_none() {
             continue;
         }
-        if into.all(|key| key.can_be_asked) {
+        if into.all(|key| key.can_be_queried) {
             let sql = trigger_sql(&token.migration, keys, table, &role);
-            with_short_locks(client, token, &sql, &what).await?;
+            execute_with_short_locks(client, token, &sql, &what).await?;
         }
     }
     Ok(())
@@ -150,7 +155,7 @@ fn trigger_sql(
         name = quote_ident(&migration.trigger("cascade")),
         on = table.top().sql(),
         moving = table.predicate(keys, "old"),
-        foreign = foreign(our_role),
+        foreign = foreign_session_sql(our_role),
         function = migration.cascade_function(),
     )
 }
@@ -159,14 +164,17 @@ fn trigger_sql(
 /// an attempt that the store has released.
 ///
 /// Nothing happens where the shard owns them after all, or where the guard of an older agent stands.
-pub(crate) async fn allow(
+pub(crate) async fn allow_skips(
     client: &Connected,
     token: &EpochToken,
     proof: EpochProof,
 ) -> Result<(), StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: letting cascades skip moving rows");
-    if skipped(client, &token.migration, &what).await?.is_none() {
+    if count_skipped(client, &token.migration, &what)
+        .await?
+        .is_none()
+    {
         return Ok(());
     }
     let sql = format!(
@@ -186,15 +194,18 @@ pub(crate) async fn allow(
 /// `count`, and waits for transactions that may have skipped rows. How many rows were, since that was last settled.
 ///
 /// # Errors
-/// [`CASCADE`], to be tried again, when such a transaction does not end.
-pub(crate) async fn refuse(
+/// [`CASCADE_CODE`], to be tried again, when such a transaction does not end.
+pub(crate) async fn refuse_skips(
     client: &Connected,
     token: &EpochToken,
     count: i64,
 ) -> Result<i64, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: letting no cascade skip moving rows");
-    if skipped(client, &token.migration, &what).await?.is_none() {
+    if count_skipped(client, &token.migration, &what)
+        .await?
+        .is_none()
+    {
         return Ok(0);
     }
     let skips = quote_ident(&token.migration.skips());
@@ -202,11 +213,11 @@ pub(crate) async fn refuse(
     let proof = EpochProof::Count(count);
     epoch::transact(client, token, proof, &sql, &what).await?;
     let ended = format!(
-        "begin; set local lock_timeout = '{PATIENCE}'; select pg_catalog.pg_advisory_xact_lock({}); commit",
+        "begin; set local lock_timeout = '{WAIT_LIMIT}'; select pg_catalog.pg_advisory_xact_lock({}); commit",
         lock_key(&token.migration)
     );
     let Err(error) = client.batch_execute(&ended).await else {
-        let counted = skipped(client, &token.migration, &what).await?;
+        let counted = count_skipped(client, &token.migration, &what).await?;
         return Ok(counted.unwrap_or(0));
     };
     epoch::rollback(client).await;
@@ -214,13 +225,13 @@ pub(crate) async fn refuse(
         return Err(error).at(&what);
     }
     Err(StepError::not_yet(
-        CASCADE,
+        CASCADE_CODE,
         format!("{what}: a transaction that deleted rows which they refer to has not ended"),
     ))
 }
 
 /// How many rows cascades have skipped on a shard; none where the guard of an older agent stands, which refuses them.
-async fn skipped(
+async fn count_skipped(
     client: &Connected,
     migration: &MigrationId,
     what: &str,

@@ -19,7 +19,7 @@ use crate::shard::guard;
 const EVENTS: [(&str, &str); 2] = [("end", "ddl_command_end"), ("drop", "sql_drop")];
 
 /// Whether our role may create event triggers.
-pub(crate) async fn may_refuse(client: &Connected) -> Result<bool, StepError> {
+pub(crate) async fn can_create(client: &Connected) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
         .query_one(
@@ -32,7 +32,10 @@ pub(crate) async fn may_refuse(client: &Connected) -> Result<bool, StepError> {
 }
 
 /// Whether both triggers are there and enabled.
-pub(crate) async fn stands(client: &Connected, migration: &MigrationId) -> Result<bool, StepError> {
+pub(crate) async fn is_enabled(
+    client: &Connected,
+    migration: &MigrationId,
+) -> Result<bool, StepError> {
     let shard = client.name();
     let names: Vec<String> = EVENTS.map(|(part, _)| migration.ddl_guard(part)).into();
     let row = client
@@ -46,7 +49,7 @@ pub(crate) async fn stands(client: &Connected, migration: &MigrationId) -> Resul
 }
 
 /// Puts the triggers on a shard, or brings them up to date.
-pub(crate) async fn put(
+pub(crate) async fn create(
     client: &Connected,
     token: &EpochToken,
     tables: &[MovingTable],
@@ -54,9 +57,9 @@ pub(crate) async fn put(
     let shard = client.name();
     let what = format!("shard {shard}: refusing changes of the moving tables");
     let role = guard::session_user(client).await.at(&what)?;
-    let watched = watched(client, tables).await.at(&what)?;
+    let watched = read_watched(client, tables).await.at(&what)?;
     let mut sql = function(&token.migration, &watched, &role);
-    if !stands(client, &token.migration).await? {
+    if !is_enabled(client, &token.migration).await? {
         for (part, event) in EVENTS {
             let name = quote_ident(&token.migration.ddl_guard(part));
             sql.push_str(&format!(
@@ -100,7 +103,7 @@ struct WatchedRelations {
     names: Vec<String>,
 }
 
-async fn watched(
+async fn read_watched(
     client: &Connected,
     tables: &[MovingTable],
 ) -> Result<WatchedRelations, tokio_postgres::Error> {

@@ -41,7 +41,7 @@ pub(crate) fn functions_sql(
                 migration,
                 map,
                 &name,
-                &unless_moving(table, keys),
+                &return_unless_moving_sql(table, keys),
             ));
         }
     }
@@ -51,7 +51,7 @@ pub(crate) fn functions_sql(
 }
 
 /// For a table without the key: WHEN cannot look at other tables, so the function does.
-fn unless_moving(table: &MovingTable, keys: &KeySet) -> String {
+fn return_unless_moving_sql(table: &MovingTable, keys: &KeySet) -> String {
     let (new, old) = (table.predicate(keys, "new"), table.predicate(keys, "old"));
     format!(
         "if not (case tg_op when 'INSERT' then {new} when 'DELETE' then {old} else {old} or {new} end) then
@@ -105,7 +105,7 @@ fn row_body(migration: &MigrationId, map: &MapName, first: &str) -> String {
              hint = 'read the shard map again and repeat the whole transaction';
          end ",
         max = i64::MAX,
-        note = note_key(migration),
+        note = passed_lock_key(migration),
     )
 }
 
@@ -144,12 +144,12 @@ fn foreign_function(migration: &MigrationId, our_role: &str) -> String {
 
 /// The key of the advisory lock that a write holds, shared, to the end of its transaction when it passes the guard
 /// because a fence has ended.
-pub(crate) fn note_key(migration: &MigrationId) -> String {
+pub(crate) fn passed_lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}:passed', 0)")
 }
 
 /// Creates the functions, or replaces them.
-pub(super) async fn put(
+pub(super) async fn create(
     client: &Connected,
     token: &EpochToken,
     map: &MapName,
@@ -165,7 +165,7 @@ pub(super) async fn put(
 
 /// Lets the guard refuse nothing any more where its triggers cannot be dropped: neither TRUNCATE nor changes of the
 /// tables. Writes of rows pass by the register, which is open. No lock on a table is needed.
-pub(crate) async fn stand_down(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
+pub(crate) async fn disable(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: letting the guard refuse nothing");
     let (truncate, ddl) = (
@@ -192,7 +192,7 @@ pub(crate) async fn stand_down(client: &Connected, token: &EpochToken) -> Result
 /// Replaces the functions where an agent of another version has made them: a seal relies on what they note.
 ///
 /// To be called before a fence: whoever writes behind it has taken a lock since, with which a session hears of it.
-pub(crate) async fn renew(
+pub(crate) async fn replace_if_outdated(
     client: &Connected,
     token: &EpochToken,
     map: &MapName,
@@ -213,5 +213,5 @@ pub(crate) async fn renew(
     if body.as_deref() == Some(&row_body(&token.migration, map, "")) {
         return Ok(());
     }
-    put(client, token, map, guarded).await
+    create(client, token, map, guarded).await
 }

@@ -6,7 +6,7 @@ use connect::Connected;
 use plans::table::MovingTable;
 use tokio_postgres::SimpleQueryMessage;
 
-use super::{ProvedTables, lock};
+use super::{ProvedTables, lock_sql};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 
@@ -26,7 +26,7 @@ pub(crate) struct CodeProver {
     /// Where the session is.
     server: Option<String>,
     /// Others were on another server: a standby was promoted.
-    elsewhere: AtomicBool,
+    is_on_other_server: AtomicBool,
     proved: ProvedTables,
 }
 
@@ -43,15 +43,15 @@ impl CodeProver {
         Ok(Self {
             session,
             shard: shard.name.clone(),
-            server: value(&server),
-            elsewhere: AtomicBool::new(false),
+            server: first_value(&server),
+            is_on_other_server: AtomicBool::new(false),
             proved: ProvedTables::default(),
         })
     }
 
     /// Whether another one is needed: the session has ended, or is not where others are.
-    pub(crate) fn is_over(&self) -> bool {
-        self.session.is_closed() || self.elsewhere.load(Ordering::Acquire)
+    pub(crate) fn must_be_replaced(&self) -> bool {
+        self.session.is_closed() || self.is_on_other_server.load(Ordering::Acquire)
     }
 
     /// As [`prove`](super::prove), in a transaction of `client` whose snapshot may be of any age.
@@ -63,7 +63,7 @@ impl CodeProver {
         client: &Connected,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
-        self.run(client, "", tables).await
+        self.prove_after(client, "", tables).await
     }
 
     /// Begins a transaction of `client` and proves the tables in it.
@@ -75,45 +75,50 @@ impl CodeProver {
         client: &Connected,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
-        self.run(client, "begin; ", tables).await
+        self.prove_after(client, "begin; ", tables).await
     }
 
     /// As [`CodeProver::prove`], after some other statement.
     ///
     /// # Errors
     /// As [`CodeProver::prove`].
-    pub(crate) async fn run(
+    pub(crate) async fn prove_after(
         &self,
         client: &Connected,
         before: &str,
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
-        let lock = lock(tables);
-        self.meet(client, &format!("{before}{lock}")).await?;
-        self.look(tables).await
+        let lock = lock_sql(tables);
+        self.check_same_server(client, &format!("{before}{lock}"))
+            .await?;
+        self.prove_locked(tables).await
     }
 
     /// Proves that `client`, whose tables are looked at next, is on the same server.
     ///
     /// # Errors
     /// `code.server`; what the server says.
-    pub(crate) async fn meet(&self, client: &Connected, before: &str) -> Result<(), StepError> {
+    pub(crate) async fn check_same_server(
+        &self,
+        client: &Connected,
+        before: &str,
+    ) -> Result<(), StepError> {
         let what = format!("shard {}: locking the tables' definitions", self.shard);
         let answered = client
             .simple_query(&format!("{before}select {SERVER}"))
             .await;
-        self.is_beside(value(&answered.at(&what)?).as_deref())
+        self.check_server(first_value(&answered.at(&what)?).as_deref())
     }
 
-    /// As [`CodeProver::meet`], of a transaction that has read [`SERVER`].
+    /// As [`CodeProver::check_same_server`], of a transaction that has read [`SERVER`].
     ///
     /// # Errors
     /// `code.server`.
-    pub(crate) fn is_beside(&self, server: Option<&str>) -> Result<(), StepError> {
+    pub(crate) fn check_server(&self, server: Option<&str>) -> Result<(), StepError> {
         if server == self.server.as_deref() {
             return Ok(());
         }
-        self.elsewhere.store(true, Ordering::Release);
+        self.is_on_other_server.store(true, Ordering::Release);
         Err(StepError::passing(
             "code.server",
             format!(
@@ -127,16 +132,16 @@ impl CodeProver {
     ///
     /// # Errors
     /// As [`prove`](super::prove).
-    pub(crate) async fn look(&self, tables: &[MovingTable]) -> Result<(), StepError> {
+    pub(crate) async fn prove_locked(&self, tables: &[MovingTable]) -> Result<(), StepError> {
         if tables.is_empty() {
             return Ok(());
         }
-        self.proved.look(&self.session, tables).await
+        self.proved.prove(&self.session, tables).await
     }
 }
 
 /// The first value that a statement returned.
-fn value(messages: &[SimpleQueryMessage]) -> Option<String> {
+fn first_value(messages: &[SimpleQueryMessage]) -> Option<String> {
     messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),
         SimpleQueryMessage::CommandComplete(_) | _ => None,

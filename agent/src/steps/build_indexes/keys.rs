@@ -109,10 +109,10 @@ pub(super) async fn prove(
     // A key that is added locks two tables. The stream locks those that it writes in the order of all: so does this, or
     // each would wait for the other.
     let lock = match kind {
-        KEY => user_code::lock_for_keys(tables),
-        _ => user_code::lock(tables),
+        KEY => user_code::lock_sql_for_foreign_keys(tables),
+        _ => user_code::lock_sql(tables),
     };
-    let prover = context.session.prover(&target).await?;
-    prover.meet(session, &lock).await?;
-    prover.look(tables).await
+    let prover = context.session.code_prover(&target).await?;
+    prover.check_same_server(session, &lock).await?;
+    prover.prove_locked(tables).await
 }

@@ -78,7 +78,7 @@ pub(super) async fn begin_writing(
     let count = format!("update shardwright.chunk set begun = begun + 1 where {this}");
     let look = format!(
         "{}; select {SERVER} from shardwright.chunk where {this}",
-        user_code::lock(table)
+        user_code::lock_sql(table)
     );
     let token = context.token();
     let proven = |sql| ProvenTransaction {
@@ -90,8 +90,8 @@ pub(super) async fn begin_writing(
     let row = epoch::transact_and_open(into, &counted, &looked, &what).await?;
     let Some(row) = row else { return Ok(false) };
     let prover = &shared.provers.1;
-    prover.is_beside(row.get(0))?;
-    prover.look(table).await?;
+    prover.check_server(row.get(0))?;
+    prover.prove_locked(table).await?;
     Ok(true)
 }
 

@@ -15,9 +15,9 @@ pub(super) async fn wait(context: &StepContext, target: &Connected) -> Result<()
     if !units::begun(context, target).await?.is_empty() {
         return Ok(());
     }
-    if context.online() {
+    if context.is_online() {
         super::end_holders(context).await?;
     }
-    context.wait_for(hours).await;
+    context.wait_for_hours(hours).await;
     Ok(())
 }

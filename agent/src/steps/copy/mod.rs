@@ -94,7 +94,7 @@ impl ChunkQueue {
 pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     let target = context.target()?;
     let session = target.session("copy").await?;
-    if context.online() {
+    if context.is_online() {
         context.ensure_capture().await?;
     }
     let arrived = ArrivedParticipant::begin(&context.dispatch);
@@ -102,23 +102,25 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     let ready = async {
         context
             .session
-            .prover(&target)
+            .code_prover(&target)
             .await?
-            .look(&context.dispatch.tables)
+            .prove_locked(&context.dispatch.tables)
             .await
     };
     let planned = units::plan(context, &session, arrived.as_ref());
     tokio::try_join!(planned, ready)?;
     let company = gather(context, arrived.as_ref()).await;
     let started = Instant::now();
-    context.say("copying");
+    context.report_message("copying");
     while with_one_snapshot(context, &session, company).await? > 0 {}
     drop(arrived);
     let seconds = started.elapsed().as_secs_f64();
-    context.say("building primary keys");
-    context.session.foresee(Some(progress::keys_after(seconds)));
+    context.report_message("building primary keys");
+    context
+        .session
+        .set_eta_seconds(Some(progress::keys_after(seconds)));
     build_indexes::build(context, "key").await?;
-    if context.online() {
+    if context.is_online() {
         end_holders(context).await?;
     }
     copied(context, &session, seconds).await
@@ -126,10 +128,10 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
 
 /// Ends the sessions that hold the copy's snapshot.
 async fn end_holders(context: &StepContext) -> Result<(), StepError> {
-    *context.session.holders.lock().await = None;
+    *context.session.snapshot_holders.lock().await = None;
     let source = context.source()?;
     let session = source.session("snapshot").await?;
-    snapshot::end_all(&session, context.dispatch.migration.as_str()).await
+    snapshot::end_holders(&session, context.dispatch.migration.as_str()).await
 }
 
 /// Waits for expected participants, and reports so; returns the shared scan, if this move has one now.
@@ -142,10 +144,10 @@ async fn gather<'a>(
     if !awaited.is_empty() {
         let names: Vec<_> = awaited.iter().map(ToString::to_string).collect();
         let others = format!("migrations to read with: {}", names.join(", "));
-        context.say_waits(format!("waiting for {others}"), &others);
+        context.report_waiting(format!("waiting for {others}"), &others);
     }
     let company = arrived.gather().await;
-    context.session.comes(None);
+    context.session.set_expected_participant(None);
     company.then(|| arrived.scan())
 }
 
@@ -175,7 +177,10 @@ async fn with_one_snapshot(
     let (from, to) = (context.source()?, context.target()?);
     let shared = Arc::new(CopyRun {
         context,
-        provers: tokio::try_join!(context.session.prover(&from), context.session.prover(&to))?,
+        provers: tokio::try_join!(
+            context.session.code_prover(&from),
+            context.session.code_prover(&to)
+        )?,
         total,
         progress,
         membership: meeting.map(|(scan, text)| {

@@ -128,9 +128,9 @@ impl CopyProgress {
         let part = part_done(&tables, state);
         let began = self.started;
         let eta = state.eta.get_or_insert_with(|| Eta::begin(began, part));
-        let left = eta.left(Instant::now(), part, 1.0);
+        let left = eta.seconds_left(Instant::now(), part, 1.0);
         let keys = |left: f64| left + keys_after(seconds + left);
-        context.session.foresee(left.map(keys));
+        context.session.set_eta_seconds(left.map(keys));
         context.session.update(|progress| {
             progress.tables = tables;
             progress.rows_per_second = rows_per_second;

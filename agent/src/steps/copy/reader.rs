@@ -84,9 +84,9 @@ impl CopyReader {
         }
         let since = Instant::now();
         let shard = self.session.name();
-        if context.online() {
+        if context.is_online() {
             let id = context.dispatch.migration.as_str();
-            if !snapshot::begin_held(&self.session, id).await? {
+            if !snapshot::begin_with_held(&self.session, id).await? {
                 return Ok(false);
             }
         } else {

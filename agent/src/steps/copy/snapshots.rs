@@ -58,7 +58,7 @@ pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Resul
     let text = read_imported(&session, exported, &source).await?;
     let barrier = barrier(context, &source).await?;
     let holders = SnapshotHolders::start(&source, id, exported).await?;
-    *context.session.holders.lock().await = Some(holders);
+    *context.session.snapshot_holders.lock().await = Some(holders);
     let target = context.target()?;
     let there = target.session("snapshot").await?;
     let what = format!("shard {}: recording the snapshot", target.name);
@@ -83,7 +83,7 @@ pub(super) async fn current(
     target: &Connected,
     company: Option<&Arc<SharedScan>>,
 ) -> Result<Option<CurrentSnapshot>, StepError> {
-    if !context.online() {
+    if !context.is_online() {
         return Ok(None);
     }
     let newest = newest(context, target).await?;
@@ -145,11 +145,11 @@ async fn newest(context: &StepContext, target: &Connected) -> Result<RecordedSna
 
 /// Whether the snapshot that prints as `text` is held by us; takes it over from an owner before us.
 async fn is_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
-    let mut holders = context.session.holders.lock().await;
+    let mut holders = context.session.snapshot_holders.lock().await;
     let source = context.source()?;
     let session = source.session("snapshot").await?;
     let id = context.dispatch.migration.as_str();
-    for name in snapshot::importable(&session, id).await? {
+    for name in snapshot::importable_names(&session, id).await? {
         if read_imported(&session, &name, &source)
             .await
             .ok()
@@ -158,7 +158,7 @@ async fn is_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
         {
             continue;
         }
-        if holders.as_ref().is_some_and(SnapshotHolders::alive) {
+        if holders.as_ref().is_some_and(SnapshotHolders::are_alive) {
             return Ok(true);
         }
         match SnapshotHolders::start(&source, id, &name).await {
@@ -179,7 +179,7 @@ async fn read_imported(
     source: &Shard,
 ) -> Result<String, StepError> {
     let what = format!("shard {}: importing the snapshot", source.name);
-    let imported = snapshot::begin_with(session, exported, "read only").await;
+    let imported = snapshot::begin_with_snapshot(session, exported, "read only").await;
     let read = match imported {
         Ok(()) => {
             session
@@ -204,7 +204,7 @@ async fn take(
     let source = context.source()?;
     let (id, number) = (context.dispatch.migration.as_str(), newest.number + 1);
     let first = first(context, target).await?;
-    context.say("taking a new snapshot to copy with");
+    context.report_message("taking a new snapshot to copy with");
     let offer = match company {
         Some(scan) => {
             let mut offered = scan.offer.lock().await;
@@ -227,7 +227,7 @@ async fn take(
         .at(&what)?;
     epoch::commit(target, &what).await?;
     let holders = SnapshotHolders::start(&source, id, &offer.exported).await?;
-    *context.session.holders.lock().await = Some(holders);
+    *context.session.snapshot_holders.lock().await = Some(holders);
     tracing::info!(number, "the copy goes on with a new snapshot");
     fail_point::hit("copy.snapshot_taken").await?;
     Ok(offer.text.clone())
@@ -348,14 +348,14 @@ pub(crate) async fn empty_unfinished(
         return Ok(());
     }
     let left = units::left(context, target).await?;
-    let prover = context.session.prover(&context.target()?).await?;
+    let prover = context.session.code_prover(&context.target()?).await?;
     let into = context.target()?.replica_session("copy").await?;
     for unit in begun {
         let Some(chunk) = left.iter().find(|chunk| chunk.unit == unit) else {
             continue;
         };
         let table = &context.dispatch.tables[chunk.table];
-        context.say(format!("copying {} again with a new snapshot", table.table));
+        context.report_message(format!("copying {} again with a new snapshot", table.table));
         let what = format!("shard {shard}: taking back a part of {}", table.table);
         let rows = match &chunk.extent {
             CopyExtent::Blocks(_) => context.predicate(table, ""),

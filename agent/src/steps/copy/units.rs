@@ -77,7 +77,7 @@ pub(super) async fn plan(
     }
     let source = context.source()?;
     let session = source.session("copy").await?;
-    let prover = context.session.prover(&source).await?;
+    let prover = context.session.code_prover(&source).await?;
     prover.begin(&session, &context.dispatch.tables).await?;
     let mut sized = Vec::new();
     for (at, table) in context.dispatch.tables.iter().enumerate() {
@@ -90,7 +90,7 @@ pub(super) async fn plan(
     let mut chunks = Vec::new();
     let mut unit = 0_i32;
     for (at, table, (filenode, blocks)) in sized {
-        let by_key = table.copy_by == CopyBy::KeyRanges && context.online();
+        let by_key = table.copy_by == CopyBy::KeyRanges && context.is_online();
         let extents = if by_key {
             key_ranges(context, &session, table, blocks).await?
         } else {

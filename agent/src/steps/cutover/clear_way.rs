@@ -57,12 +57,12 @@ impl<'a> FenceObstacles<'a> {
     pub(super) async fn obstacle(&mut self) -> Result<Option<String>, StepError> {
         let shard = self.parties.sides.origin.name.as_str();
         let options = &self.context.dispatch.options;
-        let tables = self.context.keyed();
+        let tables = self.context.keyed_tables();
         let budget = options.write_stop_budget_ms;
-        let all = long_writers::obstacles(self.losing, &tables, budget).await?;
+        let all = long_writers::find_obstacles(self.losing, &tables, budget).await?;
         self.writers(&all).await?;
         if let Some(first) = all.first() {
-            return Ok(Some(first.sentence()));
+            return Ok(Some(first.description()));
         }
         if let Some(standby) = self.standby().await? {
             return Ok(Some(format!("shard {shard}: {standby}")));
@@ -126,7 +126,7 @@ impl<'a> FenceObstacles<'a> {
                 continue;
             }
             let token = &self.parties.sides.token;
-            if long_writers::end(self.losing, token, writer, waited.is_some()).await? {
+            if long_writers::end_writer(self.losing, token, writer, waited.is_some()).await? {
                 tracing::warn!(pid = writer.pid, shard = %writer.shard, "a writer was ended as the operator allowed");
             }
             if waited.is_none() {

@@ -65,7 +65,7 @@ pub(super) async fn pass(
         };
         match obstacle {
             None => return Ok(facts),
-            Some(reason) => context.say_waits(format!("the cutover waits: {reason}"), &reason),
+            Some(reason) => context.report_waiting(format!("the cutover waits: {reason}"), &reason),
         }
         if spared.elapsed() >= SPARE_EVERY {
             spare::let_log_go(context, spare::opposite(parties.direction)).await?;
@@ -87,10 +87,10 @@ pub(super) async fn share_out(
     gaining: &Connected,
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
-    let tables = context.keyed();
+    let tables = context.keyed_tables();
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
     for (session, shard) in [(losing, origin), (gaining, destination)] {
-        let share = shard.share(context.dispatch.sequences);
+        let share = shard.sequence_share(context.dispatch.sequences);
         sequences::share_out(session, &token, &tables, share).await?;
     }
     Ok(())
@@ -112,12 +112,12 @@ pub(super) async fn facts(
     guard::check(gaining, id, tables).await?;
     check_identity(context, losing, parties.direction).await?;
     check_stream(context, losing, parties).await?;
-    if parties.direction == Direction::Forward && context.online() {
+    if parties.direction == Direction::Forward && context.is_online() {
         // The stream back is that server's: without it the keys could not come back (I6).
         check_identity(context, gaining, Direction::Reverse).await?;
     }
     let storage = check_rewritten(context, parties, losing, gaining).await?;
-    let captured = context.captured(parties.direction);
+    let captured = context.captured_tables(parties.direction);
     let gaining_storage = catalog::storage(gaining, captured).await?;
     let compared = match parties.direction {
         Direction::Forward => Some(
@@ -127,8 +127,8 @@ pub(super) async fn facts(
         ),
         Direction::Reverse => None,
     };
-    let mut names = sequences::names(gaining).await?;
-    let there = sequences::names(losing).await?;
+    let mut names = sequences::list_names(gaining).await?;
+    let there = sequences::list_names(losing).await?;
     names.retain(|name| there.contains(name));
     Ok(GateFacts {
         fingerprint: context.dispatch.schema_fingerprint.clone(),
@@ -163,13 +163,13 @@ pub(super) async fn witness(
 ) -> Result<i64, StepError> {
     let (shard, token) = (&parties.sides.destination, &parties.sides.token);
     let version = parties.version.0;
-    let count = register::witness(gaining, token, attempt.0, version).await?;
-    if cascade::refuse(gaining, token, count).await? == 0 {
+    let count = register::begin_and_check_witness(gaining, token, attempt.0, version).await?;
+    if cascade::refuse_skips(gaining, token, count).await? == 0 {
         return Ok(count);
     }
-    context.say("looking for rows that cascades have skipped");
+    context.report_message("looking for rows that cascades have skipped");
     let session = shard.session("cascades").await?;
-    cascade::settle(&session, token, count, context.guarded()).await?;
+    cascade::check_and_reset(&session, token, count, context.guarded_rows()).await?;
     Ok(count)
 }
 
@@ -179,7 +179,7 @@ async fn unsettled(
     parties: &CutoverParties,
     gaining: &Connected,
 ) -> Result<Option<String>, StepError> {
-    cascade::unsettled(gaining, &parties.sides.token, context.guarded()).await
+    cascade::find_unfollowed(gaining, &parties.sides.token, context.guarded_rows()).await
 }
 
 /// The losing shard's rows are those that were compared, or for a way back those that it had when it gained the keys:
@@ -191,7 +191,7 @@ async fn check_rewritten(
     gaining: &Connected,
 ) -> Result<TableStorage, StepError> {
     let origin = &parties.sides.origin;
-    let now = catalog::storage(losing, context.captured(parties.direction)).await?;
+    let now = catalog::storage(losing, context.captured_tables(parties.direction)).await?;
     let token = context.token_for_cleanup();
     let compared = records(parties, gaining, &token).storage().await?;
     if rewritten_since(&now, &compared).is_empty() {
@@ -250,7 +250,7 @@ pub(super) async fn check_stream(
     losing: &Connected,
     parties: &CutoverParties,
 ) -> Result<(), StepError> {
-    if !context.online() {
+    if !context.is_online() {
         return Ok(());
     }
     let token = context.token_for_cleanup();

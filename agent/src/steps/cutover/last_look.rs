@@ -27,9 +27,9 @@ pub(super) async fn look(
     // One connection, six questions at once, which it answers in this order.
     let (versions, now, fingerprint, storage, (), ()) = tokio::try_join!(
         versions::versions(losing, tables),
-        guard::standing(losing, &context.dispatch.migration),
+        guard::read_triggers(losing, &context.dispatch.migration),
         catalog::fingerprint(losing, tables),
-        catalog::storage(losing, context.captured(parties.direction)),
+        catalog::storage(losing, context.captured_tables(parties.direction)),
         gate::check_identity(context, losing, parties.direction),
         gate::check_stream(context, losing, parties),
     )?;

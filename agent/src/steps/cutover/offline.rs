@@ -58,10 +58,10 @@ async fn attempt(
     let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
     let version = parties.version.0;
-    register::witness(&gaining, token, number.0, version).await?;
+    register::begin_and_check_witness(&gaining, token, number.0, version).await?;
     register::begin_and_set(&losing, token, number.0, RegisterSetting::Closed).await?;
     fail_point::hit("cutover.fenced").await?;
-    wait_out::wait_out(&losing, &context.keyed(), deadline).await?;
+    wait_out::wait_out(&losing, &context.keyed_tables(), deadline).await?;
     let sealing = Instant::now();
     fail_point::hit("cutover.before_seal").await?;
     let direction = parties.direction;
@@ -98,7 +98,7 @@ async fn attempt(
     open(context, parties, number, map_version, &gaining).await?;
     window.open = millis(opening);
     window.total = millis(started);
-    context.say(format!(
+    context.report_message(format!(
         "shard {} owns the keys; map version {map_version}",
         destination.name
     ));
@@ -123,7 +123,7 @@ async fn give_up(
     if error.is_superseded() {
         return error;
     }
-    context.say(format!("attempt {attempt} is given up: {error}"));
+    context.report_message(format!("attempt {attempt} is given up: {error}"));
     let ask = CutoverAsk::Release {
         direction: parties.direction,
         attempt,

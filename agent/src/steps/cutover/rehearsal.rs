@@ -62,7 +62,7 @@ impl CutoverSessions {
             set.await.at(what)?;
         }
         let dispatch = &context.dispatch;
-        let guarded = context.guarded();
+        let guarded = context.guarded_rows();
         marker_after_wait::prepare(&losing, &sides.token, &dispatch.map, guarded).await?;
         sides.begin_reading(context, &here, &there).await?;
         let reading = wait_out::virtual_transaction(&here).await?;
@@ -114,12 +114,14 @@ pub(super) async fn rehearse(
     let losing = &sessions.losing;
     let probe = Marker::new(&parties.sides.token, attempt.0, MarkerKind::Probe);
     let behind = sessions.behind(&parties.sides, &probe);
-    let keyed = context.keyed();
-    let writers = behind.writers(sessions.writers(&keyed)).await?;
-    behind.writers(AwaitedWriters::Passed).await?;
+    let keyed = context.keyed_tables();
+    let writers = behind.mark_or_list(sessions.writers(&keyed)).await?;
+    behind
+        .mark_or_list(AwaitedWriters::PassedExpiredFence)
+        .await?;
     wait_out::remaining(&writers, losing).await?;
     dirty::rehearse(context, &parties.sides, &sessions.both()).await?;
-    sequences::values(losing, &facts.sequences).await?;
+    sequences::read_values(losing, &facts.sequences).await?;
     standbys_flushed(context, parties, losing, Instant::now() + budget(context)).await?;
     let seen = look(context, parties, losing, facts).await?;
     last_look(context, parties, losing, facts, &seen).await?;
@@ -192,7 +194,7 @@ pub(super) async fn recheck(
         // While one comparison is made, keys change for the next: as many as were compared, at the same cost.
         (left, seen) = dirty::recheck(context, &parties.sides, &sessions.both()).await?;
         took = begun.elapsed();
-        context.say(format!(
+        context.report_message(format!(
             "compared {seen} keys that changed since the verification in {} ms; {left} of them changed meanwhile",
             took.as_millis()
         ));

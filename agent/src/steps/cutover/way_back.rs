@@ -105,7 +105,7 @@ pub(super) async fn open(
     if known_slot.is_some() && known.is_some_and(|progress| !progress.opened) {
         return Ok(());
     }
-    context.say("creating the stream that would bring the keys to the target again");
+    context.report_message("creating the stream that would bring the keys to the target again");
     open_capture::record(context, &source.name, forward).await?;
     open_capture::drop_slot(on_source, context, forward).await?;
     open_capture::publish(on_source, context, forward).await?;

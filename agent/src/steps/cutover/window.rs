@@ -105,7 +105,7 @@ pub(super) async fn attempt(
     run.window.total = millis(started);
     drop(run.former.take());
     let after = refused_by_both(parties, &run.sessions.losing, &run.sessions.gaining).await;
-    context.say(format!(
+    context.report_message(format!(
         "shard {} owns the keys; map version {version}",
         destination.name
     ));
@@ -172,19 +172,19 @@ impl CutoverAttempt<'_> {
     /// C3 to C5, and the seal allowed.
     async fn fence_to_drain(&mut self) -> Result<(), StepError> {
         let marker = Marker::new(&self.parties.sides.token, self.number.0, MarkerKind::Fenced)
-            .called(self.markers.map(|markers| markers.fenced));
+            .with_id(self.markers.map(|markers| markers.fenced));
         let behind = self.sessions.behind(&self.parties.sides, &marker);
         let fence = RegisterSetting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
         let proof = EpochProof::Next(self.number.0);
         let fencing = Instant::now();
         let writers;
-        let keyed = self.context.keyed();
+        let keyed = self.context.keyed_tables();
         let awaited = self.sessions.writers(&keyed);
-        (self.fenced, writers) = behind.set(proof, fence, awaited).await?;
+        (self.fenced, writers) = behind.set_and_mark(proof, fence, awaited).await?;
         fail_point::hit(fenced_point(self.parties.direction)).await?;
         self.window.fence = millis(fencing);
         let waiting = Instant::now();
-        behind.written(writers, self.deadlines.seal).await?;
+        behind.wait_and_mark(writers, self.deadlines.seal).await?;
         self.window.wait_out = millis(waiting);
 
         // The controller holds the migration's row meanwhile, and not before: a command would have to wait for the
@@ -300,17 +300,21 @@ impl CutoverAttempt<'_> {
     async fn close(&self) -> Result<f64, StepError> {
         let (context, parties) = (self.context, self.parties);
         let marker = Marker::new(&parties.sides.token, self.number.0, MarkerKind::Sealed)
-            .called(self.markers.map(|markers| markers.sealed));
+            .with_id(self.markers.map(|markers| markers.sealed));
         if let Some(stream) = context.session.stream.lock().await.as_ref() {
             stream.stop_at(marker.id);
         }
         let behind = self.sessions.behind(&parties.sides, &marker);
         let proof = EpochProof::Count(self.fenced);
-        let sealing = behind.set(proof, RegisterSetting::Closed, AwaitedWriters::Passed);
+        let sealing = behind.set_and_mark(
+            proof,
+            RegisterSetting::Closed,
+            AwaitedWriters::PassedExpiredFence,
+        );
         let (_, passed) = sealing.await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
-        behind.written(passed, self.deadlines.flip).await?;
+        behind.wait_and_mark(passed, self.deadlines.flip).await?;
         let waited = millis(waiting);
         let losing = &self.sessions.losing;
         let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
@@ -385,8 +389,11 @@ pub(super) async fn carry_sequences(
     losing: &Connected,
     gaining: &Connected,
 ) -> Result<(), StepError> {
-    let values = sequences::values(losing, &facts.sequences).await?;
-    let share = parties.sides.destination.share(context.dispatch.sequences);
+    let values = sequences::read_values(losing, &facts.sequences).await?;
+    let share = parties
+        .sides
+        .destination
+        .sequence_share(context.dispatch.sequences);
     let token = &parties.sides.token;
     sequences::advance(gaining, token, &values, share).await
 }

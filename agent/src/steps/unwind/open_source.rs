@@ -26,7 +26,7 @@ pub(super) async fn run(context: &StepContext) -> Result<(), StepError> {
 async fn open(context: &StepContext, source: &Shard) -> Result<(), StepError> {
     let (token, shard) = (context.token_for_cleanup(), source.name.as_str());
     // Its commits would wait for a walsender that is gone.
-    dual_write::take_out_of(context, source, OwnershipProof::Taking).await?;
+    dual_write::take_out_of(context, source, OwnershipProof::TakeOver).await?;
     let session = source.session("unwind").await?;
     if !register::exists(&session, &token.migration).await? {
         // Nothing of ours refuses a write there: the catalog says so, also where the schema is not ours to read.

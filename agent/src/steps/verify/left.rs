@@ -91,8 +91,10 @@ impl<'a> RemainingTables<'a> {
             table.rows_compared += rows;
         }
         let total = self.tables.iter().map(RemainingTable::cost).sum();
-        let left = self.eta.left(Instant::now(), done(&self.tables), total);
-        self.context.session.foresee(left);
+        let left = self
+            .eta
+            .seconds_left(Instant::now(), done(&self.tables), total);
+        self.context.session.set_eta_seconds(left);
         let rows: i64 = self.tables.iter().map(|table| table.rows_compared).sum();
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
         self.context.session.update(|progress| {

@@ -51,7 +51,7 @@ impl SnapshotSession {
     /// `code.untrusted`; what the server says.
     pub(super) async fn prove(&self, tables: &[MovingTable]) -> Result<(), StepError> {
         let before = "rollback to savepoint tables; ";
-        self.prover.run(&self.session, before, tables).await
+        self.prover.prove_after(&self.session, before, tables).await
     }
 
     /// Opens the transaction on a snapshot of its own.
@@ -70,7 +70,7 @@ pub(super) async fn find(
     context: &StepContext,
     sides: &StreamShards,
 ) -> Result<ComparisonPoint, StepError> {
-    if !context.online() {
+    if !context.is_online() {
         return at_rest(context, sides).await;
     }
     let stream = context.session.stream.lock().await;
@@ -112,7 +112,7 @@ pub(super) async fn park(
     let created = create_slot(context, &mut slot, &what).await?;
     let exported = created.snapshot.unwrap_or_default();
     let origin = session(context, &sides.origin).await?;
-    snapshot::begin_with(&origin.session, &exported, "read only")
+    snapshot::begin_with_snapshot(&origin.session, &exported, "read only")
         .await
         .at(&what)?;
     origin.session.batch_execute(SAVEPOINT).await.at(&what)?;
@@ -176,7 +176,7 @@ async fn parked_snapshot(
 }
 
 async fn session(context: &StepContext, shard: &Shard) -> Result<SnapshotSession, StepError> {
-    let prover = context.session.prover(shard).await?;
+    let prover = context.session.code_prover(shard).await?;
     let session = shard.lookup_session("compare").await?;
     Ok(SnapshotSession {
         session,

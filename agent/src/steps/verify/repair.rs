@@ -29,7 +29,7 @@ pub(super) async fn run(comparison: &ComparisonRun<'_>, different: i64) -> Resul
         ));
     }
     let (context, sides) = (comparison.context, comparison.sides);
-    if !context.online() {
+    if !context.is_online() {
         let point = point::at_rest(context, sides).await?;
         return write(comparison, &point).await;
     }
@@ -49,7 +49,7 @@ async fn write(comparison: &ComparisonRun<'_>, point: &ComparisonPoint) -> Resul
     let sides = comparison.sides;
     let shard = sides.destination.name.as_str();
     let session = sides.destination.replica_session("repair").await?;
-    sides.destination.look_up(&session).await?;
+    sides.destination.set_for_lookups(&session).await?;
     let copy = &session;
     let tables = &comparison.context.dispatch.tables;
     point.origin.prove(tables).await?;

@@ -17,7 +17,7 @@ use super::planned::{PlannedChanges, PlannedSets};
 use super::rows;
 use super::sets::SetStatement;
 use crate::error::{StepError, WithIntent};
-use crate::shard::database::LOOKUPS;
+use crate::shard::database::LOOKUP_SETTINGS;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::user_code::{self, ProvedTables};
 
@@ -50,7 +50,7 @@ impl Executor {
     pub(crate) async fn new(session: Connected) -> Result<Self, StepError> {
         // Rows are looked up by their keys, however many at once: reading a table to join it grows with the table.
         let settings = format!(
-            "{LOOKUPS}; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off"
+            "{LOOKUP_SETTINGS}; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off"
         );
         session
             .batch_execute(&settings)
@@ -83,9 +83,9 @@ impl Executor {
         tables: &[MovingTable],
     ) -> Result<(), StepError> {
         let session = self.session.clone();
-        let lock = user_code::lock(tables);
-        let begun = epoch::begin_with(&session, token, &lock);
-        let proved = self.proved.look(&session, tables);
+        let lock = user_code::lock_sql(tables);
+        let begun = epoch::begin_with_statements(&session, token, &lock);
+        let proved = self.proved.prove(&session, tables);
         // In this order: what follows a statement that fails only says that the transaction is over.
         futures::future::try_join(begun, proved).await.map(drop)
     }

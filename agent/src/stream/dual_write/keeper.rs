@@ -143,7 +143,7 @@ impl KeeperTask {
 
     async fn pass(&mut self) -> Result<(), StepError> {
         self.connect().await?;
-        let look = dual_write::look(self.client()?, &self.name).await?;
+        let look = dual_write::probe(self.client()?, &self.name).await?;
         if self.inside {
             self.watch(&look).await
         } else {
@@ -155,7 +155,7 @@ impl KeeperTask {
         if self.session.is_none() {
             let origin = &self.spec.origin;
             let session = origin.session("dual-write-keeper").await?;
-            dual_write::prepare(&session)
+            dual_write::prepare_session(&session)
                 .await
                 .at(format_args!("shard {}: preparing a session", origin.name))?;
             self.session = Some(session);
@@ -187,8 +187,8 @@ impl KeeperTask {
         let (now, limit) = (Instant::now(), self.spec.how.limit);
         let hung = self
             .hangs
-            .look(&look.waiting, now)
-            .max(self.absence.look(look.attached, now));
+            .look(&look.waiting_commits, now)
+            .max(self.absence.look(look.is_streaming, now));
         if let Some(why) = self.unfit() {
             return self.leave(why).await;
         }
@@ -196,14 +196,18 @@ impl KeeperTask {
             self.not_before = now + limit;
             return self.leave(HANGS).await;
         }
-        if !look.named {
+        if !look.is_named {
             self.not_before = now + limit;
             self.counted = 0;
             self.degrade(REMOVED);
             // It may be written all the same, and come into force later.
             return self.leave(REMOVED).await;
         }
-        self.counted = if look.counted { self.counted + 1 } else { 0 };
+        self.counted = if look.is_synchronous {
+            self.counted + 1
+        } else {
+            0
+        };
         if self.counted >= COUNTED_LOOKS {
             self.publish.send_if_modified(|state| {
                 let new = *state != DualWriteState::Synchronous;
@@ -222,7 +226,7 @@ impl KeeperTask {
     }
 
     async fn wait_for_level(&mut self, look: &StandbyStatus) -> Result<(), StepError> {
-        let fit = self.unfit().is_none() && look.attached && look.behind <= LEVEL_BYTES;
+        let fit = self.unfit().is_none() && look.is_streaming && look.lag_bytes <= LEVEL_BYTES;
         self.level = if fit { self.level + 1 } else { 0 };
         if self.level < LEVEL_LOOKS || Instant::now() < self.not_before {
             return Ok(());
@@ -245,7 +249,7 @@ impl KeeperTask {
         self.hangs.forget();
         self.absence.forget();
         let origin = &self.spec.origin.name;
-        dual_write::put_in(self.client()?, &self.spec.token, &self.name).await?;
+        dual_write::add_name(self.client()?, &self.spec.token, &self.name).await?;
         if self.unfit().is_some() || self.contended().await? {
             self.not_before = Instant::now() + jitter(self.spec.how.limit);
             return self.leave(CONTENDED).await;
@@ -258,13 +262,13 @@ impl KeeperTask {
     async fn contended(&self) -> Result<bool, StepError> {
         let other = &self.spec.destination;
         let session = other.session("dual-write-check").await?;
-        let waits = dual_write::waits_for_us(&session).await;
+        let waits = dual_write::commits_wait_for_us(&session).await;
         session.close().await;
         waits
     }
 
     async fn leave(&mut self, why: &str) -> Result<(), StepError> {
-        dual_write::take_out(self.client()?, &self.spec.token, OwnershipProof::Owner).await?;
+        dual_write::remove_names(self.client()?, &self.spec.token, OwnershipProof::Owner).await?;
         self.outside(why);
         Ok(())
     }
@@ -305,7 +309,8 @@ impl KeeperTask {
         for _ in 0..END_TRIES {
             let out = async {
                 self.connect().await?;
-                dual_write::take_out(self.client()?, &self.spec.token, OwnershipProof::Owner).await
+                dual_write::remove_names(self.client()?, &self.spec.token, OwnershipProof::Owner)
+                    .await
             };
             match out.await {
                 Ok(_) => return true,

@@ -17,7 +17,7 @@ use tokio::process::{Child, ChildStdin};
 
 use crate::error::StepError;
 use crate::shard::database::Shard;
-use crate::shard::dual_write::{OwnershipProof, take_out};
+use crate::shard::dual_write::{OwnershipProof, remove_names};
 use crate::shard::epoch::EpochToken;
 
 pub(crate) use keeper::{DualWriteKeeper, KeeperSpec};
@@ -70,7 +70,7 @@ pub(crate) async fn repair(
     proof: OwnershipProof,
 ) -> Result<(), StepError> {
     let session = shard.session("dual-write-repair").await?;
-    crate::shard::dual_write::prepare(&session)
+    crate::shard::dual_write::prepare_session(&session)
         .await
         .map_err(|error| {
             StepError::passing(
@@ -78,7 +78,7 @@ pub(crate) async fn repair(
                 format!("shard {}: {error}", shard.name),
             )
         })?;
-    if take_out(&session, token, proof).await? {
+    if remove_names(&session, token, proof).await? {
         tracing::warn!(shard = %shard.name, migration = %token.migration, "dual-write was left synchronous by an owner that is gone");
     }
     session.close().await;

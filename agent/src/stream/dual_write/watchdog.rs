@@ -217,7 +217,7 @@ impl WatchdogState {
         let what = format!("shard {shard}: watching dual-write");
         if self.session.is_none() {
             let session = self.shard.session("dual-write-watch").await?;
-            dual_write::prepare(&session).await.at(&what)?;
+            dual_write::prepare_session(&session).await.at(&what)?;
             self.session = Some(session);
         }
         let Some(session) = self.session.as_ref() else {
@@ -226,22 +226,22 @@ impl WatchdogState {
         if !epoch::is_current(session, &self.token).await? {
             return Ok(true);
         }
-        let look = dual_write::look(session, &self.name).await?;
-        if !look.named {
+        let look = dual_write::probe(session, &self.name).await?;
+        if !look.is_named {
             self.hangs.forget();
             self.absence.forget();
             if agent == AgentPresence::There {
                 return Ok(false);
             }
             // The agent may have been killed before the server took over what it had written.
-            dual_write::take_out(session, &self.token, OwnershipProof::Owner).await?;
+            dual_write::remove_names(session, &self.token, OwnershipProof::Owner).await?;
             return Ok(true);
         }
         let now = Instant::now();
-        let waited = self.hangs.look(&look.waiting, now);
-        let hung = waited.max(self.absence.look(look.attached, now));
+        let waited = self.hangs.look(&look.waiting_commits, now);
+        let hung = waited.max(self.absence.look(look.is_streaming, now));
         if hung >= self.limit {
-            dual_write::take_out(session, &self.token, OwnershipProof::Owner).await?;
+            dual_write::remove_names(session, &self.token, OwnershipProof::Owner).await?;
         }
         Ok(false)
     }

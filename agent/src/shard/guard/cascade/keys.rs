@@ -41,13 +41,13 @@ pub(super) struct CascadingKey {
     pub(super) name: String,
     pub(super) parent: TableName,
     /// Whether our role may ask, and each row refers to one that is there while nothing is skipped.
-    pub(super) can_be_asked: bool,
+    pub(super) can_be_queried: bool,
     /// That a row called `t` refers to a row that is not there.
-    pub(super) is_gone: String,
+    pub(super) dangling_sql: String,
 }
 
 /// Those of all tables with the key.
-pub(super) async fn of(
+pub(super) async fn find(
     client: &Connected,
     tables: &[MovingTable],
     what: &str,
@@ -76,8 +76,8 @@ pub(super) async fn of(
             table,
             name: row.get(1),
             parent,
-            can_be_asked: !parent_moves && row.get(5),
-            is_gone: row.get(6),
+            can_be_queried: !parent_moves && row.get(5),
+            dangling_sql: row.get(6),
         });
     }
     Ok(found)

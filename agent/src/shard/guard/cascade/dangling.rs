@@ -5,26 +5,26 @@ use plans::names::SCHEMA;
 use plans::sql::quote_ident;
 use plans::table::{MovingTable, TableKey};
 
-use super::{keys, skipped};
+use super::{count_skipped, keys};
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
 use crate::shard::user_code;
 
 /// A cutover waits for what cascades have skipped.
-pub(crate) const CASCADE: &str = "cutover.cascade";
+pub(crate) const CASCADE_CODE: &str = "cutover.cascade";
 
 /// What the shard that is to gain the keys lacks, as far as its committed rows tell now; `None`: nothing.
-pub(crate) async fn unsettled(
+pub(crate) async fn find_unfollowed(
     client: &Connected,
     token: &EpochToken,
     guarded: GuardedRows<'_>,
 ) -> Result<Option<String>, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: looking for rows that refer to nothing");
-    match skipped(client, &token.migration, &what).await? {
+    match count_skipped(client, &token.migration, &what).await? {
         None | Some(0) => Ok(None),
-        Some(_) => dangling(client, guarded, &what).await,
+        Some(_) => find_dangling(client, guarded, &what).await,
     }
 }
 
@@ -32,8 +32,8 @@ pub(crate) async fn unsettled(
 /// the stream has not brought what happens to them on their owner. Behind [`super::refuse`], which counted them.
 ///
 /// # Errors
-/// [`CASCADE`], to be tried again, with a table and its foreign key.
-pub(crate) async fn settle(
+/// [`CASCADE_CODE`], to be tried again, with a table and its foreign key.
+pub(crate) async fn check_and_reset(
     client: &Connected,
     token: &EpochToken,
     count: i64,
@@ -41,8 +41,8 @@ pub(crate) async fn settle(
 ) -> Result<(), StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: looking for rows that refer to nothing");
-    if let Some(found) = dangling(client, guarded, &what).await? {
-        return Err(StepError::not_yet(CASCADE, found));
+    if let Some(found) = find_dangling(client, guarded, &what).await? {
+        return Err(StepError::not_yet(CASCADE_CODE, found));
     }
     let counter = quote_ident(&token.migration.skipped());
     let sql = format!("select pg_catalog.setval('{SCHEMA}.{counter}', 1, false)");
@@ -54,7 +54,7 @@ pub(crate) async fn settle(
 /// The first foreign key by which a moving row refers to nothing.
 ///
 /// Both tables are read as the comparison reads them: nothing of an owner who is not trusted runs (ADR 49).
-async fn dangling(
+async fn find_dangling(
     client: &Connected,
     guarded: GuardedRows<'_>,
     what: &str,
@@ -62,7 +62,7 @@ async fn dangling(
     let GuardedRows { keys, tables } = guarded;
     let shard = client.name();
     let mut found = None;
-    for key in keys::of(client, tables, what).await? {
+    for key in keys::find(client, tables, what).await? {
         let table = &tables[key.table];
         let parent = MovingTable::bare(key.parent.clone(), TableKey::Reference);
         client.batch_execute("begin").await.at(what)?;
@@ -71,14 +71,14 @@ async fn dangling(
             "select exists (select from only {} t where {} and {})",
             table.table.sql(),
             table.predicate(keys, "t"),
-            key.is_gone
+            key.dangling_sql
         );
-        let asked = match proved {
+        let answer = match proved {
             Ok(()) => client.query_one(&sql, &[]).await.at(what),
             Err(error) => Err(error),
         };
         epoch::rollback(client).await;
-        if asked?.get(0) {
+        if answer?.get(0) {
             found = Some(format!(
                 "rows of {} refer by {} to rows of {} that were deleted or changed on shard {shard}, and not yet on the shard that owns the keys: \
                  repeat the statement there",
