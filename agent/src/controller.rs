@@ -1,7 +1,8 @@
-//! The controller as an agent sees it: five calls over HTTP, always from here to there.
+//! The HTTP client of the agent for the controller. The agent always opens the connection.
 //!
-//! Of several controllers one leads. Any of them names it; calls go there until it falls silent or another one
-//! leads. A call that is under way when the leader changes is given up: its outcome is unknown, as of any lost answer.
+//! If there are several controllers, one leads, and each of them can name the leader. The agent sends its calls to the
+//! leader until it stops answering or another controller leads. If the leader changes during a call, the agent abandons
+//! the call: its outcome is unknown, as after any lost answer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,64 +22,65 @@ use tokio::sync::watch;
 
 use crate::error::StepError;
 
-/// How long a claim may be kept waiting by the controller, and then some.
+/// Time limit of a claim, which is a long poll: a little longer than the controller lets it wait.
 const CLAIM_TIMEOUT: Duration = Duration::from_secs(30);
+/// Time limit of every other call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// A heartbeat without an answer for this long makes the agent ask who leads.
+/// If a heartbeat has no answer for this long, the agent queries which controller leads.
 const LEADER_CHECK_INTERVAL: Duration = Duration::from_millis(1200);
-/// Longest wait for a controller that is to say who leads.
+/// Time limit of the query which controller leads.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
-/// The call was sent to a controller that lost the lead meanwhile; nothing was done.
+/// HTTP status: the controller no longer leads, and did nothing.
 const MISDIRECTED: u16 = 421;
-/// The epoch is not the owner's.
+/// Problem code: the epoch is not the current one.
 const STALE: &str = "epoch.stale";
-/// The token or the secret is not the owner's.
+/// Problem code: the token or the secret is not that of the migration's owner.
 const NOT_OWNER: &str = "agent.not_owner";
-/// What the target must have is not shown.
+/// Problem code: the target does not have the records that a cutover requires.
 const EVIDENCE: &str = "cutover.evidence";
-/// The fix for a target that does not show what was compared.
+/// How to fix a target that lacks these records.
 const EVIDENCE_HINT: &str = "check whether the target's connection string leads to the database that was compared; then `verify` again";
 
-/// Why a call came to nothing.
+/// Why a call failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ControllerError {
-    /// No answer.
+    /// The controller did not answer.
     #[error("the controller at {url} did not answer: {reason}")]
     Unreachable {
-        /// Its address.
+        /// The URL of the controller.
         url: String,
-        /// What happened.
+        /// The error.
         reason: String,
     },
-    /// It said no, or something that this version does not understand.
+    /// The controller refused the call, or returned an answer that this version does not understand.
     #[error("the controller refused {path} with status {status}: {detail}")]
     Refused {
-        /// Which call.
+        /// The path of the call.
         path: &'static str,
         /// HTTP status.
         status: u16,
-        /// The problem's stable code; empty where the answer has none.
+        /// The stable code of the problem; empty if the answer has none.
         code: String,
-        /// Its words.
+        /// The description of the problem.
         detail: String,
     },
-    /// It gave work that this version does not understand.
-    #[error("the controller gave work that this version does not understand: {reason}")]
+    /// The controller assigned work that this version does not understand.
+    #[error("the controller assigned work that this version does not understand: {reason}")]
     UnknownWork {
-        /// The work, as it came.
+        /// The work as the controller sent it.
         work: String,
-        /// What is not understood.
+        /// The error of the decoder.
         reason: String,
     },
 }
 
 impl ControllerError {
-    /// True when another process owns the migration by now, or always did.
+    /// Returns true if another process owns the migration, or this one never owned it.
     pub fn is_superseded(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if [STALE, NOT_OWNER].contains(&code.as_str()))
     }
 
-    /// What the controller misses of the target, in its words, where it does.
+    /// Returns the controller's description of the records that the target lacks, if that is the error.
     pub fn missing_evidence(&self) -> Option<&str> {
         match self {
             Self::Refused { code, detail, .. } if code == EVIDENCE => Some(detail),
@@ -86,7 +88,7 @@ impl ControllerError {
         }
     }
 
-    /// True when the controller answered and will not change its mind.
+    /// Returns true if the controller answered, and would answer the same to a retry.
     pub fn is_final(&self) -> bool {
         matches!(self, Self::Refused { status, .. }
             if (400..500).contains(status) && *status != MISDIRECTED)
@@ -105,39 +107,39 @@ impl From<ControllerError> for StepError {
     }
 }
 
-/// A thing that a migration is about to create, told before it is created.
+/// An object that a migration is about to create. The agent reports it to the controller before it creates it.
 #[derive(Debug, Clone, Serialize)]
 pub struct CleanupRecord {
-    /// The shard it will be on.
+    /// The shard on which the object will be.
     pub shard: String,
-    /// slot, publication, guard, schema, tables, rows or backend.
+    /// The kind of object: slot, publication, guard, schema, tables, rows or backend.
     pub kind: String,
-    /// Its name there.
+    /// The name of the object on the shard.
     pub name: String,
-    /// When it must go: `on_failure` (an unwound migration) or `always`.
+    /// When the object must be removed: `on_failure` (if the migration is unwound) or `always`.
     pub policy: String,
 }
 
-/// The controllers behind some URLs, of which one leads.
+/// Controllers at one or more URLs, of which one leads.
 #[derive(Debug, Clone)]
 pub struct Controller {
     urls: Arc<[String]>,
-    /// Where the leader is, as far as is known.
+    /// The URL of the leader, as far as the agent knows.
     leader: watch::Sender<String>,
     client: ControllerClient,
 }
 
-/// A call.
+/// One call to a controller.
 struct ControllerCall<'a> {
-    /// By this name it is reported.
+    /// The name of the call in errors.
     endpoint: &'static str,
     path: &'a str,
-    /// Of the dispatch, where the body has no room for it.
+    /// The secret of the dispatch, if the body has no field for it.
     secret: Option<&'a WireSecret>,
     timeout: Duration,
 }
 
-/// What a refusal says; the rest is for people.
+/// The fields of a problem description that the agent evaluates.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ProblemDetails {
@@ -145,7 +147,7 @@ struct ProblemDetails {
     detail: String,
 }
 
-/// What a controller says of itself; the rest does not matter here.
+/// The fields of a controller's health that the agent evaluates.
 #[derive(Debug, Deserialize)]
 struct ControllerHealth {
     term: Option<i64>,
@@ -153,7 +155,8 @@ struct ControllerHealth {
 }
 
 impl Controller {
-    /// Controllers at `urls`, separated by commas, for example `http://127.0.0.1:7432`; nothing is sent yet.
+    /// Returns a client for the controllers at `urls`, separated by commas, for example `http://127.0.0.1:7432`. It
+    /// sends nothing yet.
     pub fn new(urls: &str, client: ControllerClient) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         let urls: Arc<[String]> = urls.map(str::to_owned).collect();
@@ -165,7 +168,7 @@ impl Controller {
         }
     }
 
-    /// Asks for work; `None` when there was none for a while.
+    /// Requests work. Returns `None` if the controller had none for the time of a long poll.
     ///
     /// # Errors
     /// [`ControllerError`]
@@ -187,7 +190,7 @@ impl Controller {
         }
     }
 
-    /// Shows a sign of life.
+    /// Sends a heartbeat. While the answer is missing, the agent queries repeatedly which controller leads.
     ///
     /// # Errors
     /// [`ControllerError`]
@@ -199,7 +202,7 @@ impl Controller {
             }
         };
         let response = self.send("/api/v1/agents/heartbeat", beat, CALL_TIMEOUT);
-        // A leader that was found elsewhere ends the call.
+        // If another controller leads, the select below ends with an error.
         let response = tokio::select! {
             answer = response => answer?,
             () = leader_checks => unreachable!("the checks never end"),
@@ -207,17 +210,17 @@ impl Controller {
         self.read_json(response).await
     }
 
-    /// Reports how a step or a survey ended.
+    /// Reports the outcome of a step or of an inspection.
     ///
     /// # Errors
-    /// [`ControllerError`]; refused when the epoch is stale.
+    /// [`ControllerError`]; the controller refuses the report if the epoch is stale.
     pub async fn report(&self, report: &Report) -> Result<(), ControllerError> {
         self.send("/api/v1/agents/report", report, CALL_TIMEOUT)
             .await
             .map(|_| ())
     }
 
-    /// Asks the control store on behalf of a cutover.
+    /// Sends a request of a cutover to the control store, by way of the controller.
     ///
     /// # Errors
     /// [`ControllerError`]; after an unreachable controller the outcome is unknown.
@@ -228,7 +231,7 @@ impl Controller {
         self.read_json(response).await
     }
 
-    /// Whether a migration has ended; `None` when the controller does not know it.
+    /// Returns whether a migration has ended, or `None` if the controller does not know it.
     ///
     /// # Errors
     /// [`ControllerError`]
@@ -255,7 +258,7 @@ impl Controller {
             .map_err(|error| unreachable_error(&base, &error))
     }
 
-    /// Records what is about to be created.
+    /// Records objects that the agent is about to create.
     ///
     /// # Errors
     /// [`ControllerError`]; nothing may be created then.
@@ -268,7 +271,7 @@ impl Controller {
             .await
     }
 
-    /// Records that what was created is gone.
+    /// Records that objects were removed.
     ///
     /// # Errors
     /// [`ControllerError`]
@@ -281,6 +284,7 @@ impl Controller {
             .await
     }
 
+    /// Sends cleanup records for the migration of a dispatch.
     async fn post_cleanup_records(
         &self,
         dispatch: &Dispatch,
@@ -297,6 +301,7 @@ impl Controller {
         self.post(call, records).await.map(|_| ())
     }
 
+    /// Sends a call without a secret.
     async fn send(
         &self,
         path: &'static str,
@@ -312,6 +317,7 @@ impl Controller {
         self.post(call, body).await
     }
 
+    /// Sends a call to the leader. After a failure it queries which controller leads.
     async fn post(
         &self,
         call: ControllerCall<'_>,
@@ -326,14 +332,14 @@ impl Controller {
             let value = HeaderValue::from_str(secret.reveal());
             let mut value = value.map_err(|_| ControllerError::Unreachable {
                 url: base.clone(),
-                reason: "the secret of the dispatch is no header".to_owned(),
+                reason: "the secret of the dispatch is not a valid header value".to_owned(),
             })?;
             value.set_sensitive(true);
             request = request.header(SECRET_HEADER, value);
         }
         let response = tokio::select! {
             response = self.client.send(request) => response,
-            // The sender lives as long as `self`.
+            // `changed` cannot fail: the sender lives as long as `self`.
             _ = leaders.changed() => return Err(ControllerError::Unreachable {
                 url: base,
                 reason: "another controller leads now".to_owned(),
@@ -347,7 +353,7 @@ impl Controller {
             }
         };
         let status = response.status();
-        // A follower redirects what the leader is asked.
+        // A follower redirects the request to the leader.
         let answered = response.url().as_str().strip_suffix(path);
         if let Some(answered) = answered.filter(|url| *url != base && status.is_success()) {
             self.set_leader(answered.to_owned());
@@ -370,7 +376,7 @@ impl Controller {
         })
     }
 
-    /// Asks all controllers who leads; the highest term counts.
+    /// Queries all controllers which one leads. The answer with the highest term counts.
     async fn find_leader(&self) {
         let known = self.leader.borrow().clone();
         let other_urls = self.urls.iter().filter(|url| **url != known);

@@ -1,4 +1,4 @@
-//! Why a step stops, and how a PostgreSQL error becomes a failure that an operator can read.
+//! Errors that end a step, and the conversion of a PostgreSQL error into a failure that an operator can read.
 
 use std::error::Error as _;
 use std::fmt::Display;
@@ -11,44 +11,44 @@ use plans::step::StepKind;
 use plans::table::MovingTable;
 use tokio_postgres::error::SqlState;
 
-/// Code of the failure of a process that a newer owner has replaced (I7).
+/// Failure code: a newer owner has replaced this process (I7).
 const STALE: &str = "epoch.stale";
-/// Code of the failure of a session that is in another database than the one that was registered.
+/// Failure code: a session is in another database than the registered one.
 pub(crate) const OTHER_DATABASE: &str = "shard.other_database";
 
-const NEWER_OWNER: &str = "nothing to do: the newer owner goes on";
+const NEWER_OWNER: &str = "nothing to do: the newer owner continues the migration";
 
-/// How a step ends without its promise.
+/// A reason why a step ends without the result that it promises.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StepError {
     /// The attempt failed.
     #[error("{}", .0.message)]
     Failed(Failure),
-    /// The controller, or a newer owner, wants it to stop.
+    /// The controller or a newer owner stopped the step.
     #[error("interrupted")]
     Interrupted,
-    /// Both shards have the tables in a new form, which the move can go on with.
+    /// Both shards have the moving tables in a new form, with which the move can continue.
     #[error("the moving tables have changed on both shards: {}", .changes.join("; "))]
     Reshaped {
-        /// The tables as they are now.
+        /// The present definitions of the tables.
         tables: Vec<MovingTable>,
-        /// The fingerprint of both sides.
+        /// The fingerprint of the tables, which is the same on both shards.
         fingerprint: String,
-        /// What is different from the plan.
+        /// The differences from the plan.
         changes: Vec<String>,
     },
-    /// What an earlier step promised is gone.
+    /// The result of an earlier step no longer exists.
     #[error("{} must run again: {}", .to, .failure.message)]
     Rewind {
-        /// The step to go back to.
+        /// The step that must run again.
         to: StepKind,
-        /// Why.
+        /// The cause.
         failure: Failure,
     },
 }
 
 impl StepError {
-    /// A failure that trying again cannot mend.
+    /// Returns a failure that a retry cannot fix.
     pub fn refused(code: &str, message: impl Into<String>, hint: impl Into<String>) -> Self {
         Self::Failed(Failure {
             code: code.to_owned(),
@@ -58,7 +58,7 @@ impl StepError {
         })
     }
 
-    /// A failure that is likely to pass; tried again with growing pauses.
+    /// Returns a transient failure. The step is tried again with growing pauses.
     pub fn passing(code: &str, message: impl Into<String>) -> Self {
         Self::Failed(Failure {
             code: code.to_owned(),
@@ -68,7 +68,7 @@ impl StepError {
         })
     }
 
-    /// A condition that is not met yet; tried again at a fixed interval.
+    /// Returns the failure for a condition that is not met yet. The step is tried again at a fixed interval.
     pub fn not_yet(code: &str, message: impl Into<String>) -> Self {
         Self::Failed(Failure {
             code: code.to_owned(),
@@ -78,24 +78,24 @@ impl StepError {
         })
     }
 
-    /// A newer owner has taken the migration (I7).
+    /// Returns the failure for a migration that a newer owner has taken over (I7).
     pub fn superseded(shard: &str) -> Self {
         Self::superseded_with(format!(
             "a newer owner has taken the migration on shard {shard}"
         ))
     }
 
-    /// The same, as the controller reports it.
+    /// As [`StepError::superseded`], with `message` as the controller wrote it.
     pub(crate) fn superseded_with(message: String) -> Self {
         Self::refused(STALE, message, NEWER_OWNER)
     }
 
-    /// True when a newer owner has taken over.
+    /// Returns true if a newer owner has taken the migration over.
     pub fn is_superseded(&self) -> bool {
         matches!(self, Self::Failed(failure) if failure.code == STALE)
     }
 
-    /// The failure inside, if there is one.
+    /// Returns the failure that this error contains, if it contains one.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Self::Failed(failure) | Self::Rewind { failure, .. } => Some(failure),
@@ -104,9 +104,9 @@ impl StepError {
     }
 }
 
-/// Adds the intent to an error.
+/// Adds the attempted action to an error.
 pub(crate) trait WithIntent<T> {
-    /// `what` names the intent and its object, for example `shard b: creating tables`.
+    /// Converts the error. `what` names the action and its object, for example `shard b: creating tables`.
     fn at(self, what: impl Display) -> Result<T, StepError>;
 }
 
@@ -155,7 +155,7 @@ impl From<Injected> for StepError {
     }
 }
 
-/// What the server or the driver said, without row values (those are in DETAIL).
+/// Returns the message of the server or of the driver, without row values: these are in the field DETAIL.
 pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(db) => format!("{} (SQLSTATE {})", db.message(), db.code().code()),
@@ -163,6 +163,7 @@ pub(crate) fn describe(error: &tokio_postgres::Error) -> String {
     }
 }
 
+/// Returns the message of an error and of its causes, each cause once.
 pub(crate) fn message_with_causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -182,7 +183,7 @@ fn code_of(error: &tokio_postgres::Error) -> String {
     code_of_sqlstate(error.code().map(SqlState::code))
 }
 
-/// Without a state it was not the server that refused.
+/// Returns the failure code for an SQLSTATE. Without one the error is from the connection, not from the server.
 pub(crate) fn code_of_sqlstate(state: Option<&str>) -> String {
     match state {
         Some(SQLSTATE_SUPERSEDED) => STALE.to_owned(),
@@ -197,12 +198,12 @@ fn hint_of(error: &tokio_postgres::Error) -> Option<String> {
     hint_of_sqlstate(error.code()?.code(), server_hint)
 }
 
-/// What mends it; else what the server advised.
+/// Returns how to fix the error; if this is not known, the server's own hint.
 pub(crate) fn hint_of_sqlstate(state: &str, server_hint: Option<String>) -> Option<String> {
     let hint = match state {
         "53100" => "make room on the server's disk, then `resume`",
         "42501" => "grant the missing privilege to the agent's role, then `resume`",
-        "28P01" | "28000" => "mend the password or the server's pg_hba.conf, then `resume`",
+        "28P01" | "28000" => "correct the password or the server's pg_hba.conf, then `resume`",
         _ => return server_hint,
     };
     Some(hint.to_owned())

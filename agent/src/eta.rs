@@ -1,20 +1,23 @@
-//! How long work takes still: what is left of it over the rate of the younger three quarters of its time.
+//! Estimates the remaining time of work: the remaining amount, divided by the rate over the last three quarters of the
+//! elapsed time.
 //!
-//! The whole time would remember a slow beginning for ever, the last seconds would forget that rates vary. The rate is
-//! the slope of the line that fits best, which a step forward or a pause just now moves little.
+//! An average over the whole time would include a slow start for ever. An average over the last seconds would ignore
+//! that rates vary. The rate is the slope of a least-squares line: a sudden step or a pause just before the end changes
+//! it little.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Samples are no closer to each other, until there are too many of them.
+/// Shortest time between two samples, until there are more than [`MAX_SAMPLES`].
 const SAMPLE_INTERVAL: Duration = Duration::from_millis(200);
-/// More of them are thinned out.
+/// At more samples every other one is removed, and the interval is doubled.
 const MAX_SAMPLES: usize = 512;
-/// Nothing is said before: what has taken a second tells little, and nobody waits for what is over in two.
+/// Shortest elapsed time for an estimate: one second of work is not enough to estimate from, and work that ends within
+/// two seconds needs no estimate.
 const MIN_ELAPSED: Duration = Duration::from_secs(2);
 
-/// What was done of some work over time; the unit is the caller's.
+/// Samples of the amount of work that was done. The caller chooses the unit.
 #[derive(Debug)]
 pub(crate) struct Eta {
     samples: Vec<(Instant, f64)>,
@@ -22,7 +25,7 @@ pub(crate) struct Eta {
 }
 
 impl Eta {
-    /// Work that begins with `done` of it behind it.
+    /// Starts with `done` units already completed.
     pub(crate) fn begin(now: Instant, done: f64) -> Self {
         Self {
             samples: vec![(now, done)],
@@ -30,7 +33,7 @@ impl Eta {
         }
     }
 
-    /// Seconds that the rest of `total` takes when `done` is behind it; `None` while nobody can tell.
+    /// Returns the seconds until `done` reaches `total`, or `None` as long as no estimate is possible.
     pub(crate) fn seconds_left(&mut self, now: Instant, done: f64, total: f64) -> Option<f64> {
         self.record_sample(now, done);
         let began = self.samples.first()?.0;
@@ -43,6 +46,7 @@ impl Eta {
         (elapsed >= MIN_ELAPSED && rate > 0.0).then(|| left / rate)
     }
 
+    /// Records a sample, unless the last one is too recent.
     fn record_sample(&mut self, now: Instant, done: f64) {
         let due = self.samples.last().map(|(at, _)| *at + self.min_interval);
         if due.is_some_and(|due| now < due) {
@@ -60,7 +64,7 @@ impl Eta {
     }
 }
 
-/// The slope of the line through `samples` whose squared distances add up to the least, each second since `began`.
+/// Returns the slope, in units per second, of the least-squares line through `samples`.
 fn slope(samples: impl Iterator<Item = (Instant, f64)> + Clone, began: Instant) -> f64 {
     let points = samples.map(|(at, done)| (at.duration_since(began).as_secs_f64(), done));
     let (count, seconds, done) = points.clone().fold((0.0, 0.0, 0.0), |sum, (second, done)| {
@@ -78,7 +82,7 @@ fn slope(samples: impl Iterator<Item = (Instant, f64)> + Clone, began: Instant) 
 mod tests {
     use super::*;
 
-    /// The seconds that are left by work that does `rate(second)` units in each second.
+    /// Returns the estimate after `seconds` seconds of work that completes `rate(second)` units in each second.
     fn seconds_left_after(seconds: u32, total: f64, rate: impl Fn(u32) -> f64) -> Option<f64> {
         let began = Instant::now();
         let mut eta = Eta::begin(began, 0.0);

@@ -1,7 +1,7 @@
-//! Executes the steps of a migration on the shards: one step at a time per migration.
+//! Executes the steps of migrations on the shards: one step at a time for each migration.
 //!
-//! An agent asks the controller for work and only ever acts under the epoch that came with it.
-//! It decides nothing: what is done next, and whether the map flips, is the controller's.
+//! An agent claims work from the controller, and acts only under the epoch that came with the work. It decides nothing:
+//! the controller decides the next step, and whether the map flips.
 
 pub(crate) mod cleanup;
 pub(crate) mod compare;

@@ -12,8 +12,8 @@ use daemon::log::Format;
 use daemon::notify::Manager;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Ends of sessions that we bring about ourselves are told as errors by the libraries; what matters is
-/// reported with the step.
+/// The libraries log the end of a session as an error, also if the agent ended it. The report of a step contains the
+/// errors that matter.
 const DEFAULT_LOG: &str = "info,pgwire_replication=off,tokio_postgres=warn";
 
 /// Performs the steps of migrations on the shards; the controller decides which.
@@ -23,7 +23,8 @@ struct Arguments {
     /// This agent's name, stable over restarts.
     #[arg(long, env = "SHARDWRIGHT_AGENT_NAME", required = true)]
     name: Option<String>,
-    /// Where the controller listens; of several, named one by one or separated by commas, whichever leads is found.
+    /// URL of the controller. Repeat the option, or separate URLs by commas, if there are several controllers: the
+    /// agent finds the one that leads.
     #[arg(
         long,
         env = "SHARDWRIGHT_CONTROLLER",
@@ -35,7 +36,7 @@ struct Arguments {
     /// Folder for captured changes that cannot be applied yet; it holds rows of the moving tables.
     #[arg(long, env = "SHARDWRIGHT_SPOOL_DIR")]
     spool_dir: Option<PathBuf>,
-    /// How many days the rows are kept that a repair deletes; they are in files beside the spools.
+    /// Days for which the agent keeps the rows that a repair deleted, in files next to the spools.
     #[arg(
         long,
         env = "SHARDWRIGHT_KEEP_DELETED_ROWS",
@@ -43,11 +44,11 @@ struct Arguments {
         default_value_t = 30
     )]
     keep_deleted_rows: u32,
-    /// The file of this agent's token, where the controllers ask for one.
+    /// File with this agent's token, if the controllers require one.
     #[arg(long, env = "SHARDWRIGHT_TOKEN_FILE")]
     token_file: Option<PathBuf>,
-    /// Directory of the files that a shard's connection string may name as secrets, beside $CREDENTIALS_DIRECTORY; may be
-    /// given several times.
+    /// Directory of files that a connection string of a shard may name as secrets, in addition to
+    /// $CREDENTIALS_DIRECTORY; may be given several times.
     #[arg(
         long,
         env = "SHARDWRIGHT_SECRETS_DIR",
@@ -56,8 +57,8 @@ struct Arguments {
         default_value = "/etc/shardwright/agent/shards"
     )]
     secrets_dir: Vec<PathBuf>,
-    /// Environment variable that a shard's connection string may name; with * at its end all that begin so. May be given
-    /// several times.
+    /// Environment variable that a connection string of a shard may name; a trailing * allows all variables with this
+    /// prefix. May be given several times.
     #[arg(
         long,
         env = "SHARDWRIGHT_SECRETS_ENV",
@@ -66,10 +67,10 @@ struct Arguments {
         default_value = "SHARD_*"
     )]
     secrets_env: Vec<String>,
-    /// PEM file of the authorities that vouch for the controllers; without it those of the system.
+    /// PEM file of the certificate authorities of the controllers; by default those of the system.
     #[arg(long, env = "SHARDWRIGHT_CA_FILE")]
     ca_file: Option<PathBuf>,
-    /// Form of the log lines.
+    /// Format of the log lines.
     #[arg(
         long,
         value_enum,
@@ -82,22 +83,23 @@ struct Arguments {
     command: Option<Command>,
 }
 
-/// What is started by agents and packages, not by people.
+/// Subcommands that agents and packages start, not people.
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Lets writes go on when synchronous dual-write hangs; agents start it, with its orders in the environment.
+    /// Makes writes continue if synchronous dual-write hangs. An agent starts it, with its parameters in the
+    /// environment.
     #[command(hide = true)]
     WatchDualWrite,
     /// Write the man page.
     #[command(hide = true)]
     Man {
-        /// The folder for it; it is made where it is missing.
+        /// Folder for the man page; it is created if it does not exist.
         #[arg(long, value_name = "DIR")]
         out: PathBuf,
     },
 }
 
-/// The state folder that the service manager gives, or that of the user.
+/// Returns the state folder that the service manager assigned, or else that of the user.
 fn spool_dir(agent: &str) -> PathBuf {
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let state = variable("STATE_DIRECTORY")
@@ -107,7 +109,7 @@ fn spool_dir(agent: &str) -> PathBuf {
     state.join("shardwright/spool").join(agent)
 }
 
-/// Tells the service manager how many migrations this agent holds, whenever it is another number.
+/// Reports to the service manager how many migrations this agent has, whenever the number changes.
 async fn report_status(manager: &Manager, worker: &Worker) {
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
     loop {
@@ -121,6 +123,7 @@ async fn report_status(manager: &Manager, worker: &Worker) {
     }
 }
 
+/// Writes the man page into `folder`.
 fn write_man(folder: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(folder)?;
     clap_mangen::generate_to(Arguments::command(), folder)

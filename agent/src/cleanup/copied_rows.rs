@@ -1,9 +1,13 @@
-//! Takes back what a migration brought to a shard that does not own the keys: for an unwinding, a roll back that
-//! ends, a second run of `create_target`, and for a sweep.
+//! Removes what a migration copied to a shard that does not own the keys. The callers are an unwind, the end of a roll
+//! back, a second run of `create_target`, and a sweep.
 //!
-//! Order, while the shard is closed and guarded: the tables that the migration created, in one transaction, if
-//! nothing but its rows is in any of them; else its rows. Then keys that were given away before are refused again,
-//! the guards go, and then all records of the copy.
+//! The shard is closed and guarded meanwhile. Order:
+//!
+//! - If the tables that the migration created contain only its rows, one transaction drops them. Otherwise the agent
+//!   deletes the rows that the migration copied.
+//! - The guard of released keys refuses again the keys that the shard had released earlier.
+//! - The guard of the migration is dropped.
+//! - The records of the copy are deleted.
 
 use connect::Connected;
 use plans::inspection::inventory::About;
@@ -22,17 +26,18 @@ use crate::shard::{epoch, guard, register, sidecar_schema, user_code};
 pub(crate) struct CopiedRows<'a> {
     pub(crate) session: &'a Connected,
     pub(crate) deletion: RowDeletion<'a>,
-    /// Its tables, reference tables among them.
+    /// The tables of the migration, including reference tables.
     pub(crate) tables: &'a [MovingTable],
 }
 
 impl CopiedRows<'_> {
-    /// Takes everything back; done again after an interruption it goes on.
+    /// Removes the copy. After an interruption a second call continues.
     ///
-    /// Returns those of the tables that the migration created which stay, because others use them.
+    /// Returns the tables that the migration created and that remain, because they contain other rows or other objects
+    /// need them.
     pub(crate) async fn remove(&self) -> Result<Vec<String>, StepError> {
         let (session, token, shard) = (self.session, &self.deletion.token, self.shard());
-        let what = format!("shard {shard}: taking back what was brought");
+        let what = format!("shard {shard}: removing copied rows");
         let row = session
             .query_opt(
                 "select loaded, about, drop_script is not null from shardwright.move where migration = $1",
@@ -46,7 +51,8 @@ impl CopiedRows<'_> {
         let mut kept = Vec::new();
         let (loaded, scripted): (bool, bool) = (row.get(0), row.get(2));
         let tables = self.with_reference_tables(row.get(1));
-        // Without the register an earlier run has removed tables or rows, and nothing guards the keys any more.
+        // If the register is missing, an earlier run has removed the tables or rows, and no guard covers the keys any
+        // more.
         if register::exists(session, &token.migration).await? {
             let recorded = created::is_recorded(session, &token.migration).await;
             let recorded = recorded.at(&what)?;
@@ -55,7 +61,7 @@ impl CopiedRows<'_> {
                 let created = created::tables(session, &token.migration, &sql_names(&tables)).await;
                 kept.extend(created.at(&what)?.into_iter().map(|table| table.name));
             } else if scripted && !recorded {
-                // Of an older version, whose script is not run.
+                // An older version recorded a script, which this version does not run.
                 kept.extend(sql_names(&self.existing_keyed_tables().await?));
             }
             if loaded && !dropped {
@@ -83,7 +89,8 @@ impl CopiedRows<'_> {
         &self.deletion.shard.name
     }
 
-    /// Its tables, with the reference tables that it recorded here: a plan has none any more after a roll back.
+    /// Returns the tables of the migration, with the reference tables that it recorded on this shard: after a roll back
+    /// the plan no longer contains them.
     fn with_reference_tables(&self, about: Option<Value>) -> Vec<MovingTable> {
         let about = about.and_then(|about| serde_json::from_value::<About>(about).ok());
         let recorded = about.map(|about| about.tables).unwrap_or_default();
@@ -91,7 +98,7 @@ impl CopiedRows<'_> {
         self.tables.iter().cloned().chain(references).collect()
     }
 
-    /// The tables whose rows move, as far as they are on the shard.
+    /// Returns the tables with moving rows that exist on the shard.
     async fn existing_keyed_tables(&self) -> Result<Vec<MovingTable>, StepError> {
         let there = catalog::tables(self.session).await?;
         let tables = self.tables.iter();
@@ -100,10 +107,14 @@ impl CopiedRows<'_> {
         Ok(keyed.cloned().collect())
     }
 
-    /// Drops the tables that the migration created; false when something of others is in one of them.
+    /// Drops the tables that the migration created. Returns false if a table contains rows of others, or if other
+    /// objects depend on it.
     async fn drop_tables(&self, tables: &[MovingTable]) -> Result<bool, StepError> {
         let session = self.session;
-        let what = format!("shard {}: dropping the tables it created", self.shard());
+        let what = format!(
+            "shard {}: dropping the tables that the migration created",
+            self.shard()
+        );
         self.deletion.begin_closed(session).await?;
         if let Err(error) = user_code::check(session, tables).await {
             epoch::rollback(session).await;
@@ -117,7 +128,7 @@ impl CopiedRows<'_> {
             }
             Err(error) => {
                 epoch::rollback(session).await;
-                // Somebody has built on what would be dropped.
+                // Another object depends on one of the tables.
                 if error.code() == Some(&SqlState::DEPENDENT_OBJECTS_STILL_EXIST) {
                     return Ok(false);
                 }
@@ -126,7 +137,7 @@ impl CopiedRows<'_> {
         }
     }
 
-    /// Behind locks on all tables that are dropped, so that no row comes between the look and the drop.
+    /// Locks all tables before it reads them and drops them, so that no row can arrive between the query and the drop.
     async fn try_drop(&self, tables: &[MovingTable]) -> Result<bool, tokio_postgres::Error> {
         let (session, migration) = (self.session, &self.deletion.token.migration);
         session
@@ -157,18 +168,18 @@ impl CopiedRows<'_> {
         Ok(true)
     }
 
-    /// Locks the tables; whether one of them holds a row that the migration did not bring.
+    /// Locks the tables. Returns whether one of them contains a row that the migration did not copy.
     async fn has_foreign_rows(
         &self,
         created: &[CreatedTable],
         tables: &[MovingTable],
     ) -> Result<bool, tokio_postgres::Error> {
         for CreatedTable { name, given_index } in created {
-            // With partitions, which go with their table.
+            // This locks the partitions too, which are dropped with their table.
             let lock = format!("lock table {name} in access exclusive mode");
             self.session.batch_execute(&lock).await?;
             let foreign = match given_index.and_then(|index| tables.get(index)) {
-                // The copy has filled all of it.
+                // The copy wrote all rows of a reference table.
                 Some(table) if table.is_reference() => continue,
                 Some(table) => {
                     let moved = table.predicate(self.deletion.keys, "t");

@@ -1,5 +1,5 @@
-//! Deletes rows of moving keys from a shard that is closed for them: in paced batches of blocks, children before
-//! parents; each batch proves the epoch and reads the register again (I8).
+//! Deletes rows of moving keys from a shard that is closed for them. It deletes in throttled batches of blocks,
+//! children before parents. Each batch proves the epoch and reads the register again (I8).
 
 use std::time::Duration;
 
@@ -16,45 +16,47 @@ use crate::shard::identity::{self, TimelineRule};
 use crate::shard::{conflicting_migrations, register, user_code};
 use crate::throttle::MigrationThrottle;
 
-/// Blocks of one batch: 16 MiB of heap.
+/// Blocks in one batch: 16 MiB of heap.
 const BATCH_BLOCKS: i64 = 2048;
 
-/// Bounds a session that takes back what an aborted migration did: it waits neither for a lock that another session
-/// keeps, nor for a standby that is gone.
+/// Settings of a session that removes what an aborted migration wrote. The session waits neither for a lock that
+/// another session keeps, nor for a standby that does not answer.
 pub(crate) const SHORT_WAITS: &str = "set lock_timeout = '5s'; set synchronous_commit = local";
 
-/// Called with a table and the number of its rows that are deleted.
+/// A function that is called with a table and the number of rows that were deleted from it.
 pub(crate) type DeletionCallback<'a> = Box<dyn Fn(&MovingTable, i64) + Send + Sync + 'a>;
 
-/// Where rows are deleted, and what must hold there.
+/// A deletion of rows: the shard, and the conditions that must hold on it.
 pub(crate) struct RowDeletion<'a> {
     pub(crate) shard: &'a Shard,
     pub(crate) token: EpochToken,
     pub(crate) map: &'a MapName,
     pub(crate) keys: &'a KeySet,
     pub(crate) closed: ClosedProof<'a>,
-    /// The pause between two batches, at least.
+    /// The shortest pause between two batches.
     pub(crate) pause: Duration,
-    /// How fast they may follow each other.
+    /// The throttle of the migration.
     pub(crate) throttle: &'a MigrationThrottle,
-    /// After each batch.
+    /// Called after each batch.
     pub(crate) on_batch: DeletionCallback<'a>,
 }
 
-/// What each transaction that deletes checks besides the closed register.
+/// The condition that each deleting transaction checks in addition to the closed register.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ClosedProof<'a> {
-    /// Nothing: the migration is live, and its control store says that the keys have no owner here.
+    /// No further condition: the migration is live, and its control store has recorded that this shard does not own the
+    /// keys.
     Live,
-    /// The shard was told of the flip that made this map version.
+    /// The shard was notified of the flip that made this map version.
     Notified(i64),
-    /// The migration was left: the shard was told of no flip, and nobody but these, which were left too, brings
-    /// or has brought its keys here.
+    /// The migration was abandoned. The shard was notified of no flip, and no other migration, except for these
+    /// abandoned ones, moves or has moved the keys to it.
     Abandoned(&'a [MigrationId]),
 }
 
 impl ClosedProof<'_> {
-    /// An owner's rows, or what nobody looks after, is not deleted on a server that no operator has accepted.
+    /// Rows of an owner, and rows of an abandoned migration, are not deleted on a server that an operator has not
+    /// accepted.
     fn timeline(self) -> TimelineRule {
         match self {
             Self::Notified(_) | Self::Abandoned(_) => TimelineRule::Same,
@@ -62,7 +64,8 @@ impl ClosedProof<'_> {
         }
     }
 
-    /// True where the rows are deleted that were moved away, false where those are that a move has brought.
+    /// Returns true if the rows are those of the source, from which the keys moved away, and false if they are a copy
+    /// on the target.
     fn is_at_source(self) -> bool {
         match self {
             Self::Notified(_) => true,
@@ -72,11 +75,12 @@ impl ClosedProof<'_> {
 }
 
 impl RowDeletion<'_> {
-    /// Deletes the moving rows of one table; how many.
+    /// Deletes the moving rows of one table, and returns how many.
     pub(crate) async fn delete_rows_of(&self, table: &MovingTable) -> Result<i64, StepError> {
         let session = self.shard.replica_session("drop").await?;
         if !matches!(self.closed, ClosedProof::Notified(_)) {
-            // What is aborted ends: rows that others keep locked are left over. A `drop_old` waits for them.
+            // The cleanup of an aborted migration must end: it leaves rows that another session keeps locked.
+            // `drop_old` waits for such locks.
             session
                 .batch_execute(SHORT_WAITS)
                 .await
@@ -107,6 +111,7 @@ impl RowDeletion<'_> {
         Ok(deleted)
     }
 
+    /// Deletes the moving rows in a range of blocks, in one transaction.
     async fn delete_batch(
         &self,
         session: &Connected,
@@ -128,7 +133,7 @@ impl RowDeletion<'_> {
         Ok(i64::try_from(rows).unwrap_or(i64::MAX))
     }
 
-    /// Opens a transaction that has proved its epoch and has seen the shard closed for the keys.
+    /// Opens a transaction, proves the epoch in it, and checks in it that the shard is closed for the keys.
     pub(crate) async fn begin_closed(&self, session: &Connected) -> Result<(), StepError> {
         epoch::begin(session, &self.token).await?;
         let closed = self.check_closed(session).await;
@@ -138,6 +143,8 @@ impl RowDeletion<'_> {
         closed
     }
 
+    /// Checks, in the caller's transaction, the database, the role of the shard, the register and the condition in
+    /// `closed`.
     async fn check_closed(&self, session: &Connected) -> Result<(), StepError> {
         let shard = &self.shard.name;
         let what = format!("shard {shard}: proving which database it is");
@@ -168,7 +175,7 @@ impl RowDeletion<'_> {
             return Err(StepError::refused(
                 "drop.open",
                 format!(
-                    "shard {shard}: its register is not closed or the map has moved on; nothing is deleted"
+                    "shard {shard}: its register is not closed, or its record of the flip is not the expected one; nothing is deleted"
                 ),
                 "find out who changed the register; the rows are kept",
             ));
@@ -184,20 +191,20 @@ impl RowDeletion<'_> {
             Some(other) => Err(StepError::refused(
                 "drop.others",
                 format!(
-                    "shard {shard}: migration {other} is about {} too; nothing is deleted",
+                    "shard {shard}: migration {other} moves some of {} too; nothing is deleted",
                     self.keys
                 ),
-                "its rows are kept; look again with `shardwright cleanup` once it has ended",
+                "its rows are kept; run `shardwright cleanup` again once that migration has ended",
             )),
         }
     }
 
-    /// The predicate of a table's moving rows.
+    /// Returns the predicate of a table's moving rows.
     pub(crate) fn predicate(&self, table: &MovingTable) -> String {
         table.predicate(self.keys, "")
     }
 
-    /// For messages.
+    /// Returns the description of the action, for messages.
     pub(crate) fn what(&self, table: &MovingTable) -> String {
         format!(
             "shard {}: deleting moved rows of {}",

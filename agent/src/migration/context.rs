@@ -1,4 +1,4 @@
-//! A step that runs: its dispatch, the session of its migration, and the shards that it is about.
+//! A running step: its dispatch, the session of its migration, and the two shards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,20 +32,20 @@ use crate::spool::SpoolLocation;
 use crate::stream::dual_write::{DualWrite, WatchdogProgram};
 use crate::stream::{ApplyStream, StreamSpec};
 
-/// A step as its runner sees it.
+/// A running step.
 #[derive(Debug, Clone)]
 pub(crate) struct StepContext {
     pub(crate) dispatch: Arc<Dispatch>,
     pub(crate) session: Arc<MigrationSession>,
     pub(crate) controller: Controller,
-    /// The controller wants the step to stop at its next safe point.
+    /// Cancelled if the controller requests that the step stops at its next safe point.
     pub(crate) cancel: CancellationToken,
 }
 
 impl StepContext {
-    /// The step that `dispatch` asks for.
+    /// Returns the context of the step that `dispatch` assigns.
     ///
-    /// A live target has the reference tables already: they are no business of the move then.
+    /// If the target is live, it already has the reference tables, and the move does not copy them.
     pub(crate) fn new(
         mut dispatch: Dispatch,
         session: Arc<MigrationSession>,
@@ -65,7 +65,7 @@ impl StepContext {
         }
     }
 
-    /// The shard that the keys leave.
+    /// Returns the source of the move.
     pub(crate) fn source(&self) -> Result<Shard, StepError> {
         Shard::new(
             &self.dispatch.source,
@@ -74,7 +74,7 @@ impl StepContext {
         )
     }
 
-    /// The shard that the keys come to.
+    /// Returns the target of the move.
     pub(crate) fn target(&self) -> Result<Shard, StepError> {
         Shard::new(
             &self.dispatch.target,
@@ -83,17 +83,17 @@ impl StepContext {
         )
     }
 
-    /// The proof of ownership for work that belongs before the flip.
+    /// Returns the proof of ownership for work before the flip.
     pub(crate) fn token(&self) -> EpochToken {
         self.token_up_to(self.dispatch.map_version)
     }
 
-    /// The proof of ownership for work that belongs between the flip and a roll back.
+    /// Returns the proof of ownership for work between the flip and a roll back.
     pub(crate) fn token_after_flip(&self) -> EpochToken {
         self.token_up_to(self.dispatch.map_version.next())
     }
 
-    /// The proof of ownership for clean-up, which no flip makes wrong.
+    /// Returns the proof of ownership for cleanup, which is allowed after any flip.
     pub(crate) fn token_for_cleanup(&self) -> EpochToken {
         self.token_up_to(MapVersion(i64::MAX))
     }
@@ -106,7 +106,7 @@ impl StepContext {
         }
     }
 
-    /// The tables whose rows move; reference tables are only copied.
+    /// Returns the tables that have moving rows, which excludes reference tables.
     pub(crate) fn keyed_tables(&self) -> Vec<MovingTable> {
         let tables = self.dispatch.tables.iter();
         tables
@@ -115,7 +115,8 @@ impl StepContext {
             .collect()
     }
 
-    /// The tables that a stream carries: a reference table is kept the same on a new target until the flip.
+    /// Returns the tables that a stream captures. Until the flip this includes reference tables, which the forward
+    /// stream keeps equal on a new target.
     pub(crate) fn captured_tables(
         &self,
         direction: Direction,
@@ -125,7 +126,7 @@ impl StepContext {
         tables.filter(move |table| with_references || !table.is_reference())
     }
 
-    /// The rows that a guard of this migration is for.
+    /// Returns the rows that the migration's guard covers.
     pub(crate) fn guarded_rows(&self) -> GuardedRows<'_> {
         GuardedRows {
             keys: &self.dispatch.keys,
@@ -133,23 +134,24 @@ impl StepContext {
         }
     }
 
-    /// Whether cascades may skip the moving rows of a shard that does not own them, as the target's preparation found.
+    /// Returns whether cascades may skip moving rows on a shard that does not own them, as `create_target` decided.
     pub(crate) fn may_skip_cascades(&self) -> bool {
         let created = self.output::<TargetCreated>(StepKind::CreateTarget);
         created.is_ok_and(|created| created.cascades)
     }
 
-    /// True while the application goes on writing to the moving keys.
+    /// Returns true if the application writes to the moving keys during the move.
     pub(crate) fn is_online(&self) -> bool {
         self.dispatch.mode == Mode::Online
     }
 
-    /// The predicate of a table's moving rows over a row called `row`, as [`plans::table::MovingTable::predicate`].
+    /// Returns the predicate of a table's moving rows over a row named `row`, as
+    /// [`plans::table::MovingTable::predicate`].
     pub(crate) fn predicate(&self, table: &plans::table::MovingTable, row: &str) -> String {
         table.predicate(&self.dispatch.keys, row)
     }
 
-    /// Tells the operator what the step is doing or waiting for.
+    /// Logs `message`, and reports to the operator what the step does or waits for.
     pub(crate) fn report_message(&self, message: impl Into<String>) {
         let message = message.into();
         tracing::info!(migration = %self.dispatch.migration, "{message}");
@@ -159,21 +161,22 @@ impl StepContext {
         });
     }
 
-    /// Tells the operator that the step goes on once this has ended.
+    /// As [`StepContext::report_message`]; it also reports `reason`, for which the step waits.
     pub(crate) fn report_waiting(&self, message: String, reason: &str) {
         self.report_message(message);
         self.session
             .update(|progress| progress.waiting_for = Some(reason.to_owned()));
     }
 
-    /// Waits until heavy work may begin, and says so; at once within the migration's hours.
+    /// Waits until the hours of the migration allow heavy work, and reports the wait.
     pub(crate) async fn wait_until_open(&self) {
         if let Some(hours) = self.session.throttle.closed() {
             self.wait_for_hours(hours).await;
         }
     }
 
-    /// Waits for these hours, or until they are taken away; then the step goes on with what it was doing.
+    /// Waits until the given hours begin, or until the operator removes them. It then reports the earlier message
+    /// again.
     pub(crate) async fn wait_for_hours(&self, hours: Hours) {
         let doing = self.session.progress().message;
         let reason = format!("the hours {hours}");
@@ -182,7 +185,8 @@ impl StepContext {
         self.report_message(doing);
     }
 
-    /// Creates the migration's row on a shard, or takes it over; it says what moves from where to where.
+    /// Creates the migration's row on a shard, or takes it over. The row records the move: source, target, keys and
+    /// tables.
     pub(crate) async fn enrol(&self, session: &Connected, role: &str) -> Result<(), StepError> {
         let shard = session.name();
         let (dispatch, token) = (&self.dispatch, self.token());
@@ -199,32 +203,32 @@ impl StepContext {
             quote_literal(&serde_json::json!(about).to_string()),
             quote_literal(dispatch.migration.as_str())
         );
-        epoch::execute(session, &token, &sql).await.at(format_args!(
-            "shard {shard}: recording what the migration is about"
-        ))
+        epoch::execute(session, &token, &sql)
+            .await
+            .at(format_args!("shard {shard}: recording the move"))
     }
 
-    /// Whether a step is done.
+    /// Returns whether a step has completed.
     pub(crate) fn is_done(&self, kind: StepKind) -> bool {
         let id = StepId::from(kind.name());
         self.dispatch.outputs.contains_key(&id)
     }
 
-    /// The output of a step that is done.
+    /// Returns the output of a completed step.
     ///
     /// # Errors
-    /// When the controller did not send it: the graph is wrong.
+    /// `step.input` if the controller did not send the output, or if it has another form: the step graph is wrong.
     pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Result<T, StepError> {
         output(&self.dispatch.outputs, kind)
     }
 
-    /// Captures the changes of the moving keys from now on, without applying them yet.
+    /// Starts to capture the changes of the moving keys, without applying them yet.
     pub(crate) async fn ensure_capture(&self) -> Result<(), StepError> {
         self.ensure_stream_mode(Direction::Forward, self.token(), false)
             .await
     }
 
-    /// Starts the change stream in `direction` unless it runs already; it applies what it captures.
+    /// Starts the change stream in `direction`, unless it runs already. It captures and applies.
     pub(crate) async fn ensure_stream(&self, direction: Direction) -> Result<(), StepError> {
         let token = match direction {
             Direction::Forward => self.token(),
@@ -233,7 +237,7 @@ impl StepContext {
         self.ensure_stream_with_token(direction, token).await
     }
 
-    /// As [`StepContext::ensure_stream`], under the proof of a flip that is newer than the dispatch.
+    /// As [`StepContext::ensure_stream`], with the proof of a flip that is newer than the dispatch.
     pub(crate) async fn ensure_stream_with_token(
         &self,
         direction: Direction,
@@ -242,6 +246,7 @@ impl StepContext {
         self.ensure_stream_mode(direction, token, true).await
     }
 
+    /// Starts the change stream unless it runs already, and sets whether it applies.
     async fn ensure_stream_mode(
         &self,
         direction: Direction,
@@ -264,8 +269,8 @@ impl StepContext {
         Ok(())
     }
 
-    /// Where the changes of the move are kept while they cannot be applied. After the flip the target keeps them:
-    /// a roll back that hangs on one agent's disk is none.
+    /// Returns the folder for captured changes that cannot be applied yet. Only the forward stream has one: after the
+    /// flip the log of the target keeps the changes, because a roll back must not depend on the disk of one agent.
     pub(crate) fn spool(&self) -> SpoolLocation {
         SpoolLocation::new(
             &self.session.spools,
@@ -275,13 +280,15 @@ impl StepContext {
         )
     }
 
-    /// From before the first point of the verification on, the key of each change is kept for the comparison
-    /// in the cutover: also while `verify` waits for its next attempt, since chunks that it has compared count.
+    /// Returns true from before the first point of the verification on. From then on the stream records the key of each
+    /// change, for the comparison in the cutover. It does so also while `verify` waits for its next attempt, because
+    /// chunks that `verify` has compared remain valid.
     fn records_dirty_keys(&self) -> bool {
         let before = StepId::from(StepKind::BuildIndexes.name());
         self.dispatch.outputs.contains_key(&before)
     }
 
+    /// Returns the parameters of the stream in `direction`.
     fn stream_spec(
         &self,
         direction: Direction,
@@ -310,7 +317,7 @@ impl StepContext {
         })
     }
 
-    /// How commits are to wait for both shards, if the request wants that.
+    /// Returns how commits must wait for both shards, if the request demands this.
     fn dual_write(&self) -> Option<DualWrite> {
         let options = &self.dispatch.options;
         (options.dual_write == plans::request::DualWrite::Synchronous).then(|| DualWrite {
@@ -319,7 +326,7 @@ impl StepContext {
         })
     }
 
-    /// Never returns while the stream works or none runs; its failure otherwise.
+    /// Waits until the stream fails, and returns its failure. Never returns while the stream runs, or if there is none.
     pub(crate) async fn wait_for_stream_failure(&self) -> StepError {
         let watch = {
             let slot = self.session.stream.lock().await;
@@ -332,6 +339,7 @@ impl StepContext {
     }
 }
 
+/// As [`StepContext::output`], for a dispatch that has no context yet.
 fn output<T: DeserializeOwned>(
     outputs: &BTreeMap<StepId, serde_json::Value>,
     kind: StepKind,
@@ -343,12 +351,12 @@ fn output<T: DeserializeOwned>(
             StepError::refused(
                 "step.input",
                 format!("the output of step {kind} is missing or of another version"),
-                "`resume`; if it stays, `abort` it and plan it again",
+                "`resume`; if the failure recurs, `abort` the migration and plan it again",
             )
         })
 }
 
-/// The identity that preflight recorded, as the replication protocol speaks of it.
+/// Converts the identity that preflight recorded into the form that the replication protocol reports.
 pub(crate) fn system(identity: &DatabaseIdentity) -> Result<SystemIdentity, StepError> {
     let parsed = identity
         .system
@@ -359,7 +367,7 @@ pub(crate) fn system(identity: &DatabaseIdentity) -> Result<SystemIdentity, Step
         StepError::refused(
             "step.input",
             "the recorded system identity is unreadable",
-            "`abort` it and plan it again",
+            "`abort` the migration and plan it again",
         )
     })?;
     Ok(SystemIdentity {

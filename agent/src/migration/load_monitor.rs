@@ -1,7 +1,7 @@
-//! Watches source and target while a heavy step runs, and finds the share.
+//! Probes source and target while a heavy step runs, and sets the throttle ratio.
 //!
-//! Four looks a second, each one query on either side, and a timed commit a second on the source. A shard that does
-//! not answer gives no signal: the step meets the same failure by itself.
+//! It probes each shard four times a second, with one query, and times one commit a second on the source. A shard that
+//! does not answer yields no health signals: the step itself meets the same failure.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -18,17 +18,17 @@ use crate::shard::load::{self, LoadHistory};
 use crate::shard::monitor_session::MonitorSession;
 use crate::throttle::lock;
 
-/// Between two looks.
+/// The interval between two probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
-/// Between two commits that are timed.
+/// The pause between two timed commits.
 const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
-/// Before a shard on which no commit could be timed is tried again.
+/// The pause after a failure to time a commit.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
-/// Sets the throttle by the health signals, until it is dropped.
+/// Sets the throttle by the health signals, until the future is dropped.
 pub(crate) async fn control_throttle(context: &StepContext) -> Infallible {
     let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
-        // The step says what is wrong with them.
+        // The step itself reports this error.
         return std::future::pending().await;
     };
     let _reset_on_drop = ResetThrottleOnDrop(context);
@@ -40,7 +40,7 @@ pub(crate) async fn control_throttle(context: &StepContext) -> Infallible {
     infallible
 }
 
-/// What nobody watches is not held back by what was seen last.
+/// Resets the throttle when the monitor ends: without new signals the last ones must not slow the migration.
 struct ResetThrottleOnDrop<'a>(&'a StepContext);
 
 impl Drop for ResetThrottleOnDrop<'_> {
@@ -50,6 +50,7 @@ impl Drop for ResetThrottleOnDrop<'_> {
     }
 }
 
+/// Probes both shards at each interval, and passes their health signals to the throttle.
 async fn probe_for_ever(
     context: &StepContext,
     [source, target]: [Shard; 2],
@@ -73,7 +74,7 @@ async fn probe_for_ever(
     }
 }
 
-/// A shard that is looked at.
+/// A shard, the session that probes it, and its earlier health signals.
 struct MonitoredShard {
     monitor: MonitorSession,
     history: LoadHistory,
@@ -87,6 +88,7 @@ impl MonitoredShard {
         }
     }
 
+    /// Returns the health signals of the shard, or `None` if it did not answer.
     async fn probe(&mut self) -> Option<ShardLoad> {
         let history = &mut self.history;
         let probe = self
@@ -96,17 +98,18 @@ impl MonitoredShard {
     }
 }
 
-/// The timed commit.
+/// The duration of commits on the source.
 #[derive(Debug, Default)]
 struct CommitProbe {
-    /// Of the one that is under way.
+    /// The start of the commit in progress.
     since: Option<Instant>,
-    /// Of the last one.
+    /// The duration of the last commit.
     took: Option<Duration>,
 }
 
 impl CommitProbe {
-    /// How long a commit takes, milliseconds: at least as long as the one under way has taken already.
+    /// Returns the duration of a commit in milliseconds. If the commit in progress has already taken longer than the
+    /// last one, that time counts.
     fn commit_ms(&self) -> Option<f64> {
         let elapsed = self.since.map(|since| since.elapsed());
         let longest = self
@@ -116,7 +119,7 @@ impl CommitProbe {
     }
 }
 
-/// One commit at a time, however long it takes: one that waits for a standby is never left behind for another.
+/// Times one commit after the other. It never abandons a commit that waits for a standby in order to start another.
 async fn time_commits(
     source: &Shard,
     token: &EpochToken,
@@ -130,6 +133,7 @@ async fn time_commits(
     }
 }
 
+/// Times commits on one session until an error occurs.
 async fn time_on_one_session(
     source: &Shard,
     token: &EpochToken,

@@ -1,4 +1,4 @@
-//! A migration that this process owns: its session, and what monitors the shards while a step runs.
+//! A migration that this process owns: its session, and the monitors that probe the shards while a step runs.
 
 pub(crate) mod context;
 pub(crate) mod load_monitor;

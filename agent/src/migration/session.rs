@@ -1,4 +1,4 @@
-//! A migration that this process owns: what lives on from one step to the next.
+//! A migration that this process owns: the state that its steps share.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,30 +20,31 @@ use crate::shared_scan::participants::ExpectedParticipant;
 use crate::stream::ApplyStream;
 use crate::throttle::MigrationThrottle;
 
-/// What lives as long as this process owns the migration under one epoch.
+/// The state that exists as long as this process owns the migration under one epoch.
 #[derive(Debug)]
 pub(crate) struct MigrationSession {
     pub(crate) migration: MigrationId,
     pub(crate) epoch: Epoch,
-    /// Both shards know this epoch; false while a take-over is under way, or was cut short.
+    /// True once both shards have recorded this epoch; false while a take-over is in progress or was interrupted.
     pub(crate) taken_over: AtomicBool,
-    /// The running change stream, if any.
+    /// The running change stream, if there is one.
     pub(crate) stream: tokio::sync::Mutex<Option<ApplyStream>>,
-    /// Sessions that keep the copy's snapshot.
+    /// The sessions that hold the snapshot of the copy.
     pub(crate) snapshot_holders: tokio::sync::Mutex<Option<SnapshotHolders>>,
-    /// Who prove what tables run, by shard.
+    /// The sessions that check which code the tables of a shard run, by shard.
     code_provers: tokio::sync::Mutex<BTreeMap<String, Arc<CodeProver>>>,
-    /// How fast heavy work may go.
+    /// The throttle of heavy work.
     pub(crate) throttle: MigrationThrottle,
-    /// Moves of its operation wait for its copy to begin.
+    /// Set while the copy of this migration has not begun; other moves of the operation wait for it, to share its scan.
     expected: Mutex<Option<ExpectedParticipant>>,
-    /// Where this agent keeps spools.
+    /// The folder in which this agent keeps spools.
     pub(super) spools: PathBuf,
-    /// The controller wants the `hold` step to end.
+    /// Notified when the controller requests that the step `hold` ends.
     pub(crate) end_hold: Notify,
     progress: Mutex<Progress>,
-    /// When the running step ends, as far as anybody can tell.
+    /// The estimated end of the running step, if there is an estimate.
     expected_end: Mutex<Option<Instant>>,
+    /// The last known figures of the stream.
     last_status: Mutex<Option<StreamStatus>>,
 }
 
@@ -66,7 +67,8 @@ impl MigrationSession {
         }
     }
 
-    /// Who proves what tables of the shard run: the same session from step to step, which has planned the look.
+    /// Returns the session that checks which code the tables of the shard run. Steps share the session, which has then
+    /// already planned its queries.
     ///
     /// # Errors
     /// As [`CodeProver::open`].
@@ -83,7 +85,7 @@ impl MigrationSession {
         Ok(prover)
     }
 
-    /// The figures of the running step, as of now.
+    /// Returns the present figures of the running step.
     pub(crate) fn progress(&self) -> Progress {
         let mut progress = self.progress.lock().map(|p| p.clone()).unwrap_or_default();
         let expected_end = self
@@ -97,20 +99,20 @@ impl MigrationSession {
         progress
     }
 
-    /// The migration is on its way to its copy, or it is not any more.
+    /// Sets whether the other moves of the operation wait for the copy of this migration.
     pub(crate) fn set_expected_participant(&self, expected: Option<ExpectedParticipant>) {
         if let Ok(mut known) = self.expected.lock() {
             *known = expected;
         }
     }
 
-    /// Forgets the figures of the step before.
+    /// Resets the figures at the start of a step.
     pub(crate) fn begin_step(&self) {
         self.update(|progress| *progress = Progress::default());
         self.set_eta_seconds(None);
     }
 
-    /// The running step takes so many seconds still, all of it; `None` when nobody can tell.
+    /// Sets the estimated remaining time of the whole running step, or `None` if there is no estimate.
     pub(crate) fn set_eta_seconds(&self, seconds: Option<f64>) {
         let left = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let expected_end = left.and_then(|left| Instant::now().checked_add(left));
@@ -126,7 +128,7 @@ impl MigrationSession {
         }
     }
 
-    /// The stream's figures; the last ones known while a step holds the stream.
+    /// Returns the figures of the stream. While a step holds the stream, these are the last known ones.
     pub(crate) fn stream_status(&self) -> Option<StreamStatus> {
         let mut last_status = self.last_status.lock().ok()?;
         if let Ok(stream) = self.stream.try_lock() {
@@ -135,7 +137,7 @@ impl MigrationSession {
         last_status.clone()
     }
 
-    /// Lets the stream apply nothing more; it goes on capturing where it has a spool, and ends where it has none.
+    /// Makes the stream stop applying. With a spool it continues to capture; without one it ends.
     pub(crate) async fn stop_applying(&self) {
         let mut slot = self.stream.lock().await;
         match slot.as_ref() {

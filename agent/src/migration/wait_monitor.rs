@@ -1,4 +1,4 @@
-//! Tells with the figures of a step whose lock it waits for, and what its sessions execute.
+//! Reports, with the figures of a step, the lock that it waits for and the statements that its sessions execute.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -10,21 +10,22 @@ use crate::migration::context::StepContext;
 use crate::postgres::{lock_wait, statements};
 use crate::shard::monitor_session::MonitorSession;
 
-/// Between two looks.
+/// The interval between two probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
-/// A wait is told for so long after it was seen: most are cut into short ones, so that nobody queues up behind us.
+/// How long a wait is reported after it was observed. Most waits consist of many short ones, so that other sessions do
+/// not queue after ours.
 const REPORTED_FOR: Duration = Duration::from_secs(2);
 
-/// Looks at both shards until it is dropped.
+/// Probes both shards until the future is dropped.
 pub(crate) async fn report_waits(context: &StepContext) -> Infallible {
     let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
-        // The step says what is wrong with them.
+        // The step itself reports this error.
         return std::future::pending().await;
     };
     let _clear_on_drop = ClearWaitsOnDrop(context);
     let mut shards = [source, target].map(|shard| MonitorSession::new(shard, "waits"));
     let mut reported: Option<(Instant, LockWait)> = None;
-    // Many steps are over before the first look: no session is opened for them.
+    // The first probe comes after one interval: many steps end earlier, and need no session.
     let mut ticks = interval_at(Instant::now() + PROBE_INTERVAL, PROBE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -49,7 +50,7 @@ pub(crate) async fn report_waits(context: &StepContext) -> Infallible {
     }
 }
 
-/// What nobody looks for is not told.
+/// Removes waits and statements from the figures when the monitor ends.
 struct ClearWaitsOnDrop<'a>(&'a StepContext);
 
 impl Drop for ClearWaitsOnDrop<'_> {
@@ -61,13 +62,14 @@ impl Drop for ClearWaitsOnDrop<'_> {
     }
 }
 
-/// What is seen on one shard.
+/// The waits of the step's sessions on one shard.
 #[derive(Default)]
 struct ShardWaits {
     lock: Option<LockWait>,
     statements: Vec<Statement>,
 }
 
+/// Returns the waits on one shard, or `None` if it did not answer.
 async fn probe(context: &StepContext, monitor: &mut MonitorSession) -> Option<ShardWaits> {
     let migration = &context.dispatch.migration;
     let probed = monitor.probe(async |session| {
