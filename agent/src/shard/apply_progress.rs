@@ -1,4 +1,4 @@
-//! Durable progress of a change stream: it commits with the data that it speaks of (I3).
+//! The durable progress of a change stream. It commits in the transaction of the data that it describes (I3).
 
 use std::task::Poll;
 
@@ -13,7 +13,7 @@ use super::epoch::{self, EpochProof, EpochToken};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 
-/// The statement that writes `values` as a row.
+/// Returns the statement that writes `values` as the progress row.
 fn write_sql(values: &str) -> String {
     format!(
         "insert into shardwright.progress as p (migration, direction, lsn, opened, transactions, changes)
@@ -24,28 +24,29 @@ fn write_sql(values: &str) -> String {
     )
 }
 
-/// The values where the statement is prepared.
+/// The values of the prepared statement.
 const PARAMETERS: &str = "$1, $2, $3, $4, $5, $6";
 
-/// Keys of an entry at most: an index of keys would cost more than the changes themselves.
+/// The largest number of keys in an entry. An index of single keys would cost more than the changes themselves.
 const KEYS_PER_ENTRY: usize = 1000;
-/// An entry, which is made here and not by the server: its session is what applying waits for.
+/// Inserts an entry. The agent forms the entries, not the server, because the apply waits for this session.
 const INSERT_DIRTY: &str = "
     insert into shardwright.dirty (migration, relation, lsn, size, keys)
     values ($1, $2, $3, pg_catalog.cardinality($4::text[]), $4)";
 
-/// Where a stream stands on the shard that it writes to.
+/// The progress of a stream on its downstream shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ApplyProgress {
-    /// End of the last applied transaction.
+    /// The end of the last applied transaction.
     pub(crate) lsn: Lsn,
-    /// What arrives is the application's: the open marker was seen, or none is waited for.
+    /// True if the changes that arrive are the application's own: the marker `opened` has arrived, or the stream does
+    /// not wait for it.
     pub(crate) opened: bool,
     pub(crate) transactions: i64,
     pub(crate) changes: i64,
 }
 
-/// Reads the progress row, if there is one.
+/// Reads the progress row, if it exists.
 pub(crate) async fn read(
     client: &Connected,
     token: &EpochToken,
@@ -68,18 +69,18 @@ pub(crate) async fn read(
     }))
 }
 
-/// As [`read`], once no transaction is writing the row: the commit of a run whose session broke may still be under way
-/// there, waiting for a standby.
+/// As [`read`], after every transaction that writes the row has ended. If the session of an earlier run broke, its
+/// commit may still be in progress on the server and wait for a standby.
 ///
 /// # Errors
-/// One that passes when the row is not settled in time; the session's lock timeout is then what it was set to here.
+/// A transient one if such a transaction does not end in time. The session then keeps the lock timeout that this function set.
 pub(crate) async fn read_settled(
     client: &Connected,
     token: &EpochToken,
     direction: Direction,
 ) -> Result<Option<ApplyProgress>, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: waiting for a commit of ours that is under way");
+    let what = format!("shard {shard}: waiting for an earlier commit of the agent");
     let sql =
         "select 1 from shardwright.progress where migration = $1 and direction = $2 for update";
     query_settled(
@@ -92,7 +93,8 @@ pub(crate) async fn read_settled(
     read(client, token, direction).await
 }
 
-/// Rows that `sql` locks, once no transaction is writing them: one that is being written is as it is then.
+/// Returns the rows that `sql` locks, after every transaction that writes them has ended. The rows have the values of
+/// that time.
 ///
 /// # Errors
 /// As [`read_settled`].
@@ -114,7 +116,7 @@ pub(crate) async fn query_settled(
     Ok(rows)
 }
 
-/// Lets the session know the statements of [`write`] and [`mark_dirty`], which then go out with their first poll.
+/// Prepares the statements of [`write`] and [`mark_dirty`] in the session, so that their first poll sends them.
 pub(crate) async fn prepare(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
     for statement in [&write_sql(PARAMETERS), INSERT_DIRTY] {
@@ -124,7 +126,7 @@ pub(crate) async fn prepare(client: &Connected) -> Result<(), StepError> {
     Ok(())
 }
 
-/// Writes the progress row inside the caller's transaction, which has proved its epoch.
+/// Writes the progress row in the caller's transaction, which has proved its epoch.
 pub(crate) async fn write(
     client: &Connected,
     token: &EpochToken,
@@ -134,7 +136,7 @@ pub(crate) async fn write(
     write_as(client, token, &direction.to_string(), progress).await
 }
 
-/// As [`write`], under another name than that of a direction.
+/// As [`write`], under a name other than that of a direction.
 pub(crate) async fn write_as(
     client: &Connected,
     token: &EpochToken,
@@ -159,7 +161,7 @@ pub(crate) async fn write_as(
     Ok(())
 }
 
-/// As [`write`], in a transaction of its own that proves its epoch, in one round trip.
+/// As [`write`], in a separate transaction that proves its epoch, in one round trip.
 pub(crate) async fn commit(
     client: &Connected,
     token: &EpochToken,
@@ -183,7 +185,8 @@ pub(crate) async fn commit(
         .map(|_| ())
 }
 
-/// Records keys as changed at `lsn`, inside the caller's transaction; whoever has them sorted has the fewest entries.
+/// Records keys as changed at `lsn`, in the caller's transaction. Keys that are sorted by table need the fewest
+/// entries.
 pub(crate) async fn mark_dirty(
     client: &Connected,
     token: &EpochToken,
@@ -201,7 +204,7 @@ pub(crate) async fn mark_dirty(
     let mut inserts = Vec::new();
     for keys in entries {
         let mut insert = Box::pin(insert_dirty(client, token, keys, lsn));
-        // The first look hands it to the connection: all of them go out before whatever is asked next.
+        // The first poll hands the statement to the connection, so all of them are sent before any later statement.
         inserts.push(match futures::poll!(insert.as_mut()) {
             Poll::Ready(done) => Either::Left(ready(done)),
             Poll::Pending => Either::Right(insert),
@@ -214,7 +217,7 @@ pub(crate) async fn mark_dirty(
     Ok(())
 }
 
-/// Makes one entry, of keys of one relation.
+/// Inserts one entry, with keys of one relation.
 async fn insert_dirty(
     client: &Connected,
     token: &EpochToken,

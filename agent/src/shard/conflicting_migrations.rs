@@ -1,4 +1,5 @@
-//! Other migrations that are known on a shard: those that are about the same keys, and the word that somebody came.
+//! Other migrations on a shard: it finds those that move some of the same keys, and ends their sole use of the tables
+//! that they created.
 
 use connect::Connected;
 use plans::id::{MapName, MigrationId};
@@ -11,9 +12,10 @@ use super::created;
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
 
-/// Another migration of this map with some of these keys, whatever its part here; `besides` do not count.
+/// Returns another migration of this map that moves some of these keys, whether this shard is its source or its target.
+/// It ignores the migrations in `except`.
 ///
-/// One that does not say what it is about has done nothing here yet: it says so before anything else.
+/// A migration that has not recorded its move has done nothing here yet: it records its move first.
 pub(crate) async fn find_with_same_keys(
     client: &Connected,
     own: &MigrationId,
@@ -31,15 +33,17 @@ pub(crate) async fn find_with_same_keys(
         .await;
     let gone = |error: &tokio_postgres::Error| error.code() == Some(&SqlState::UNDEFINED_TABLE);
     let rows = match found {
-        // The last one that was there has ended since somebody looked, and has taken our schema along.
+        // The last migration has ended since the caller's check, and has dropped the schema.
         Err(error) if gone(&error) => return Ok(None),
-        found => found.at(format_args!("shard {shard}: looking for other migrations"))?,
+        found => found.at(format_args!(
+            "shard {shard}: searching for other migrations"
+        ))?,
     };
     let others = rows.iter().map(|row| {
         let about = serde_json::from_value::<About>(row.get(1));
         (MigrationId(row.get(0)), about.ok())
     });
-    // What cannot be read may be about the same keys.
+    // A record that cannot be parsed may be about the same keys.
     let mut same = others.filter(|(id, about)| {
         let overlaps = |about: &About| about.keys.overlaps(keys);
         !except.contains(id) && about.as_ref().is_none_or(overlaps)
@@ -47,7 +51,8 @@ pub(crate) async fn find_with_same_keys(
     Ok(same.next().map(|(id, _)| id))
 }
 
-/// The tables that others created here are not theirs alone from now on: what they brought is taken back row by row.
+/// Deletes the records of the tables that other migrations created, because the tables now serve this migration too.
+/// The cleanup of the other migrations then deletes their rows, and does not drop the tables.
 pub(crate) async fn keep_tables_of_others(
     client: &Connected,
     token: &EpochToken,
@@ -56,6 +61,6 @@ pub(crate) async fn keep_tables_of_others(
     let of_others = format!("migration <> {}", quote_literal(token.migration.as_str()));
     let sql = created::delete_records_sql(&of_others);
     epoch::execute(client, token, &sql).await.at(format_args!(
-        "shard {shard}: keeping the tables that others created"
+        "shard {shard}: keeping the tables that other migrations created"
     ))
 }

@@ -1,9 +1,10 @@
-//! What a migration created on the target, by the numbers that the target's catalog gave: recorded in the transactions
-//! that create it, dropped from the catalog.
+//! The objects that a migration created on the target, identified by their OIDs in the target's catalog. The
+//! transactions that create them record them; the agent drops them by the catalog.
 //!
-//! Nothing here takes a statement or a name apart. The server writes every name (`pg_identify_object`, `format`), and an
-//! object that was dropped, renamed or made anew by anyone else is no longer this migration's.
-//! Absent: `CASCADE`. What others have built on an object makes its drop fail.
+//! Nothing here parses a statement or a name. The server writes every name (`pg_identify_object`, `format`). An object
+//! that another session has dropped, renamed or created again is no longer an object of this migration.
+//!
+//! Absent: `CASCADE`. If other objects depend on an object, its drop fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,13 +22,13 @@ const DROPS: &str = include_str!("created/drops.sql");
 /// A table that the migration created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CreatedTable {
-    /// As SQL names it.
+    /// The name in SQL.
     pub(crate) name: String,
-    /// The place of the given name that it has, or stands above as a partitioned table.
+    /// The index, in the list of given names, of the table's name, or of a leaf below this partitioned table.
     pub(crate) given_index: Option<usize>,
 }
 
-/// Records what the session's transaction has created so far.
+/// Records the objects that the session's transaction has created so far.
 pub(crate) async fn record(
     client: &Connected,
     migration: &MigrationId,
@@ -35,8 +36,8 @@ pub(crate) async fn record(
     client.execute(RECORD, &[&migration.0]).await.map(|_| ())
 }
 
-/// Whether anything is recorded. Of a migration that an older version prepared nothing is: the script that it kept is
-/// not run.
+/// Returns whether any object is recorded. If an older version prepared the migration, it recorded a script instead,
+/// which this version does not run.
 pub(crate) async fn is_recorded(
     client: &Connected,
     migration: &MigrationId,
@@ -50,12 +51,12 @@ pub(crate) async fn is_recorded(
     Ok(row.get(0))
 }
 
-/// Forgets what was created; it stays.
+/// Returns the statement that deletes records; the objects remain.
 pub(crate) fn delete_records_sql(of: &str) -> String {
     format!("delete from shardwright.created where {of}")
 }
 
-/// The tables that the migration created and that still are there, with the one of `given` that each is.
+/// Returns the existing tables that the migration created, each with its index in `given`.
 pub(crate) async fn tables(
     client: &Connected,
     migration: &MigrationId,
@@ -71,8 +72,8 @@ pub(crate) async fn tables(
     Ok(rows.iter().map(table).collect())
 }
 
-/// The statements that drop what the migration created and still is there, dependents first; `None` where objects need
-/// each other in a circle that cannot be opened.
+/// Returns the statements that drop the existing objects of the migration, dependents first; `None` if objects depend
+/// on each other in a cycle that cannot be resolved.
 pub(crate) async fn drop_statements(
     client: &Connected,
     migration: &MigrationId,
@@ -98,7 +99,7 @@ fn id(row: &Row, at: usize) -> ObjectId {
     }
 }
 
-/// What is to be dropped.
+/// The objects to drop.
 #[derive(Debug, Default)]
 struct ObjectsToDrop {
     parts: Vec<String>,
@@ -108,7 +109,7 @@ struct ObjectsToDrop {
 }
 
 impl ObjectsToDrop {
-    /// The statements, each object before those that it needs.
+    /// Returns the statements in order: each object before those that it needs.
     fn in_drop_order(self) -> Option<Vec<String>> {
         let mut dependents: BTreeMap<ObjectId, usize> = BTreeMap::new();
         let mut needs: BTreeMap<ObjectId, Vec<ObjectId>> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! One shard of a migration: how to open sessions there under the owner's epoch.
+//! One shard of a migration. It opens sessions there under the epoch of the owner.
 
 use connect::{Connected, Dsn, Session, connect};
 use plans::fleet::ShardRef;
@@ -10,27 +10,27 @@ use super::identity;
 use super::sequences::SequenceShare;
 use crate::error::{StepError, WithIntent};
 
-/// A session that does not sort gets the order of a lookup from the one index that has it, whatever the role or the
-/// database sets by default.
+/// Settings that make a lookup use the one index that returns the required order. They override the defaults of the
+/// role and of the database.
 pub(crate) const LOOKUP_SETTINGS: &str = "set enable_sort = off; set enable_incremental_sort = off; \
     set enable_indexscan = on; set enable_tidscan = on; set enable_nestloop = on";
 
-/// A shard as one owner of one migration uses it.
+/// A shard, as one owner of one migration uses it.
 #[derive(Debug, Clone)]
 pub(crate) struct Shard {
     pub(crate) name: String,
     pub(crate) dsn: Dsn,
-    /// The database that it must be, if it was registered.
+    /// The identity of the registered database, if the shard is registered.
     pub(crate) identity: Option<DatabaseIdentity>,
-    /// Its number in the fleet.
+    /// The number of the shard in the fleet.
     number: i32,
     migration: MigrationId,
     epoch: Epoch,
 }
 
 impl Shard {
-    /// The shard behind `reference`; its secrets are resolved only when a session is opened, and each session proves
-    /// that it is in the database that was registered.
+    /// Returns the shard that `reference` describes. Secrets are resolved when a session is opened. Each session checks
+    /// that it is in the registered database.
     pub(crate) fn new(
         reference: &ShardRef,
         migration: &MigrationId,
@@ -58,18 +58,19 @@ impl Shard {
         })
     }
 
-    /// An ordinary session; `role` says in `pg_stat_activity` what it is for.
+    /// Opens an ordinary session. `role` becomes part of its `application_name`, and shows its purpose in
+    /// `pg_stat_activity`.
     pub(crate) async fn session(&self, role: &str) -> Result<Connected, StepError> {
         self.open(Session::named(self.application_name(role))).await
     }
 
-    /// A session in which ordinary triggers and foreign keys do not fire.
+    /// Opens a session in which ordinary triggers and foreign keys do not fire.
     pub(crate) async fn replica_session(&self, role: &str) -> Result<Connected, StepError> {
         self.open(Session::named(self.application_name(role)).as_replica())
             .await
     }
 
-    /// An ordinary session in which a row is looked up by the index of its identity, whatever the statistics say
+    /// Opens an ordinary session that looks up a row by the index of its identity, whatever the statistics are
     /// ([`MovingTable::lookup`](plans::table::MovingTable::lookup)).
     pub(crate) async fn lookup_session(&self, role: &str) -> Result<Connected, StepError> {
         let session = self.session(role).await?;
@@ -77,13 +78,13 @@ impl Shard {
         Ok(session)
     }
 
-    /// Makes a session one for lookups.
+    /// Sets the session up for lookups.
     pub(crate) async fn set_for_lookups(&self, session: &Connected) -> Result<(), StepError> {
         let set = session.batch_execute(LOOKUP_SETTINGS).await;
         set.at(format_args!("shard {}: setting up the session", self.name))
     }
 
-    /// How the shard shares out sequence values under `policy`.
+    /// Returns the values that the shard's sequences may issue under `policy`.
     pub(crate) fn sequence_share(&self, policy: Sequences) -> SequenceShare {
         SequenceShare {
             policy,
@@ -91,12 +92,14 @@ impl Shard {
         }
     }
 
-    /// The name of our sessions of this epoch; a take-over ends those of older epochs by it.
+    /// Returns the `application_name` of the agent's sessions of this epoch. A take-over uses it to end the sessions of
+    /// older epochs.
     pub(crate) fn application_name(&self, role: &str) -> String {
         self.migration
             .application_name(&format!("{role}/{}", self.epoch))
     }
 
+    /// Opens a session with the shard's name.
     async fn open(&self, session: Session) -> Result<Connected, StepError> {
         connect(&self.dsn, &session.on(&self.name))
             .await

@@ -1,9 +1,10 @@
-//! Definitions of the moving tables on both shards: how they differ, and which changes a move can go on with.
+//! Definitions of the moving tables on both shards: their differences, and the changes with which a move can continue.
 //!
-//! A column that is new on both sides is carried when rows from before it have the same value everywhere:
-//! none, or the constant that is its default. Then the order in which both sides were changed does not matter:
-//! a captured row from before the change takes the default on the other shard, as it did on its own.
-//! A partition that is new is never carried: rows that were written to it since were neither copied nor captured.
+//! The move accepts a column that is new on both shards if rows that are older than the column have the same value on
+//! both: NULL, or the constant that is the default. Then it does not matter which shard was changed first. A captured
+//! row that is older than the column takes the default on the other shard, as it did on its own.
+//!
+//! The move never accepts a new partition: rows that were written to it meanwhile were neither copied nor captured.
 
 use std::collections::BTreeMap;
 
@@ -14,19 +15,19 @@ use plans::table::{Column, MovingTable, TableName};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog::{self, TableFacts};
 
-/// Definitions by table, fact by fact.
+/// Definitions of tables. Each is a list of facts.
 pub(crate) type FactsByTable = BTreeMap<TableName, Vec<Fact>>;
 
-/// One side of a comparison.
+/// One shard of a comparison.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct DefinitionSide<'a> {
     pub(crate) shard: &'a str,
     pub(crate) definitions: &'a FactsByTable,
 }
 
-/// What differs, a line for each: the table, what of it, and its definition on either shard.
+/// Returns the differences, one line for each: the table, the changed part, and its definition on both shards.
 ///
-/// With `columns_only` nothing else counts but partitions: a copy on a new target has its indexes, constraints and
+/// With `columns_only` it compares only columns and partitions: the copy on a new target gets indexes, constraints and
 /// triggers later.
 pub(crate) fn differences(
     here: DefinitionSide<'_>,
@@ -66,31 +67,31 @@ pub(crate) fn differences(
     lines
 }
 
-/// The failure that says what differs.
+/// Returns the failure with the given differences.
 pub(crate) fn drift_error(lines: &[String]) -> StepError {
     StepError::refused(
         "schema.drift",
         format!("the moving tables differ:\n{}", lines.join("\n")),
-        "make both sides equal, then `resume`; or `abort` it",
+        "make both sides equal, then `resume`; or `abort` the migration",
     )
 }
 
-/// The failure where both sides agree, on something that the move cannot go on with.
+/// Returns the failure for changes that both shards have, but with which the move cannot continue.
 fn unsupported_error(lines: &[String]) -> StepError {
     StepError::refused(
         "schema.drift",
         format!(
-            "both shards have the moving tables in a form that this move cannot go on with:\n{}",
+            "both shards have the moving tables in a form with which this move cannot continue:\n{}",
             lines.join("\n")
         ),
-        "take the change back on both shards, then `resume`; or `abort` it and plan it again",
+        "revert the change on both shards, then `resume`; or `abort` it and plan it again",
     )
 }
 
-/// The tables as both shards have them now, with what is new, line by line.
+/// Returns the tables in their present form, which must be the same on both shards, and the changes, one line for each.
 ///
 /// # Errors
-/// `schema.drift` where a change cannot be carried.
+/// `schema.drift` if the move cannot continue with a change.
 pub(crate) async fn reshaped_tables(
     planned: &[MovingTable],
     sides: [&Connected; 2],
@@ -134,7 +135,7 @@ pub(crate) async fn reshaped_tables(
     Ok((tables, changes))
 }
 
-/// Partitions of the moving tables that the plan does not know, and tables that became or ceased to be one.
+/// Returns lines about partitions that the plan does not contain, and about tables that were attached or detached.
 fn new_partitions(planned: &[MovingTable], found: &BTreeMap<TableName, TableFacts>) -> Vec<String> {
     let moving = || planned.iter().filter(|old| !old.is_reference());
     let mut lines = Vec::new();
@@ -155,7 +156,7 @@ fn new_partitions(planned: &[MovingTable], found: &BTreeMap<TableName, TableFact
     lines
 }
 
-/// Columns that the plan does not know.
+/// Returns the columns that the plan does not contain.
 fn added_columns<'a>(
     planned: &'a MovingTable,
     now: &'a [Column],
@@ -164,7 +165,7 @@ fn added_columns<'a>(
     now.iter().filter(move |column| !known(column))
 }
 
-/// What became of the plan's columns that captured changes cannot follow.
+/// Returns lines about changes of planned columns to which captured changes cannot be applied.
 fn unsupported_changes(planned: &MovingTable, now: &[Column]) -> Vec<String> {
     let mut lines = Vec::new();
     for old in &planned.columns {
@@ -186,7 +187,8 @@ fn unsupported_changes(planned: &MovingTable, now: &[Column]) -> Vec<String> {
     lines
 }
 
-/// Why rows from before the column may have different values of it on the two shards, if they may.
+/// Returns why rows that are older than the column may have different values of it on the two shards, or `None` if they
+/// cannot.
 async fn unsupported_addition(
     table: &TableName,
     column: &Column,
@@ -222,7 +224,7 @@ async fn unsupported_addition(
     }))
 }
 
-/// The value of a default that is a literal, as PostgreSQL prints expressions.
+/// Returns the value of a default if it is a literal, in the form in which PostgreSQL prints expressions.
 fn constant_value(expression: &str) -> Option<String> {
     let Some(rest) = expression.strip_prefix('\'') else {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '.' || c == '-';
@@ -257,10 +259,11 @@ fn constant_value(expression: &str) -> Option<String> {
     None
 }
 
-/// Whether a shape that a stream brings is only history: both shards have the table as the plan says.
+/// Checks whether a table definition in the stream is only outdated: both shards have the table as the plan describes
+/// it.
 ///
 /// # Errors
-/// `schema.drift` with what differs now.
+/// `schema.drift` with the present differences.
 pub(crate) async fn check_unchanged(
     planned: &MovingTable,
     upstream: &Connected,
@@ -294,7 +297,7 @@ pub(crate) async fn check_unchanged(
             "both shards have table {} in another form than the plan",
             planned.table
         ),
-        "`resume` goes on with it where it can",
+        "`resume` continues with this form if it can",
     ))
 }
 

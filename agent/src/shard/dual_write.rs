@@ -1,11 +1,16 @@
-//! Our name in a shard's `synchronous_standby_names` (R22): put in, taken out, and what is seen of its effect.
+//! The names of Shardwright's streams in a shard's `synchronous_standby_names` (R22): adds them, removes them, and
+//! probes their effect.
 //!
-//! `alter system` cannot be part of a transaction. A change therefore holds a lock of all migrations on this setting
-//! on its session. To put a name in, it holds the migration's lock as well, shared, for which a take-over waits (I7).
-//! To take a name out, it does not: a commit of ours that waits for the name may hold that lock, alone. Whoever puts a
-//! newer owner's name in waits for the lock on the setting, so that what is taken out is never newer than the proof.
-//! What the setting was without us is written down before the change, and put back when nothing of ours is left.
-//! Sessions that change it commit without waiting for a standby: the one that is missing may be ours.
+//! `alter system` cannot be part of a transaction. A session that changes the setting therefore holds a lock that all
+//! migrations share for this purpose.
+//!
+//! - To add a name, it also holds the migration's lock in shared mode, for which a take-over waits (I7).
+//! - To remove a name, it does not: a commit that waits for the name may hold the migration's lock in exclusive mode. A
+//!   session that adds the name of a newer owner waits for the lock on the setting, so a removed name is never newer
+//!   than the proof.
+//!
+//! The original value is recorded before the change, and restored when no name of Shardwright remains. Sessions that
+//! change the setting commit without waiting for a standby, because the missing standby may be Shardwright's own.
 
 use std::time::Duration;
 
@@ -18,47 +23,49 @@ use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::standby_names::{OURS, StandbyNames};
 
-/// How long a reload may take until sessions see it.
+/// How long sessions may take to load a changed setting.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(2);
-/// Between two looks at whether it was seen.
+/// The pause between two queries whether a session has loaded it.
 const RELOAD_PAUSE: Duration = Duration::from_millis(2);
-/// How often a stopped session of ours that holds the lock is ended.
+/// Number of attempts to end a stopped session that holds the lock.
 const LOCK_TRIES: u32 = 5;
-/// Takes the lock of all migrations on the setting.
+/// Takes the lock on the setting, which is common to all migrations.
 const LOCK_SETTING: &str = "select pg_catalog.pg_advisory_lock(pg_catalog.hashtextextended('shardwright:synchronous_standby_names', 0))";
 
-/// How a change shows that it may be made.
+/// The condition on the epoch under which a change is allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum OwnershipProof {
-    /// The token's epoch is the one in force.
+    /// The epoch of the token is the current one.
     Owner,
-    /// No newer epoch than the token's is in force: before a take-over, whose commit would wait for the dead.
+    /// The current epoch is not newer than that of the token. This is sufficient before a take-over, whose commit would
+    /// otherwise wait for the stream of a dead agent.
     TakeOver,
 }
 
-/// What is to be seen on the shard whose commits wait.
+/// The state of synchronous dual-write on the shard whose commits wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StandbyStatus {
-    /// The setting names us.
+    /// The setting contains the stream's name.
     pub(crate) is_named: bool,
-    /// Our walsender streams.
+    /// The stream's walsender is in the state `streaming`.
     pub(crate) is_streaming: bool,
-    /// The server counts it as a synchronous one.
+    /// The server treats the stream as a synchronous standby.
     pub(crate) is_synchronous: bool,
-    /// Log between what is on the shard's disk and what we confirmed, bytes.
+    /// Bytes of log between the position that is on the shard's disk and the position that the stream confirmed.
     pub(crate) lag_bytes: u64,
-    /// The commits that wait for a standby, each as long as it waits.
+    /// The commits that wait for a standby: process id, start of the process, start of the transaction.
     pub(crate) waiting_commits: Vec<String>,
 }
 
-/// Settings of the sessions that look at and change the setting.
+/// Prepares a session that reads and changes the setting.
 pub(crate) async fn prepare_session(client: &Connected) -> Result<(), tokio_postgres::Error> {
     client
         .batch_execute("set synchronous_commit = local; set lock_timeout = '500ms'")
         .await
 }
 
-/// The rights that our role lacks, and what of the setting cannot be extended, each with its remedy.
+/// Returns the privileges that the agent's role lacks, and the properties of the setting that prevent a change. Each
+/// has its remedy.
 pub(crate) async fn find_obstacles(client: &Connected) -> Result<Vec<(String, String)>, StepError> {
     let shard = client.name();
     let row = client
@@ -94,7 +101,7 @@ pub(crate) async fn find_obstacles(client: &Connected) -> Result<Vec<(String, St
         ),
     ] {
         if !row.get::<_, bool>(column) {
-            found.push((format!("our role {role} may not {lacks}"), remedy));
+            found.push((format!("the agent's role {role} may not {lacks}"), remedy));
         }
     }
     if source == "command line" {
@@ -109,7 +116,7 @@ pub(crate) async fn find_obstacles(client: &Connected) -> Result<Vec<(String, St
     Ok(found)
 }
 
-/// Looks at the shard through our eyes: `name` is our walsender's `application_name`.
+/// Probes the shard. `name` is the `application_name` of the stream's walsender.
 pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatus, StepError> {
     let shard = client.name();
     let row = client
@@ -126,7 +133,7 @@ pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatu
             &[&name],
         )
         .await
-        .at(format_args!("shard {shard}: looking at synchronous commits"))?;
+        .at(format_args!("shard {shard}: probing synchronous commits"))?;
     let is_named =
         StandbyNames::parse(row.get(0)).is_ok_and(|names| names.holds(|known| known == name));
     Ok(StandbyStatus {
@@ -138,13 +145,14 @@ pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatu
     })
 }
 
-/// Whether commits on this shard wait for a stream of ours: two streams that wait for each other never end.
+/// Returns whether commits on this shard wait for a stream of Shardwright. Two streams that wait for each other would
+/// never end.
 pub(crate) async fn commits_wait_for_us(client: &Connected) -> Result<bool, StepError> {
     let names = read_names(client).await?;
     Ok(names.holds(|name| name.starts_with(OURS)))
 }
 
-/// The names of ours in the setting, whichever migration's.
+/// Returns Shardwright's names in the setting, those of all migrations.
 pub(crate) async fn our_names(client: &Connected) -> Result<Vec<String>, tokio_postgres::Error> {
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await?;
@@ -153,7 +161,7 @@ pub(crate) async fn our_names(client: &Connected) -> Result<Vec<String>, tokio_p
     Ok(names.unwrap_or_default().into_iter().filter(ours).collect())
 }
 
-/// From when this returns the server is told that commits wait for `name` as well.
+/// Adds `name` to the setting. When this returns, new commits wait for `name` too.
 pub(crate) async fn add_name(
     client: &Connected,
     token: &EpochToken,
@@ -169,6 +177,7 @@ pub(crate) async fn add_name(
     done
 }
 
+/// As [`add_name`], under the locks.
 async fn add_name_locked(
     client: &Connected,
     token: &EpochToken,
@@ -193,10 +202,11 @@ async fn add_name_locked(
     set_and_wait(client, &others.with(name).render()).await
 }
 
-/// Takes every name of this migration out again; true if there was one, or may have been.
+/// Removes all names of this migration from the setting. Returns true if the setting had such a name, or may have had
+/// one.
 ///
-/// What is written may not be in force: a reload did not take effect, or never came. The record of the change,
-/// which comes before it, tells.
+/// The setting may contain a name although the session does not see it, because a reload had no effect or never came.
+/// The record, which is written before the change, shows this.
 pub(crate) async fn remove_names(
     client: &Connected,
     token: &EpochToken,
@@ -215,6 +225,7 @@ pub(crate) async fn remove_names(
     done.map(|()| true)
 }
 
+/// As [`remove_names`], under the lock.
 async fn remove_names_locked(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
     let ours = name_prefix(&token.migration);
@@ -232,15 +243,15 @@ async fn remove_names_locked(client: &Connected, token: &EpochToken) -> Result<(
         .execute(forget, &[&token.migration.as_str()])
         .await
         .at(format_args!(
-            "shard {shard}: forgetting synchronous_standby_names"
+            "shard {shard}: deleting the record of synchronous_standby_names"
         ))?;
     Ok(())
 }
 
-/// Whether a change of the setting for this migration was recorded and not undone.
+/// Returns whether a change of the setting for this migration is recorded, and so not reverted yet.
 async fn is_recorded(client: &Connected, migration: &MigrationId) -> Result<bool, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: reading what synchronous_standby_names was");
+    let what = format!("shard {shard}: reading the original synchronous_standby_names");
     let there = "select pg_catalog.to_regclass('shardwright.dual_write') is not null";
     let row = client.query_one(there, &[]).await.at(&what)?;
     if !row.get::<_, bool>(0) {
@@ -254,11 +265,12 @@ async fn is_recorded(client: &Connected, migration: &MigrationId) -> Result<bool
     Ok(row.get(0))
 }
 
-/// How names of this migration begin, whatever their epoch.
+/// Returns the prefix that the names of this migration have in all epochs.
 fn name_prefix(migration: &MigrationId) -> String {
     migration.application_name("")
 }
 
+/// Reads the names in the setting.
 async fn read_names(client: &Connected) -> Result<StandbyNames, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: reading synchronous_standby_names");
@@ -273,7 +285,8 @@ async fn read_names(client: &Connected) -> Result<StandbyNames, StepError> {
     })
 }
 
-/// The text that says what `left` says as it was before the first of us came: `ANY`, a plain list, its quotes.
+/// Returns the text that means the same as `left` and that the setting had before Shardwright changed it: with its
+/// `ANY`, its plain list, its quotes.
 async fn original_text(client: &Connected, left: &StandbyNames) -> Result<String, StepError> {
     let shard = client.name();
     let rows = client
@@ -283,7 +296,7 @@ async fn original_text(client: &Connected, left: &StandbyNames) -> Result<String
         )
         .await
         .at(format_args!(
-            "shard {shard}: reading what synchronous_standby_names was"
+            "shard {shard}: reading the original synchronous_standby_names"
         ))?;
     let mut texts: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
     let row = client
@@ -302,7 +315,7 @@ async fn original_text(client: &Connected, left: &StandbyNames) -> Result<String
     Ok(same.unwrap_or_else(|| left.render()))
 }
 
-/// Takes `locks` and shows the epoch.
+/// Takes `locks` and checks the epoch.
 async fn lock_and_prove(
     client: &Connected,
     locks: &str,
@@ -343,7 +356,7 @@ async fn lock_and_prove(
     Ok(())
 }
 
-/// Ends those sessions that hold the setting's lock for this migration: their process was stopped meanwhile.
+/// Ends the sessions of this migration that hold the lock on the setting: their process stopped meanwhile.
 async fn end_lock_holders(
     client: &Connected,
     token: &EpochToken,
@@ -362,14 +375,14 @@ async fn end_lock_holders(
         .map(|_| ())
 }
 
-/// The session may be broken, and its locks with it.
+/// Releases all locks. An error is ignored: the session is broken then, and its locks are released with it.
 async fn unlock(client: &Connected) {
     let _ = client
         .batch_execute("select pg_catalog.pg_advisory_unlock_all()")
         .await;
 }
 
-/// Sets the value and waits until sessions see it.
+/// Sets the value and waits until sessions have loaded it.
 async fn set_and_wait(client: &Connected, value: &str) -> Result<(), StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: setting synchronous_standby_names");
@@ -397,12 +410,13 @@ async fn set_and_wait(client: &Connected, value: &str) -> Result<(), StepError> 
         Ok(seen) => seen.at(&what),
         Err(_) => Err(StepError::passing(
             "dual_write.reload",
-            format!("{what}: the server has not taken it over after {RELOAD_TIMEOUT:?}"),
+            format!("{what}: the server has not loaded it after {RELOAD_TIMEOUT:?}"),
         )),
     }
 }
 
-/// The value without what `alter system` wrote; `None` where our role may not read the files.
+/// Returns the value in the other configuration files, which `alter system` does not write; `None` if the role may not
+/// read the files.
 async fn value_without_auto_conf(
     client: &Connected,
 ) -> Result<Option<String>, tokio_postgres::Error> {

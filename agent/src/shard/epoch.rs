@@ -1,7 +1,7 @@
-//! Proof of ownership on a shard (I7): every write of ours first shows that its epoch is current there.
+//! Proof of ownership on a shard (I7): every write of an agent first proves that its epoch is the current one there.
 //!
-//! Workers take the advisory lock shared and read the epoch row in a second statement; register
-//! writes and take-over take it exclusively, whose queue is fair, so that workers cannot starve them.
+//! Workers take the advisory lock in shared mode, and read the row with the epoch in a second statement. Register
+//! writes and take-overs take the lock in exclusive mode. Its queue is fair, so workers cannot starve them.
 
 mod transact;
 
@@ -21,28 +21,29 @@ use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 use super::identity::{self, TimelineRule};
 use crate::error::{StepError, WithIntent};
 
-/// How often a take-over ends the old owner's sessions and asks again.
+/// Number of times that a take-over ends the sessions of older owners and requests the lock again.
 const TAKE_OVER_TRIES: u32 = 60;
 
-/// What the server says to an owner that is none any more.
+/// The message with which the server refuses an owner that a newer one has replaced.
 const SUPERSEDED: &str = "a newer owner has taken the migration";
 
-/// What an owner shows.
+/// The proof that an owner presents.
 #[derive(Debug, Clone)]
 pub(crate) struct EpochToken {
     pub(crate) migration: MigrationId,
     pub(crate) epoch: Epoch,
-    /// The last map version under which this work is allowed: a lane of the forward stream is
-    /// refused once the shard was told of the flip (C10).
+    /// The last map version under which this work is allowed: a worker of the forward stream is refused once the shard
+    /// was notified of the flip (C10).
     pub(crate) until: MapVersion,
 }
 
-/// The key of the advisory lock that workers hold shared, and a take-over alone.
+/// Returns the key of the advisory lock that workers hold in shared mode, and take-overs and register writes in
+/// exclusive mode.
 pub(crate) fn lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}', 0)")
 }
 
-/// The query for a column of `pg_locks`, of each lock that is held or waited for under this key.
+/// Returns the query for a column of `pg_locks`, for each lock under this key that is held or awaited.
 pub(crate) fn lock_holders(key: &str, column: &str) -> String {
     format!(
         "select distinct l.{column}
@@ -53,10 +54,10 @@ pub(crate) fn lock_holders(key: &str, column: &str) -> String {
     )
 }
 
-/// Ends the other sessions of this owner, or of older ones, that hold the migration's lock or wait for it; how many
+/// Ends the other sessions of this owner, and of older ones, that hold or await the migration's lock. Returns how many
 /// there were.
 ///
-/// Only once the map has flipped, on the shard that gains the keys: nothing is left there for them to do.
+/// Call this only on the new owner and after the flip: such sessions have no work left there.
 pub(crate) async fn end_lock_holders(
     client: &Connected,
     token: &EpochToken,
@@ -77,8 +78,8 @@ pub(crate) async fn end_lock_holders(
     Ok(ended.len())
 }
 
-/// Opens a transaction of ours, which guards let pass, behind the migration's lock, and runs `proof` in it as a later
-/// statement with a snapshot of its own: all in one round trip. The row that the proof returns.
+/// Opens a transaction with the bypass of the guards, takes the migration's lock, and then executes `proof` as a later
+/// statement with a new snapshot, all in one round trip. Returns the row of the proof.
 async fn prove(
     client: &Connected,
     token: &EpochToken,
@@ -94,7 +95,7 @@ async fn prove(
     Ok(last_row(messages))
 }
 
-/// The row of the last statement that may return one.
+/// Returns the row of the last statement that may return one.
 fn last_row(messages: Vec<SimpleQueryMessage>) -> Option<SimpleQueryRow> {
     let later = |row, message| match message {
         SimpleQueryMessage::RowDescription(_) => None,
@@ -104,12 +105,12 @@ fn last_row(messages: Vec<SimpleQueryMessage>) -> Option<SimpleQueryRow> {
     messages.into_iter().fold(None, later)
 }
 
-/// Opens a transaction of a worker and proves the epoch; our guards let its writes pass.
+/// Opens a transaction of a worker and proves the epoch. The guards let its writes pass.
 pub(crate) async fn begin(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     begin_with_statements(client, token, "").await
 }
 
-/// As [`begin`], with statements behind the proof that return no rows, in the same round trip.
+/// As [`begin`], with statements after the proof that return no rows, in the same round trip.
 pub(crate) async fn begin_with_statements(
     client: &Connected,
     token: &EpochToken,
@@ -130,7 +131,7 @@ pub(crate) async fn begin_with_statements(
     require_proof(client, row).await.map(|_| ())
 }
 
-/// Runs `sql` in a transaction of its own that proves the database and the epoch first, all in one batch: for DDL.
+/// Executes `sql` in a separate transaction that first proves the database and the epoch, in one batch: for DDL.
 pub(crate) async fn execute(
     client: &Connected,
     token: &EpochToken,
@@ -149,7 +150,7 @@ pub(crate) async fn execute(
     done
 }
 
-/// The proof as statements, for a batch that is inside a transaction.
+/// Returns the statements of the proof, for a batch in a transaction.
 pub(crate) fn proof_sql(token: &EpochToken) -> String {
     format!(
         "select pg_catalog.pg_advisory_xact_lock_shared({key});
@@ -164,17 +165,17 @@ pub(crate) fn proof_sql(token: &EpochToken) -> String {
     )
 }
 
-/// True when the migration has a row on this shard, whoever owns it.
+/// Returns true if the migration has a row on this shard, whichever owner wrote it.
 pub(crate) async fn is_enrolled(client: &Connected, token: &EpochToken) -> Result<bool, StepError> {
     Ok(epoch_in_force(client, token).await?.is_some())
 }
 
-/// True while the token's epoch is the one in force on this shard.
+/// Returns true while the token's epoch is the current one on this shard.
 pub(crate) async fn is_current(client: &Connected, token: &EpochToken) -> Result<bool, StepError> {
     Ok(epoch_in_force(client, token).await? == Some(token.epoch.0))
 }
 
-/// The epoch of the migration's row on this shard, if it has one there.
+/// Returns the epoch in the migration's row on this shard, or `None` if it has no row.
 async fn epoch_in_force(client: &Connected, token: &EpochToken) -> Result<Option<i64>, StepError> {
     let shard = client.name();
     if !schema_exists(client).await? {
@@ -190,11 +191,11 @@ async fn epoch_in_force(client: &Connected, token: &EpochToken) -> Result<Option
     Ok(row.map(|row| row.get(0)))
 }
 
-/// Opens a transaction that no worker and no other owner can be beside, for cutover attempt `number`
-/// or for a release or recovery of it.
+/// Opens a transaction that excludes workers and other owners, for cutover attempt `number` or for a release or
+/// recovery of it. Returns the shard's new count.
 ///
-/// The shard's count advances, so that a register write that still hangs somewhere is refused (R3).
-/// The caller's own register write is a later statement (R4). Returns the new count.
+/// The count increases, so that the shard refuses a register write that is still on its way (R3). The caller's own
+/// register write is a later statement (R4).
 pub(crate) async fn begin_attempt(
     client: &Connected,
     token: &EpochToken,
@@ -209,6 +210,7 @@ pub(crate) async fn begin_attempt(
     parse_count(require_proof(client, row).await?, &what)
 }
 
+/// Returns the statement that increases the count within the counts of the attempt.
 fn next_count_sql(token: &EpochToken, number: i64) -> String {
     format!(
         "update shardwright.move set attempt = greatest(attempt + 1, {first})
@@ -220,15 +222,21 @@ fn next_count_sql(token: &EpochToken, number: i64) -> String {
     )
 }
 
+/// Parses the shard's count.
 fn parse_count(row: SimpleQueryRow, what: &str) -> Result<i64, StepError> {
     let count = row.get(0).and_then(|text| text.parse().ok());
-    count.ok_or_else(|| StepError::passing("epoch.count", format!("{what}: no count came back")))
+    count.ok_or_else(|| {
+        StepError::passing(
+            "epoch.count",
+            format!("{what}: the server returned no count"),
+        )
+    })
 }
 
-/// The counts that one cutover attempt may use on a shard: its own, then its releases and recoveries.
+/// The number of counts for one cutover attempt on a shard: one for itself, the others for its releases and recoveries.
 const COUNTS_PER_ATTEMPT: i64 = 1000;
 
-/// The number of the newest cutover attempt that this shard has counted; 0 before the first.
+/// Returns the number of the newest cutover attempt that this shard has counted; 0 before the first.
 pub(crate) async fn newest_attempt(
     client: &Connected,
     token: &EpochToken,
@@ -244,12 +252,12 @@ pub(crate) async fn newest_attempt(
     Ok(row.map_or(0, |row| row.get::<_, i64>(0) / COUNTS_PER_ATTEMPT))
 }
 
-/// The shard's count for cutover attempt `number`.
+/// Returns the first count of cutover attempt `number`.
 pub(crate) fn first_count(number: i64) -> i64 {
     number * COUNTS_PER_ATTEMPT
 }
 
-/// The row by which a transaction has proved its epoch; without one it is over.
+/// Returns the row by which a transaction has proved its epoch. Without a row it rolls back and fails.
 async fn require_proof(
     client: &Connected,
     row: Option<SimpleQueryRow>,
@@ -262,17 +270,17 @@ async fn require_proof(
     Err(StepError::superseded(shard))
 }
 
-/// Commits; our sessions run with `synchronous_commit = on`.
+/// Commits. Sessions of the agent have `synchronous_commit = on`.
 pub(crate) async fn commit(client: &Connected, what: &str) -> Result<(), StepError> {
     client.batch_execute("commit").await.at(what)
 }
 
-/// Rolls back; an error means that the session, and with it the transaction, is gone.
+/// Rolls back. An error is ignored: the session has ended then, and the transaction with it.
 pub(crate) async fn rollback(client: &Connected) {
     let _ = client.batch_execute("rollback").await;
 }
 
-/// Creates the migration's row on a shard, or takes it over if an older epoch has it; inside the transaction of
+/// Creates the migration's row on a shard, or takes it over from an older epoch, in the transaction of
 /// [`crate::shard::sidecar_schema::enrol`].
 pub(crate) async fn enrol(
     client: &Connected,
@@ -297,9 +305,9 @@ pub(crate) async fn enrol(
     }
 }
 
-/// Takes the migration over on a shard: raises the epoch and ends the sessions of older owners.
+/// Takes the migration over on a shard: it increases the epoch and ends the sessions of older owners.
 ///
-/// Nothing happens where the migration has no row yet.
+/// It does nothing if the migration has no row yet.
 pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: taking the migration over");
@@ -325,15 +333,17 @@ pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<
     }
     Err(StepError::passing(
         "epoch.contended",
-        format!("{what}: older owners did not let go"),
+        format!("{what}: sessions of older owners still hold the lock"),
     ))
 }
 
+/// The outcome of an attempt to take a migration over.
 enum ClaimOutcome {
     Claimed,
     NewerOwner,
 }
 
+/// Increases the epoch unless a newer owner has done so.
 async fn try_take_over(
     client: &Connected,
     token: &EpochToken,
@@ -363,7 +373,7 @@ async fn try_take_over(
     Ok(ClaimOutcome::Claimed)
 }
 
-/// Ends our sessions of older epochs; the snapshot's holders stay until their successors hold it.
+/// Ends the agents' sessions of older epochs. The holders of the snapshot remain until those of the new owner hold it.
 async fn end_older_sessions(
     client: &Connected,
     token: &EpochToken,
@@ -389,7 +399,8 @@ async fn end_older_sessions(
     Ok(())
 }
 
-/// Whether the sidecar schema is on the shard; the catalog answers also a role that has no right to it.
+/// Returns whether the sidecar schema exists on the shard. The query reads the catalog, so it also works for a role
+/// without privileges on the schema.
 pub(crate) async fn schema_exists(client: &Connected) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
@@ -401,7 +412,7 @@ pub(crate) async fn schema_exists(client: &Connected) -> Result<bool, StepError>
         )
         .await
         .at(format_args!(
-            "shard {shard}: looking for schema shardwright"
+            "shard {shard}: searching for schema shardwright"
         ))?;
     Ok(row.get(0))
 }

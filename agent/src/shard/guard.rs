@@ -1,12 +1,14 @@
 //! The guard: triggers that refuse writes to the moving keys while the register is closed or fenced.
 //!
-//! AFTER ROW, so that a BEFORE trigger of the application cannot change the key behind it (R5);
-//! ENABLE ALWAYS, so that replica-role writers meet it; the predicate and our bypass are in WHEN, so
-//! that other keys and our own writes queue no event; whose statement it is is asked once for each statement
-//! (ADR 34). The register is a sequence: what it says does not depend on anybody's snapshot.
+//! - The row triggers are AFTER ROW, so that no BEFORE trigger of the application can change the key after the check
+//!   (R5).
+//! - They are ENABLE ALWAYS, so that they also fire for sessions with the role `replica`.
+//! - WHEN contains the predicate and the bypass of the agents, so that writes to other keys and writes of the agents
+//!   queue no event. A function in WHEN decides once for each statement whether the session is the agents' (ADR 34).
+//! - The register is a sequence, so its value does not depend on a snapshot.
 //!
-//! The row triggers of leaves stand on the partitioned table at the top: PostgreSQL puts them on each leaf, and on
-//! each partition that comes later. The TRUNCATE trigger is for a statement, so each leaf has its own.
+//! The row triggers of leaves are on the topmost partitioned table: PostgreSQL creates them on each leaf, and on each
+//! later partition. The TRUNCATE trigger is a statement trigger, so each leaf has its own.
 
 pub(crate) mod cascade;
 pub(crate) mod ddl_guard;
@@ -27,14 +29,14 @@ use tokio_postgres::error::SqlState;
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
 
-/// How often a table's triggers are tried again while somebody holds a lock that CREATE TRIGGER waits for.
+/// Number of attempts to change a table's triggers while another session holds a conflicting lock.
 const LOCK_TRIES: u32 = 150;
-/// As [`LOCK_TRIES`], where the guard is left over otherwise: about six seconds.
+/// As [`LOCK_TRIES`], for an abort, after which a sweep can still remove the guard: about six seconds.
 const LOCK_TRIES_OF_ABORT: u32 = 15;
-/// Pause between two tries, so that writers queued behind ours are served.
+/// Pause between two attempts, in which writers that queue after the agent's lock request proceed.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
-/// Creates the register, if it is not there, with `value`.
+/// Creates the register with `value`, unless it exists.
 pub(crate) async fn create_register(
     client: &Connected,
     migration: &MigrationId,
@@ -49,7 +51,8 @@ pub(crate) async fn create_register(
         .await
 }
 
-/// What lets our own writes pass: our setting and our role, decided in WHEN (R16).
+/// Returns the condition of WHEN that is true for every session but the agents': it checks the bypass setting and the
+/// role (R16).
 pub(crate) fn foreign_session_sql(our_role: &str) -> String {
     format!(
         "(pg_catalog.current_setting('{BYPASS_SETTING}', true) is distinct from 'on' or session_user <> {})",
@@ -57,14 +60,14 @@ pub(crate) fn foreign_session_sql(our_role: &str) -> String {
     )
 }
 
-/// Whether this table's row triggers are those of the table at the top, and an earlier leaf has put them there.
+/// Returns whether an earlier leaf in `tables` has the same topmost table, and so has created the row triggers there.
 pub(crate) fn is_covered_by_earlier_leaf(tables: &[MovingTable], index: usize) -> bool {
     let top = tables[index].top();
     tables[..index].iter().any(|earlier| earlier.top() == top)
 }
 
-/// The statements that put a row guard on one table, on the one at the top for a leaf: three triggers that call
-/// `function` for rows that `predicate` selects, given `new` or `old`, of statements that are `foreign`.
+/// Returns the statements that create a row guard on one table, for a leaf on its topmost table. Three triggers call
+/// `function` for rows that `predicate` selects, given `new` or `old`, in statements for which `foreign` is true.
 pub(crate) fn row_triggers(
     table: &MovingTable,
     name: impl Fn(&str) -> String,
@@ -91,7 +94,7 @@ pub(crate) fn row_triggers(
     sql
 }
 
-/// The statements that put the guard on the table at `index`: none for rows of a reference table.
+/// Returns the statements that create the guard on the table at `index`. A reference table gets no row triggers.
 pub(crate) fn triggers_sql(
     migration: &MigrationId,
     keys: &KeySet,
@@ -134,7 +137,7 @@ pub(crate) fn triggers_sql(
     sql
 }
 
-/// The events that the guard of a table is for.
+/// Returns the events for which a table has guard triggers.
 fn events_on(table: &MovingTable) -> &'static [&'static str] {
     match table.key {
         TableKey::Columns(_) | TableKey::Through(_) => &["insert", "update", "delete", "truncate"],
@@ -142,14 +145,14 @@ fn events_on(table: &MovingTable) -> &'static [&'static str] {
     }
 }
 
-/// The rows that a guard is for: those of these keys in these tables.
+/// The rows that a guard covers: those with these keys in these tables.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct GuardedRows<'a> {
     pub(crate) keys: &'a KeySet,
     pub(crate) tables: &'a [MovingTable],
 }
 
-/// Puts the guard on every table, each for a moment's lock, behind its functions.
+/// Creates the functions of the guard, and then its triggers, table by table. Each table is locked only for a moment.
 pub(crate) async fn create(
     client: &Connected,
     token: &EpochToken,
@@ -161,22 +164,23 @@ pub(crate) async fn create(
     functions::create(client, token, map, guarded).await?;
     let role = session_user(client)
         .await
-        .at(format_args!("shard {shard}: asking for our role"))?;
+        .at(format_args!("shard {shard}: reading the session's role"))?;
     for (index, table) in tables.iter().enumerate() {
         let sql = triggers_sql(&token.migration, keys, index, tables, &role);
-        let what = format!("shard {shard}: putting the guard on {}", table.table);
+        let what = format!("shard {shard}: creating the guard on {}", table.table);
         execute_with_short_locks(client, token, &sql, &what).await?;
     }
     Ok(())
 }
 
-/// The role that our sessions log in as.
+/// Returns the role with which the agent's sessions log in.
 pub(crate) async fn session_user(session: &Connected) -> Result<String, tokio_postgres::Error> {
     let row = session.query_one("select session_user::text", &[]).await?;
     Ok(row.get(0))
 }
 
-/// The statements that take a migration's guard off one table, off the one at the top with its first leaf.
+/// Returns the statements that drop a migration's guard on one table; with the first leaf of a topmost table also those
+/// on that table.
 pub(crate) fn drop_triggers_sql(
     migration: &MigrationId,
     index: usize,
@@ -194,7 +198,7 @@ pub(crate) fn drop_triggers_sql(
     sql.join("; ")
 }
 
-/// Runs DDL on a live table: never waits more than 200 ms in the lock queue, tries again for half a minute.
+/// Executes DDL on a live table. Each attempt waits at most 200 ms for a lock. The attempts continue for half a minute.
 pub(crate) async fn execute_with_short_locks(
     client: &Connected,
     token: &EpochToken,
@@ -204,6 +208,7 @@ pub(crate) async fn execute_with_short_locks(
     execute_with_tries(client, token, sql, LOCK_TRIES, what).await
 }
 
+/// As [`execute_with_short_locks`], with `tries` attempts.
 async fn execute_with_tries(
     client: &Connected,
     token: &EpochToken,
@@ -226,12 +231,12 @@ async fn execute_with_tries(
     Ok(())
 }
 
-/// Drops every trigger, function and register of the migration, which must be enrolled on this shard.
+/// Drops all triggers, functions and sequences of the migration's guard. The migration must be enrolled on this shard.
 pub(crate) async fn drop_all(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     drop_within(client, token, LOCK_TRIES).await
 }
 
-/// As [`drop_all`], for a migration that is aborted: a table that stays locked keeps its guard, which is left over.
+/// As [`drop_all`], with fewer attempts, for an abort. If a table stays locked, this fails and its guard remains.
 pub(crate) async fn drop_all_quickly(
     client: &Connected,
     token: &EpochToken,
@@ -239,6 +244,7 @@ pub(crate) async fn drop_all_quickly(
     drop_within(client, token, LOCK_TRIES_OF_ABORT).await
 }
 
+/// As [`drop_all`], with `tries` attempts for each trigger.
 async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Result<(), StepError> {
     let shard = client.name();
     let migration = &token.migration;
@@ -283,7 +289,8 @@ async fn drop_within(client: &Connected, token: &EpochToken, tries: u32) -> Resu
         .at(&what)
 }
 
-/// How many writes the migration's guard has refused here; none where an older guard stands, which does not count.
+/// Returns how many writes the migration's guard has refused on this shard; `None` if the guard is of an older version,
+/// which does not count.
 pub(crate) async fn count_refused(
     client: &Connected,
     migration: &MigrationId,
@@ -306,7 +313,7 @@ pub(crate) async fn count_refused(
     Ok(Some(row.get(0)))
 }
 
-/// What stands on the tables: each guard trigger's table, name, state and definition (R10).
+/// Returns table, state and definition of each guard trigger (R10).
 pub(crate) async fn read_triggers(
     client: &Connected,
     migration: &MigrationId,
@@ -325,7 +332,7 @@ pub(crate) async fn read_triggers(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Guard triggers that a moving table lacks, or that are not `ENABLE ALWAYS`: `trigger on table`.
+/// Returns the guard triggers that a moving table lacks, or that are not `ENABLE ALWAYS`, as `trigger on table`.
 pub(crate) async fn missing_triggers(
     client: &Connected,
     migration: &MigrationId,
@@ -355,7 +362,8 @@ pub(crate) async fn missing_triggers(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Refuses unless every moving table has its triggers, all `ENABLE ALWAYS`.
+/// Fails unless every moving table has all guard triggers, all `ENABLE ALWAYS`. Returns the triggers as
+/// [`read_triggers`].
 pub(crate) async fn check(
     client: &Connected,
     migration: &MigrationId,
@@ -372,6 +380,6 @@ pub(crate) async fn check(
             "shard {shard}: guard triggers were dropped or disabled: {}",
             missing.join(", ")
         ),
-        "find out who did it, then `resume`: before the flip the guards are put back and every row is compared again",
+        "find the cause, then `resume`: before the flip the agent creates the guards again and compares every row again",
     ))
 }

@@ -1,10 +1,10 @@
-//! Proof that a session is in the database that was registered as the shard.
+//! Proves that a session is in the database that was registered as the shard.
 //!
-//! A session says first which database it must be in, and is refused in any other ([`opening`]). What deletes,
-//! truncates, drops or closes proves it once more, in its own transaction ([`proof`]).
-//! A standby that was promoted in the database's place has its identity and a later timeline. Sessions go on there, as
-//! I10 allows; what deletes an owner's rows, or mends or sweeps on an operator's word, does not, until the server is
-//! accepted.
+//! Each session first sets the identity of the database that it expects, and is refused in any other
+//! ([`session_opening`]). A transaction that deletes, truncates, drops or closes checks it again ([`proof_sql`]).
+//!
+//! A standby that was promoted has the same identity and a later timeline. I10 allows sessions to continue there. Until
+//! an operator accepts the server, no transaction deletes an owner's rows on it, and no repair or sweep runs there.
 
 use connect::{Connected, Opening};
 use plans::identity::DatabaseIdentity;
@@ -12,10 +12,10 @@ use plans::names::{IDENTITY_SETTING, SQLSTATE_OTHER_DATABASE};
 use plans::sql::quote_literal;
 use tokio_postgres::Row;
 
-/// The table that holds the random id of a database, once it is registered; it stays when no migration is left.
+/// The table with the random id of a registered database. It remains when the last migration has ended.
 pub(crate) const TABLE: &str = "database";
 
-/// What a session of a primary reads of its database but the random id: system identifier, timeline, OID.
+/// The query for the identity of a primary's database without its random id: system identifier, timeline, OID.
 const LOCATION: &str = "select c.system_identifier::text,
         ('x' || pg_catalog.lpad(pg_catalog.substring(pg_catalog.pg_walfile_name(
             pg_catalog.pg_current_wal_insert_lsn()), 1, 8), 8, '0'))::bit(32)::int::text,
@@ -23,22 +23,23 @@ const LOCATION: &str = "select c.system_identifier::text,
     from pg_catalog.pg_control_system() c, pg_catalog.pg_database d
     where d.datname = pg_catalog.current_database()";
 
-/// Which timelines of the database's server are the right one.
+/// The timelines that a proof accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimelineRule {
-    /// The one that is registered.
+    /// Only the registered timeline.
     Same,
-    /// That, or a later one: a standby was promoted in its place.
+    /// The registered timeline or a later one, which a promoted standby has.
     NotEarlier,
 }
 
-/// Refuses to go on in a database that is not the one that the session must be in; without a word about it, in any.
+/// Returns one statement that fails if the session is not in the database that it must be in. It accepts any database
+/// if the session has no such setting.
 ///
-/// One statement, for a transaction of its own or of others.
+/// It may run in its own transaction or as part of another one.
 pub(crate) fn proof_sql(timeline: TimelineRule) -> String {
     let (wrong_timeline, no_id) = match timeline {
         TimelineRule::Same => ("found[2] <> known[2]", "false"),
-        // Restored from before it had an id: what went back must be closed.
+        // The database may have been restored from a backup without an id; closing its keys must be possible.
         TimelineRule::NotEarlier => ("found[2]::int < known[2]::int", "found[4] = '-'"),
     };
     format!(
@@ -57,15 +58,16 @@ pub(crate) fn proof_sql(timeline: TimelineRule) -> String {
            if found[1] <> known[1] or {wrong_timeline}
               or known[3] not in ('-', found[3]) or (known[4] not in ('-', found[4]) and not {no_id}) then
              raise exception using errcode = '{SQLSTATE_OTHER_DATABASE}', message = pg_catalog.format(
-               'another database answers: system %s, timeline %s, database %s, id %s; registered is system %s, timeline %s, database %s, id %s',
+               'this is another database: system %s, timeline %s, database %s, id %s; registered is system %s, timeline %s, database %s, id %s',
                found[1], found[2], found[3], found[4], known[1], known[2], known[3], known[4]);
            end if;
          end $identity$"
     )
 }
 
-/// How a session says which database it must be in, and is refused in any other. What is registered to the letter is
-/// found by a look: the proof takes twice as long as all settings of a session.
+/// Returns the statements by which a new session sets and checks the database that it must be in. The short query is
+/// sufficient if the whole identity matches. The proof takes twice as long as all settings of a session, and runs only
+/// otherwise.
 pub(crate) fn session_opening(known: &DatabaseIdentity) -> Opening {
     let or_any = |value: Option<String>| value.unwrap_or_else(|| "-".to_owned());
     let values = [
@@ -89,7 +91,7 @@ pub(crate) fn session_opening(known: &DatabaseIdentity) -> Opening {
     }
 }
 
-/// The identity of the database that a session is in.
+/// Reads the identity of the session's database.
 pub(crate) async fn read(client: &Connected) -> Result<DatabaseIdentity, tokio_postgres::Error> {
     let location = client.query_one(LOCATION, &[]).await?;
     let id = match is_registered(client).await? {
@@ -99,7 +101,7 @@ pub(crate) async fn read(client: &Connected) -> Result<DatabaseIdentity, tokio_p
     Ok(identity_from(&location, id))
 }
 
-/// Gives the database its random id, unless it has one.
+/// Creates the random id of the database, unless it has one.
 pub(crate) async fn register(client: &Connected) -> Result<(), tokio_postgres::Error> {
     if is_registered(client).await? && registered_id(client).await?.is_some() {
         return Ok(());
@@ -123,7 +125,7 @@ pub(crate) async fn register(client: &Connected) -> Result<(), tokio_postgres::E
         .await
 }
 
-/// True when the database has its random id.
+/// Returns true if the database has the table for its random id.
 pub(crate) async fn is_registered(client: &Connected) -> Result<bool, tokio_postgres::Error> {
     let sql = format!("select pg_catalog.to_regclass('shardwright.{TABLE}') is not null");
     Ok(client.query_one(&sql, &[]).await?.get(0))
@@ -135,6 +137,7 @@ async fn registered_id(client: &Connected) -> Result<Option<String>, tokio_postg
     Ok(row.map(|row| row.get(0)))
 }
 
+/// Builds the identity from a row of [`LOCATION`] and the random id.
 fn identity_from(location: &Row, id: Option<String>) -> DatabaseIdentity {
     DatabaseIdentity {
         system: location.get(0),

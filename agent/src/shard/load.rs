@@ -1,4 +1,4 @@
-//! Signs of strain on a shard: sessions, locks, replicas, its log, checkpoints, the time that a commit takes.
+//! Health signals of a shard: sessions, locks, replicas, log, checkpoints, the time of a commit.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -11,17 +11,18 @@ use tokio::time::Instant;
 use super::epoch::{self, EpochProof, EpochToken};
 use crate::error::{StepError, WithIntent};
 
-/// Between two positions that are kept.
+/// Shortest interval between two recorded positions.
 const POSITION_INTERVAL: Duration = Duration::from_secs(1);
-/// Positions that are kept: ten minutes.
+/// The number of positions that are kept: ten minutes.
 const MAX_POSITIONS: usize = 600;
 
-/// The log's growth is told over so long.
+/// The period over which the growth of the log is measured.
 const RATE_PERIOD: Duration = Duration::from_secs(5);
-/// A checkpoint is told of for so long after its end was seen: it is one sign.
+/// How long a checkpoint is reported after its end was observed, so that it is one signal.
 const REPORTED_FOR: Duration = Duration::from_secs(1);
 
-/// Sessions of others, the position in the log, the standbys, and when the last checkpoint began; what a logical subscriber confirms is its own affair.
+/// The query: sessions other than Shardwright's, the position in the log, the standbys, and when the last checkpoint
+/// began. It leaves out logical subscribers, which confirm at their own pace.
 const PROBE_LOAD: &str = "
     select (select array[count(*) filter (where state = 'active'), count(*) filter (where wait_event_type = 'Lock')]
               from pg_catalog.pg_stat_activity
@@ -36,11 +37,13 @@ const PROBE_LOAD: &str = "
              where state = 'streaming' and replay_lsn is not null and application_name not like 'shardwright%'
                and not exists (select from pg_catalog.pg_replication_slots o where o.active_pid = s.pid and o.slot_type = 'logical')) r";
 
-/// Where the log was lately: a replica that has replayed to there is that long behind, by our clock.
+/// Recent positions of the log. The lag of a replica is the time since the log had the position that it has replayed,
+/// by the agent's clock.
 #[derive(Debug, Default)]
 pub(crate) struct LogPositions(VecDeque<(Instant, i64)>);
 
 impl LogPositions {
+    /// Records a position, unless the last one is too recent.
     fn record(&mut self, at: Instant, position: i64) {
         let due = self
             .0
@@ -54,14 +57,15 @@ impl LogPositions {
         }
     }
 
-    /// Bytes a second that were written lately; `None` until there is a position of long enough ago.
+    /// Returns how many bytes per second were written recently, or `None` if no position is old enough.
     fn bytes_per_second(&self, position: i64, now: Instant) -> Option<f64> {
         let age = |at: &Instant| now.duration_since(*at);
         let before = self.0.iter().rev().find(|(at, _)| age(at) >= RATE_PERIOD);
         before.map(|(at, known)| (position - known) as f64 / age(at).as_secs_f64())
     }
 
-    /// Seconds since the log had all that was replayed; at least what the server says of a replica that is behind.
+    /// Returns the seconds since the log had the position `replayed`, but at least the lag that the server reports. If
+    /// all is replayed, the result is 0.
     fn lag_seconds(&self, replayed: i64, position: i64, reported_s: f64, now: Instant) -> f64 {
         if replayed >= position {
             return 0.0;
@@ -72,23 +76,24 @@ impl LogPositions {
     }
 }
 
-/// What was seen of a shard before.
+/// Earlier health signals of a shard.
 #[derive(Debug, Default)]
 pub(crate) struct LoadHistory {
     positions: LogPositions,
     checkpoints: CheckpointTimes,
 }
 
-/// When the last checkpoint began, by the server's clock.
+/// The start of the last checkpoint, in seconds of the server's clock.
 #[derive(Debug, Default)]
 struct CheckpointTimes {
     began_s: Option<f64>,
-    /// How long after the one before it, and when that was seen.
+    /// The interval between the last two checkpoints, and when it was observed.
     interval: Option<(f64, Instant)>,
 }
 
 impl CheckpointTimes {
-    /// How far apart the last two began, if the last one has just ended.
+    /// Records the start of the last checkpoint. Returns the interval between the last two if the last one has just
+    /// ended.
     fn record_start(&mut self, began_s: f64, now: Instant) -> Option<f64> {
         let before = self.began_s.replace(began_s).unwrap_or(began_s);
         if began_s > before {
@@ -99,13 +104,14 @@ impl CheckpointTimes {
     }
 }
 
-/// Looks at the shard once; without the right to see statistics of others only sessions of our own role count.
+/// Probes the shard once. Without the privilege to read statistics of other roles it counts only sessions of its own
+/// role.
 pub(crate) async fn probe(
     session: &Connected,
     history: &mut LoadHistory,
 ) -> Result<ShardLoad, StepError> {
     let shard = session.name();
-    let what = format!("shard {shard}: reading signs of its load");
+    let what = format!("shard {shard}: reading health signals");
     let rows = session.query_prepared(PROBE_LOAD, &[]).await.at(&what)?;
     let Some(row) = rows.first() else {
         return Ok(ShardLoad::default());
@@ -137,7 +143,7 @@ pub(crate) async fn probe(
     })
 }
 
-/// Commits without a row: a logical message, in a transaction that has proved its epoch (I7).
+/// Commits a transaction without a row: a logical message, after the proof of the epoch (I7).
 pub(crate) async fn time_commit(session: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = session.name();
     let sql =
@@ -185,7 +191,7 @@ mod tests {
             positions.record(at, 100 * (i64::try_from(second).expect("small") + 1));
         }
         let now = start + Duration::from_secs(29);
-        // It had replayed all that there was after ten seconds.
+        // The replica had replayed everything that existed after ten seconds.
         assert!((positions.lag_seconds(1000, 3000, 0.5, now) - 19.0).abs() < 0.01);
         assert!((positions.lag_seconds(1000, 3000, 25.0, now) - 25.0).abs() < 0.01);
         assert!(positions.lag_seconds(3000, 3000, 25.0, now) < 0.01);

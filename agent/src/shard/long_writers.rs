@@ -1,7 +1,8 @@
-//! What keeps a cutover from starting (C1): writers of the moving tables that do not end, prepared transactions.
+//! Finds what prevents the start of a cutover (C1): long write transactions on the moving tables, and prepared
+//! transactions.
 //!
-//! A writer is shown with its statement, never with a value of it. It is ended only by the name that the operator
-//! has read: process, its start and the start of its transaction, all looked at again in the statement that ends it.
+//! The operator sees the statement of a writer without its values. The agent ends a writer only as the operator saw it:
+//! the statement that ends it compares process id, start of the process and start of the transaction again.
 
 use std::time::Duration;
 
@@ -18,16 +19,16 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::redacted::masked;
 use crate::postgres::redacted::printable;
 
-/// What is in the way.
+/// An obstacle to the start of a cutover.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum WriteObstacle {
-    /// A transaction that is older than the budget.
+    /// A write transaction that is older than the budget.
     Writer {
         writer: LongWriter,
-        /// How long it has been open.
+        /// How long the transaction has been open.
         open: Duration,
     },
-    /// A transaction that waits for its second phase; nobody's session, so nobody ends it by itself.
+    /// A prepared transaction. It belongs to no session, so it does not end by itself.
     Prepared {
         gid: String,
         owner: String,
@@ -36,7 +37,7 @@ pub(crate) enum WriteObstacle {
 }
 
 impl WriteObstacle {
-    /// For people: who it is, and what ends it.
+    /// Describes the obstacle to the operator, and how to end it.
     pub(crate) fn description(&self) -> String {
         match self {
             Self::Writer { writer, open } => format!(
@@ -51,7 +52,7 @@ impl WriteObstacle {
             Self::Prepared { gid, owner, open } => {
                 let gid = quote_literal(gid);
                 format!(
-                    "prepared transaction {gid} of {owner} has waited for its second phase for {} s; whoever prepared it ends it: commit prepared {gid}, or rollback prepared {gid}",
+                    "prepared transaction {gid} of {owner} has waited for its second phase for {} s; its coordinator must end it: commit prepared {gid}, or rollback prepared {gid}",
                     open.as_secs()
                 )
             }
@@ -59,23 +60,24 @@ impl WriteObstacle {
     }
 }
 
-/// The moment when a server process began, exactly.
+/// SQL for the exact start time of a server process.
 const BACKEND_START: &str = "pg_catalog.to_char(a.backend_start, 'YYYY-MM-DD HH24:MI:SS.US')";
-/// The moment when its transaction began, exactly.
+/// SQL for the exact start time of its transaction.
 const XACT_START: &str = "pg_catalog.to_char(a.xact_start, 'YYYY-MM-DD HH24:MI:SS.US')";
 
-/// Modes of locks that a writer keeps to its end.
+/// Lock modes that a writer keeps until its transaction ends.
 const WRITE_LOCK_MODES: &str =
     "('RowExclusiveLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')";
 
-/// Transactions that have written to the moving tables and are older than `budget_ms`, the oldest first.
+/// Returns the transactions that have written to the moving tables and are older than `budget_ms`, the oldest first,
+/// and then the prepared transactions that have written to them.
 pub(crate) async fn find_obstacles(
     client: &Connected,
     tables: &[MovingTable],
     budget_ms: u32,
 ) -> Result<Vec<WriteObstacle>, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: looking for old writers");
+    let what = format!("shard {shard}: searching for long writers");
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     let locks_a_table =
         "pg_catalog.unnest($1::text[]) name where pg_catalog.to_regclass(name) = l.relation";
@@ -97,7 +99,7 @@ pub(crate) async fn find_obstacles(
         .await
         .at(&what)?;
     let mut all: Vec<WriteObstacle> = rows.iter().map(|row| writer_from_row(row, shard)).collect();
-    // A prepared transaction has no process; its lock on its own id tells its virtual transaction.
+    // A prepared transaction has no process. The lock on its transaction id shows its virtual transaction.
     let prepared = format!(
         "select p.gid, p.owner::text,
                 greatest(0, extract(epoch from pg_catalog.clock_timestamp() - p.prepared) * 1000)::bigint
@@ -138,8 +140,9 @@ fn millis(ms: i64) -> Duration {
     Duration::from_millis(u64::try_from(ms).unwrap_or(0))
 }
 
-/// Ends exactly this writer, as the owner of the migration: a statement is cancelled first, a transaction that
-/// is idle or goes on after that is ended with its session. `false`: it was gone, maybe with its session in another.
+/// Ends exactly this writer, as the owner of the migration. It first cancels the statement. If the transaction is idle,
+/// or continues after the cancellation, it terminates the session. Returns false if the writer had already ended,
+/// perhaps because its session is in another transaction.
 pub(crate) async fn end_writer(
     client: &Connected,
     token: &EpochToken,

@@ -1,7 +1,7 @@
 //! Markers: transactional logical messages that name a point in a change stream.
 //!
-//! A position in the log says nothing about commits that are acknowledged but not yet written;
-//! a marker that has arrived proves that everything committed before it has arrived.
+//! A position in the log does not show whether earlier commits, which were acknowledged, have been decoded. A marker
+//! that has arrived proves that every commit before it has arrived.
 
 use connect::Connected;
 use serde::{Deserialize, Serialize};
@@ -12,36 +12,37 @@ use crate::error::{StepError, WithIntent};
 use plans::names::MARKER_PREFIX;
 use plans::sql::quote_literal;
 
-/// What a marker says.
+/// The content of a marker.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marker {
     pub(crate) migration: String,
     pub(crate) epoch: i64,
     pub(crate) attempt: i64,
     pub(crate) kind: MarkerKind,
-    /// Random, so that no marker is taken for another (R2).
+    /// Random, so that no marker is mistaken for another (R2).
     pub(crate) id: Uuid,
 }
 
-/// What a marker is for.
+/// The purpose of a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum MarkerKind {
-    /// Measures how far behind the stream is.
+    /// Measures the lag of the stream.
     Probe,
-    /// A point after which the applier has parked.
+    /// The point after which the applier is parked.
     Park,
     /// G2: everything that a snapshot saw is durable.
     Barrier,
-    /// C5: everything written before the fence lies before it.
+    /// C5: every write before the fence comes before this marker.
     Fenced,
-    /// C8: everything written before the seal lies before it.
+    /// C8: every write before the seal comes before this marker.
     Sealed,
-    /// C10: what follows on this shard is the application's own.
+    /// C10: the changes after this marker on this shard are the application's own.
     Opened,
 }
 
 impl Marker {
+    /// Returns a marker with a random id.
     pub(crate) fn new(token: &EpochToken, attempt: i64, kind: MarkerKind) -> Self {
         Self {
             migration: token.migration.0.clone(),
@@ -52,7 +53,7 @@ impl Marker {
         }
     }
 
-    /// The same with an id that somebody else drew, where there is one.
+    /// Returns the marker with the given id, if there is one.
     pub(crate) fn with_id(self, id: Option<Uuid>) -> Self {
         Self {
             id: id.unwrap_or(self.id),
@@ -60,14 +61,14 @@ impl Marker {
         }
     }
 
-    /// Reads a marker of ours out of a message's content.
+    /// Parses the content of a message. Returns `None` if the message is not a marker.
     pub(crate) fn parse(prefix: &str, content: &[u8]) -> Option<Self> {
         (prefix == MARKER_PREFIX)
             .then(|| serde_json::from_slice(content).ok())
             .flatten()
     }
 
-    /// Writes the marker under the epoch and commits it synchronously.
+    /// Writes the marker in a transaction that proves the epoch, and commits it synchronously.
     pub(crate) async fn emit(
         &self,
         client: &Connected,
@@ -80,7 +81,7 @@ impl Marker {
             .map(|_| ())
     }
 
-    /// Writes the marker into a transaction that has proved its epoch, and commits it.
+    /// Writes the marker in the caller's transaction, which has proved its epoch, and commits it.
     pub(crate) async fn write_and_commit(&self, client: &Connected) -> Result<(), StepError> {
         let shard = client.name();
         let what = format!("shard {shard}: writing a marker");
@@ -90,12 +91,12 @@ impl Marker {
             .at(&what)
     }
 
-    /// What the message says.
+    /// Returns the content of the message.
     pub(crate) fn content(&self) -> String {
         serde_json::json!(self).to_string()
     }
 
-    /// The statement that writes it.
+    /// Returns the statement that writes the marker.
     pub(crate) fn sql(&self) -> String {
         let content = quote_literal(&self.content());
         format!(

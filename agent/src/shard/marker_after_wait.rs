@@ -1,7 +1,7 @@
-//! A marker behind the wait-out (C5, C8): the transaction that would write it looks for writers first, and writes it
-//! where there is none.
+//! A marker after the wait-out (C5, C8): the transaction that is to write it lists the writers first, and writes the
+//! marker only if there is none.
 //!
-//! So where nobody writes, closing the register, its wait-out and its marker are one round trip.
+//! If no transaction writes, one round trip closes the register, checks the wait-out and writes the marker.
 
 use std::collections::BTreeSet;
 
@@ -20,26 +20,27 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::wait_out::{WRITERS, ended};
 use crate::shard::guard::GuardedRows;
 
-/// The names of the statements in a session.
+/// The names of the prepared statements.
 const MARK_OR_LIST: &str = "shardwright_mark_or_list";
 const MARK_OR_LIST_PASSED: &str = "shardwright_mark_or_list_passed";
 
-/// Who is waited for before a marker is written.
+/// The writers that must end before the marker is written.
 #[derive(Clone, Copy)]
 pub(crate) enum AwaitedWriters<'a> {
-    /// Everybody who writes to these tables, and may have read "open".
+    /// All transactions that write to these tables, and so may have read "open".
     Writers {
         tables: &'a [MovingTable],
-        /// The virtual transaction id of a session of ours that reads them under the lock of a writer; empty: there is
-        /// none. The sessions of others need not be listed to leave it out.
+        /// The virtual transaction id of a session of the agent that reads the tables under the lock of a writer; empty
+        /// if there is none. The statement leaves it out without a list of the other sessions.
         except: &'a str,
     },
-    /// Who has passed the guard since because the fence had ended: the others were waited for behind it.
+    /// Only the transactions that passed the guard because the fence had expired. The earlier writers have ended: the
+    /// wait-out after the fence waited for them.
     PassedExpiredFence,
 }
 
 impl AwaitedWriters<'_> {
-    /// The call of the statement that lists them, or writes the marker.
+    /// Returns the call of the statement that lists the writers or writes the marker.
     fn call(self, content: &str) -> String {
         let content = quote_literal(content);
         match self {
@@ -54,8 +55,8 @@ impl AwaitedWriters<'_> {
     }
 }
 
-/// Makes the statements known to a session, which plans them once, and the guard one that takes the note they look for:
-/// an agent of another version may have put it.
+/// Prepares the statements in a session, which plans them once. It also replaces the functions of the guard if an agent
+/// of another version created them, because the statements rely on the lock that the functions take.
 pub(crate) async fn prepare(
     client: &Connected,
     token: &EpochToken,
@@ -88,12 +89,12 @@ pub(crate) async fn prepare(
     prepared.at(format_args!("shard {shard}: preparing the wait-out"))
 }
 
-/// Transactions that hold the note, by virtual transaction id.
+/// Returns the query for the transactions that passed an expired fence, by virtual transaction id.
 fn passed_writers_sql(migration: &MigrationId) -> String {
     epoch::lock_holders(&guard::passed_lock_key(migration), "virtualtransaction")
 }
 
-/// A marker that is to lie behind every writer; of a session that [`prepare`] was called for.
+/// A marker that must come after all awaited writers. The session must have been passed to [`prepare`].
 pub(crate) struct MarkerAfterWait<'a> {
     pub(crate) client: &'a Connected,
     pub(crate) token: &'a EpochToken,
@@ -101,8 +102,8 @@ pub(crate) struct MarkerAfterWait<'a> {
 }
 
 impl MarkerAfterWait<'_> {
-    /// Sets the register, and once that is committed writes the marker, or finds the writers that are there. The
-    /// shard's count, and those writers: none once the marker is written.
+    /// Sets the register. After that has committed, it writes the marker or lists the awaited writers. Returns the
+    /// shard's count and the writers; no writers means that the marker is written.
     pub(crate) async fn set_and_mark(
         &self,
         proof: EpochProof,
@@ -118,7 +119,7 @@ impl MarkerAfterWait<'_> {
         self.send(Some(setting), awaited).await
     }
 
-    /// As [`Self::set`] for a register that is set already.
+    /// As [`Self::set_and_mark`], if the register is set already.
     pub(crate) async fn mark_or_list(
         &self,
         awaited: AwaitedWriters<'_>,
@@ -126,7 +127,8 @@ impl MarkerAfterWait<'_> {
         self.send(None, awaited).await.map(|(_, writers)| writers)
     }
 
-    /// Writes the marker once every writer of `remembered` has ended; it is written already where there is none.
+    /// Writes the marker once every writer in `remembered` has ended. If `remembered` is empty, the marker is written
+    /// already.
     ///
     /// # Errors
     /// As [`ended`].
@@ -142,6 +144,7 @@ impl MarkerAfterWait<'_> {
         self.marker.emit(self.client, self.token).await
     }
 
+    /// Sends the transaction `first`, and then the one that writes the marker or lists the writers.
     async fn send(
         &self,
         first: Option<ProvenTransaction<'_>>,
@@ -154,7 +157,7 @@ impl MarkerAfterWait<'_> {
             sql: &marking,
         };
         let what = format!(
-            "shard {}: writing a marker behind the writers",
+            "shard {}: writing a marker after the writers",
             self.client.name()
         );
         let in_turn: Vec<ProvenTransaction<'_>> = first.into_iter().chain([marking]).collect();

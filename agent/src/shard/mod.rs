@@ -1,6 +1,7 @@
-//! The protocol on one shard: who owns a migration (epoch), who may write (register, guard), which keys are released.
+//! The protocol on one shard: the owner of a migration (epoch), the right to write (register, guard), and the released
+//! keys.
 //!
-//! Each transaction that changes something here proves its epoch first (I7).
+//! Each transaction that changes a shard proves its epoch first (I7).
 
 pub(crate) mod apply_progress;
 pub(crate) mod conflicting_migrations;

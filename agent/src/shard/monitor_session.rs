@@ -1,4 +1,4 @@
-//! A session that only looks at a shard; a shard that does not answer is asked again a little later.
+//! A session that only reads. If the shard does not answer, the session is closed and opened again later.
 
 use std::time::Duration;
 
@@ -8,9 +8,9 @@ use tokio::time::{Instant, timeout};
 use crate::error::StepError;
 use crate::shard::database::Shard;
 
-/// Longest wait for an answer.
+/// Time limit of a probe.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
-/// Before a shard that did not answer is asked again.
+/// Pause after a failed probe.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
 /// A session that probes one shard.
@@ -22,7 +22,7 @@ pub(crate) struct MonitorSession {
 }
 
 impl MonitorSession {
-    /// Its session does this; it is opened with the first look.
+    /// Returns a monitor whose session has the role `role` in its name. The first probe opens the session.
     pub(crate) fn new(shard: Shard, role: &'static str) -> Self {
         Self {
             shard,
@@ -32,7 +32,8 @@ impl MonitorSession {
         }
     }
 
-    /// What is seen; nothing where the shard does not answer, which the step itself will meet.
+    /// Executes `probe`, and returns its result. Returns `None` if the shard does not answer: the step itself meets the
+    /// same failure.
     pub(crate) async fn probe<T>(
         &mut self,
         probe: impl AsyncFnOnce(&Connected) -> Result<T, StepError>,
@@ -42,9 +43,9 @@ impl MonitorSession {
         }
         match timeout(ANSWER_TIMEOUT, self.try_probe(probe)).await {
             Ok(Ok(result)) => return Some(result),
-            Ok(Err(error)) => tracing::debug!(%error, role = self.role, "a look failed"),
+            Ok(Err(error)) => tracing::debug!(%error, role = self.role, "probe failed"),
             Err(_) => {
-                tracing::debug!(shard = %self.shard.name, role = self.role, "no answer to a look");
+                tracing::debug!(shard = %self.shard.name, role = self.role, "probe timed out");
             }
         }
         self.session = None;
@@ -52,6 +53,7 @@ impl MonitorSession {
         None
     }
 
+    /// Executes `probe` on the session, which it opens if there is none. After an error there is no session.
     async fn try_probe<T>(
         &mut self,
         probe: impl AsyncFnOnce(&Connected) -> Result<T, StepError>,

@@ -1,8 +1,9 @@
-//! The publication that a stream reads through, and the proof that it is still the one that was made for it.
+//! The publication that a stream reads, and the check that it did not change since it was created.
 //!
-//! PostgreSQL 18 leaves out what changes while a publication is missing, and tells nobody; earlier versions end the
-//! stream. One that was altered leaves changes out on every version. So what was made is recorded with it, and
-//! compared when keys change hands: as long as it is the same, nothing before that moment was left out.
+//! PostgreSQL 18 omits the changes that happen while a publication is missing, and reports nothing; earlier versions
+//! end the stream. A publication that was altered omits changes on every version. The state of the publication is
+//! therefore recorded when it is created, and compared when the keys change their owner. As long as it is equal, no
+//! earlier change was omitted.
 
 use std::time::Duration;
 
@@ -16,17 +17,17 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::replication::PUBLICATION_CHANGED;
 use crate::postgres::wait_out::wait_for_all_writers;
 
-/// What a publication is. Its row has another version when its options were altered, also when they were altered back;
-/// each of its tables has another number when it was taken out and put back.
+/// The query for the state of a publication. Its row has another version if its options were altered, also if they were
+/// altered back. A table that was removed and added again has another OID there.
 const STATE: &str = "select pg_catalog.md5(row(p.oid, p.xmin, p.puballtables,
       array(select r.oid from pg_catalog.pg_publication_rel r where r.prpubid = p.oid order by r.oid),
       array(select n.oid from pg_catalog.pg_publication_namespace n where n.pnpubid = p.oid order by n.oid))::text)
     from pg_catalog.pg_publication p where p.pubname::text = ";
 
-/// How long `drop` waits for transactions that may have read of which publications a table is part.
+/// How long `drop` waits for transactions that may have read the publications of a table.
 const WRITERS_LIMIT: Duration = Duration::from_secs(2);
 
-/// The tables of publication `$1`.
+/// The query for the tables of publication `$1`.
 const TABLES: &str = "
     select pg_catalog.format('%I.%I', n.nspname, c.relname)
     from pg_catalog.pg_publication p
@@ -35,7 +36,7 @@ const TABLES: &str = "
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
     where p.pubname = $1";
 
-/// Makes the publication of one direction anew, for these tables with their row filters, and records it.
+/// Creates the publication of one direction again, for these tables with their row filters, and records its state.
 pub(crate) async fn create(
     client: &Connected,
     token: &EpochToken,
@@ -57,11 +58,11 @@ pub(crate) async fn create(
         .at(format_args!("shard {shard}: creating publication {name}"))
 }
 
-/// Drops a publication if it is there; with `token` its statements prove the epoch.
+/// Drops a publication if it exists. With `token` the statements prove the epoch.
 ///
-/// Order: its tables are taken out of it; the transactions that write to them end; it is dropped. A write reads of which
-/// publications a table is part, then each of them, and fails where one is gone in between (`cache lookup failed for
-/// publication`), whether it is the application's or a stream's.
+/// Order: remove its tables, wait for the transactions that write to them, drop it. A write first reads the list of a
+/// table's publications and then each publication. It fails if one was dropped in between (`cache lookup failed for
+/// publication`), whether it is a write of the application or of a stream.
 pub(crate) async fn drop(
     client: &Connected,
     token: Option<&EpochToken>,
@@ -73,7 +74,7 @@ pub(crate) async fn drop(
     let tables: Vec<String> = tables.iter().map(|row| row.get(0)).collect();
     let quoted = quote_ident(name);
     if !tables.is_empty() {
-        // The lock conflicts with VACUUM and other DDL: no write waits behind it.
+        // The lock conflicts only with VACUUM and other DDL, so no write queues after it.
         let sql = format!(
             "set local lock_timeout = '5s'; alter publication {quoted} drop table only {}",
             tables.join(", only ")
@@ -85,7 +86,7 @@ pub(crate) async fn drop(
             }
             Err(error) => tracing::warn!(
                 shard, publication = name, %error,
-                "publication is dropped with its tables: writes may fail for a moment"
+                "dropping the publication without removing its tables first: writes may fail for a moment"
             ),
         }
     }
@@ -93,7 +94,7 @@ pub(crate) async fn drop(
     execute(client, token, &sql).await.at(&what)
 }
 
-/// Runs `sql` in a transaction of its own.
+/// Executes `sql` in a separate transaction.
 async fn execute(
     client: &Connected,
     token: Option<&EpochToken>,
@@ -109,7 +110,7 @@ async fn execute(
     epoch::execute(client, token, sql).await
 }
 
-/// Refuses unless the publication is there as it was made.
+/// Fails unless the publication exists as it was created.
 pub(crate) async fn check(
     client: &Connected,
     token: &EpochToken,
@@ -132,6 +133,6 @@ pub(crate) async fn check(
         format!(
             "shard {shard}: publication {name} was dropped or altered, so changes may be missing on the other shard"
         ),
-        "`abort` it and plan it again",
+        "`abort` the migration and plan it again",
     ))
 }

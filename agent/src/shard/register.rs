@@ -1,8 +1,10 @@
-//! The register: a sequence whose value opens, fences or closes a migration's keys on a shard.
+//! The register: a sequence whose value opens, fences or closes the keys of a migration on a shard.
 //!
-//! 0 is open, t is fenced until t (milliseconds on that shard's own clock), max is closed.
-//! `setval` is not transactional, so it is always a statement of its own, behind the exclusive proof
-//! of epoch and attempt (R3, R4), and counts only once its transaction has committed (R9).
+//! The value 0 means open. The largest value means closed. Any other value is the time until which the register is
+//! fenced, in milliseconds by the clock of the shard.
+//!
+//! `setval` is not transactional. It is therefore always a separate statement, after the exclusive proof of epoch and
+//! attempt (R3, R4), and it counts only once its transaction has committed (R9).
 
 use connect::Connected;
 use plans::id::MigrationId;
@@ -13,16 +15,16 @@ use super::epoch::{self, EpochProof, EpochToken, ProvenTransaction};
 use super::marker::{Marker, MarkerKind};
 use crate::error::{StepError, WithIntent};
 
-/// What a register is set to.
+/// A value to which a register is set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RegisterSetting {
     Open,
-    /// Refuse writes for this many milliseconds from now, by the shard's own clock.
+    /// Refuse writes for this many milliseconds, by the clock of the shard.
     FencedFor(u32),
     Closed,
 }
 
-/// Sets the register within an attempt that has begun on this shard with `count`.
+/// Sets the register in an attempt that has begun on this shard with `count`.
 pub(crate) async fn set(
     client: &Connected,
     token: &EpochToken,
@@ -34,6 +36,7 @@ pub(crate) async fn set(
         .map(|_| ())
 }
 
+/// Sets the register in a transaction with `proof`, and returns the shard's count.
 async fn set_proven(
     client: &Connected,
     token: &EpochToken,
@@ -45,7 +48,7 @@ async fn set_proven(
     epoch::transact(client, token, proof, &set_sql(token, setting), &what).await
 }
 
-/// The statements that set it, for a transaction that has proved it may.
+/// Returns the statements that set the register, for a transaction with the required proof.
 pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
     let value = match setting {
         RegisterSetting::Open => "0".to_owned(),
@@ -65,21 +68,22 @@ pub(crate) fn set_sql(token: &EpochToken, setting: RegisterSetting) -> String {
     format!("{set_owns}select pg_catalog.setval('{SCHEMA}.{register}', {value})")
 }
 
-/// Whether a shard's register and `flipped` column show that it does not own the keys.
+/// The witness: the register of a shard and the column `flipped` of the migration's row there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RegisterWitness {
     pub(crate) register: i64,
     pub(crate) flipped: Option<i64>,
-    /// The migration's part in this database, as it wrote it down when it came here.
+    /// True if the migration recorded this database as its source when it was enrolled.
     pub(crate) is_source: bool,
 }
 
-/// Begins attempt `number` on the shard that would gain the keys, and reads what it knows (I4, R1).
+/// Begins attempt `number` on the shard that would become the owner, and checks the witness there (I4, R1). Returns the
+/// shard's count.
 ///
-/// Read before every fence and before every reopening, since a fence too opens by expiry.
+/// This comes before every fence and before every reopening, because a fence also opens when it expires.
 ///
 /// # Errors
-/// `flip.lost` when it is open, or was told of a version after `version`: the store has lost a flip.
+/// `flip.lost` if the register is open, or if the shard was notified of a version after `version`: the store has lost a flip.
 pub(crate) async fn begin_and_check_witness(
     client: &Connected,
     token: &EpochToken,
@@ -104,9 +108,9 @@ pub(crate) async fn begin_and_check_witness(
     ))
 }
 
-/// Begins attempt `number`, or a release or recovery of it, on a shard and sets the register.
+/// Begins attempt `number`, or a release or recovery of it, and sets the register.
 ///
-/// Returns the shard's new count, for what follows in the same attempt.
+/// Returns the shard's new count, for later transactions of the same attempt.
 pub(crate) async fn begin_and_set(
     client: &Connected,
     token: &EpochToken,
@@ -116,9 +120,10 @@ pub(crate) async fn begin_and_set(
     set_proven(client, token, EpochProof::Next(number), setting).await
 }
 
-/// Whether the migration's register is on the shard; it goes last, once nothing depends on it any more.
+/// Returns whether the register of the migration exists on the shard. It is dropped last, when nothing depends on it
+/// any more.
 ///
-/// The catalog answers also a role that has no right to our schema.
+/// The query reads the catalog, so it also works for a role without privileges on schema shardwright.
 pub(crate) async fn exists(client: &Connected, migration: &MigrationId) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
@@ -129,11 +134,11 @@ pub(crate) async fn exists(client: &Connected, migration: &MigrationId) -> Resul
             &[&SCHEMA, &migration.register()],
         )
         .await
-        .at(format_args!("shard {shard}: looking for the register"))?;
+        .at(format_args!("shard {shard}: searching for the register"))?;
     Ok(row.get(0))
 }
 
-/// The register and the version that the shard was told of.
+/// Reads the witness in the caller's transaction.
 pub(crate) async fn read(
     client: &Connected,
     token: &EpochToken,
@@ -156,8 +161,8 @@ pub(crate) async fn read(
     })
 }
 
-/// Begins a recovery or the opening of attempt `number` and tells the shard which map version the flip
-/// made (C10, first transaction); the shard's new count.
+/// Begins a recovery or the opening of attempt `number`, and records on the shard the map version of the flip (C10,
+/// first transaction). Returns the shard's new count.
 pub(crate) async fn notify_of_flip(
     client: &Connected,
     token: &EpochToken,
@@ -165,22 +170,23 @@ pub(crate) async fn notify_of_flip(
     version: i64,
 ) -> Result<i64, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: telling it of map version {version}");
+    let what = format!("shard {shard}: notifying it of map version {version}");
     let sql = record_flip_sql(token, version);
     epoch::transact(client, token, EpochProof::Next(number), &sql, &what).await
 }
 
-/// Proves that the register refuses no write: it is open, or its fence has ended. By a statement of its own.
+/// Checks that the register refuses no write: it is open, or its fence has expired. The check is a statement of its
+/// own.
 ///
 /// # Errors
-/// `register.closed` with what it says.
+/// `register.closed` with the value of the register.
 pub(crate) async fn check_open(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
     if !exists(client, &token.migration).await? {
         return Ok(());
     }
     let register = quote_ident(&token.migration.register());
-    // As the guard reads it: a fence counts for at most a minute.
+    // The condition is that of the guard: a fence counts for at most a minute.
     let row = client
         .query_one(
             &format!(
@@ -199,10 +205,13 @@ pub(crate) async fn check_open(client: &Connected, token: &EpochToken) -> Result
     }
     Err(StepError::passing(
         "register.closed",
-        format!("shard {shard}: its register is {value}, which refuses writes to the moving keys"),
+        format!(
+            "shard {shard}: its register has the value {value}, which refuses writes to the moving keys"
+        ),
     ))
 }
 
+/// Returns the statement that records the map version of the flip.
 fn record_flip_sql(token: &EpochToken, version: i64) -> String {
     format!(
         "update {SCHEMA}.move set flipped = {version}, owns = false where migration = {}",
@@ -210,25 +219,25 @@ fn record_flip_sql(token: &EpochToken, version: i64) -> String {
     )
 }
 
-/// How long an opening waits for a lock before the sessions of ours that may hold it are ended.
+/// How long an opening waits for a lock before the agent ends the sessions of the migration that may hold it.
 const OPENING_LOCK_TIMEOUT: &str = "set lock_timeout = '100ms'";
 
-/// The opening of the shard that has gained the keys (C10): told of the flip, the open marker, the register, each
-/// committed before the next begins.
+/// The opening of the new owner (C10): the record of the flip, the marker `opened`, and the register. Each is committed
+/// before the next begins.
 pub(crate) struct ShardOpening<'a> {
     pub(crate) client: &'a Connected,
     pub(crate) token: &'a EpochToken,
-    /// Proves our work after the flip.
+    /// The proof of ownership for work after the flip.
     pub(crate) after: &'a EpochToken,
     pub(crate) number: i64,
     pub(crate) version: i64,
 }
 
 impl ShardOpening<'_> {
-    /// Opens the shard; `delayed` reports why that takes long.
+    /// Opens the shard. `delayed` reports why that takes long.
     ///
-    /// A session of ours that was lost may still hold the migration's lock there, as long as the server has not noticed
-    /// that its client is gone. It is ended: after the flip all that it could do is refused.
+    /// A lost session of the agent may still hold the migration's lock, as long as the server has not noticed that its
+    /// client has ended. The opening ends such sessions: after the flip the shard refuses all that they could do.
     pub(crate) async fn open(&self, delayed: impl Fn(&str)) -> Result<(), StepError> {
         let (client, shard) = (self.client, self.client.name());
         let what = format!("shard {shard}: opening it at map version {}", self.version);
@@ -237,7 +246,7 @@ impl ShardOpening<'_> {
             failure.is_some_and(|failure| failure.code == "sql.55P03")
         };
         loop {
-            // One round trip: the setting goes ahead of the batch.
+            // One round trip: the setting is sent ahead of the batch.
             let (set, opened) = tokio::join!(
                 client.batch_execute(OPENING_LOCK_TIMEOUT),
                 self.try_open(&what)
@@ -257,6 +266,7 @@ impl ShardOpening<'_> {
         }
     }
 
+    /// Sends the three transactions of the opening.
     async fn try_open(&self, what: &str) -> Result<(), StepError> {
         let (token, after) = (self.token, self.after);
         let record_flip = record_flip_sql(token, self.version);

@@ -1,9 +1,11 @@
-//! Keys that a shard gave away: one guard per map and table refuses them for good (R12).
+//! Released keys: for each map and table one guard, the guard of released keys, refuses them without a time limit
+//! (R12).
 //!
-//! A finished move hands its keys over from its own guard to this one; keys that come back leave it,
-//! once the new move's closed guard stands. So no key is ever without a guard, and guards do not pile up.
-//! Order: the row in `shardwright.away` first, then the triggers, table by table; both are done again
-//! after an interruption.
+//! A finished move transfers its keys from its own guard to this one. If keys return, the closed guard of the new move
+//! is created before they leave this one. A key therefore always has a guard, and the number of guards stays bounded.
+//!
+//! Order: first the row in `shardwright.away`, then the triggers, table by table. After an interruption both are
+//! repeated.
 
 use connect::Connected;
 use plans::id::MapName;
@@ -16,7 +18,7 @@ use super::epoch::{self, EpochToken};
 use super::guard;
 use crate::error::{StepError, WithIntent};
 
-/// A move, as the guard of released keys must know it.
+/// The data of a move that the guard of released keys needs.
 #[derive(Debug)]
 pub(crate) struct ReleasedKeys<'a> {
     pub(crate) token: &'a EpochToken,
@@ -27,7 +29,8 @@ pub(crate) struct ReleasedKeys<'a> {
 }
 
 impl ReleasedKeys<'_> {
-    /// The keys belong to another shard now, from map version `version` on: the move's guard becomes this one.
+    /// Releases the keys: they belong to another shard from map version `version` on. The guard of released keys
+    /// replaces the guard of the move.
     pub(crate) async fn release(&self, client: &Connected, version: i64) -> Result<(), StepError> {
         self.lock_guard(client).await?;
         let refused = match self.read_released(client).await? {
@@ -40,9 +43,9 @@ impl ReleasedKeys<'_> {
         self.unlock_guard(client).await
     }
 
-    /// The keys come back: the move's own guard, which is closed, stands already.
+    /// Removes returning keys from the guard of released keys. The closed guard of the move already covers them.
     ///
-    /// What of them was refused here before is kept with the move, for [`ReleasedKeys::restore`].
+    /// The row of the move records which of its keys were released here before, for [`ReleasedKeys::restore`].
     pub(crate) async fn reclaim(&self, client: &Connected) -> Result<(), StepError> {
         self.lock_guard(client).await?;
         if let Some(refused) = self.read_released(client).await? {
@@ -58,14 +61,15 @@ impl ReleasedKeys<'_> {
         self.unlock_guard(client).await
     }
 
-    /// Refuses what the shard gave away on tables that are made anew, inside the caller's transaction.
+    /// Creates the guard of released keys on new tables, in the caller's transaction.
     ///
-    /// A shard that gave its tables away with the keys has lost their triggers, and kept what it refuses.
+    /// A shard whose tables were dropped with the keys has lost the triggers, but still has the record of the released
+    /// keys.
     pub(crate) async fn guard_new_tables(&self, client: &Connected) -> Result<(), StepError> {
         let Some(refused) = self.read_released(client).await? else {
             return Ok(());
         };
-        let what = self.what("guarding keys that were given away");
+        let what = self.what("guarding released keys");
         let role = guard::session_user(client).await.at(&what)?;
         let mut sql = function_sql(self.map);
         for (index, table) in self.tables.iter().enumerate() {
@@ -77,6 +81,7 @@ impl ReleasedKeys<'_> {
         client.batch_execute(&sql).await.at(&what)
     }
 
+    /// Returns the statements that create the triggers on a table.
     fn triggers_sql(&self, table: &MovingTable, refused: &KeySet, role: &str) -> String {
         guard::row_triggers(
             table,
@@ -87,9 +92,9 @@ impl ReleasedKeys<'_> {
         )
     }
 
-    /// The keys do not come after all: refused again before the move's own guard goes.
+    /// Releases the keys again after a move that did not complete. The caller drops the guard of the move afterwards.
     pub(crate) async fn restore(&self, client: &Connected) -> Result<(), StepError> {
-        let what = self.what("reading keys that were given away");
+        let what = self.what("reading released keys");
         let row = client
             .query_opt(
                 "select away from shardwright.move where migration = $1 and away is not null",
@@ -110,7 +115,7 @@ impl ReleasedKeys<'_> {
         self.unlock_guard(client).await
     }
 
-    /// Two moves of one map must not change the same guard at a time.
+    /// Takes the lock that prevents two moves of one map from changing the same guard at once.
     async fn lock_guard(&self, client: &Connected) -> Result<(), StepError> {
         client
             .execute(
@@ -118,7 +123,7 @@ impl ReleasedKeys<'_> {
                 &[&self.lock_name()],
             )
             .await
-            .at(self.what("locking the guard of keys that were given away"))
+            .at(self.what("locking the guard of released keys"))
             .map(|_| ())
     }
 
@@ -129,7 +134,7 @@ impl ReleasedKeys<'_> {
                 &[&self.lock_name()],
             )
             .await
-            .at(self.what("unlocking the guard of keys that were given away"))
+            .at(self.what("unlocking the guard of released keys"))
             .map(|_| ())
     }
 
@@ -137,8 +142,9 @@ impl ReleasedKeys<'_> {
         lock_name(self.map)
     }
 
+    /// Returns the released keys of the map, or `None` if there is no record.
     async fn read_released(&self, client: &Connected) -> Result<Option<KeySet>, StepError> {
-        let what = self.what("reading keys that were given away");
+        let what = self.what("reading released keys");
         let row = client
             .query_opt(
                 "select keys from shardwright.away where map = $1",
@@ -149,6 +155,7 @@ impl ReleasedKeys<'_> {
         row.map(|row| parse_keys(row.get(0), &what)).transpose()
     }
 
+    /// Records `refused` as the released keys of the map.
     async fn write_released(
         &self,
         client: &Connected,
@@ -163,12 +170,13 @@ impl ReleasedKeys<'_> {
         );
         epoch::execute(client, self.token, &sql)
             .await
-            .at(self.what("recording keys that were given away"))
+            .at(self.what("recording released keys"))
     }
 
-    /// Writes down who took the keys, for a control store that loses the flip; older lines speak of the rest.
+    /// Records which shard owns the keys now, in case the control store loses the flip. Older entries keep only their
+    /// other keys.
     async fn record_new_owner(&self, client: &Connected, version: i64) -> Result<(), StepError> {
-        let what = self.what("recording who took the keys");
+        let what = self.what("recording the new owner of the keys");
         let map = quote_literal(self.map.as_str());
         let older = client
             .query(
@@ -201,6 +209,7 @@ impl ReleasedKeys<'_> {
         epoch::execute(client, self.token, &sql).await.at(&what)
     }
 
+    /// Records in the row of the move which of its keys were released here before, or deletes this record.
     async fn record_returning_keys(
         &self,
         client: &Connected,
@@ -216,17 +225,18 @@ impl ReleasedKeys<'_> {
         );
         epoch::execute(client, self.token, &sql)
             .await
-            .at(self.what("recording keys that come back"))
+            .at(self.what("recording returning keys"))
     }
 
-    /// Makes the triggers of every table hold `refused`; `instead`: in the place of the move's own guard.
+    /// Creates the triggers for `refused` on each table. With `replace_move_guard` the same transaction drops the
+    /// triggers of the move's own guard.
     async fn create_guard(
         &self,
         client: &Connected,
         refused: &KeySet,
         replace_move_guard: bool,
     ) -> Result<(), StepError> {
-        let what = self.what("guarding keys that were given away");
+        let what = self.what("guarding released keys");
         epoch::execute(client, self.token, &function_sql(self.map))
             .await
             .at(&what)?;
@@ -248,10 +258,11 @@ impl ReleasedKeys<'_> {
         Ok(())
     }
 
-    /// `put`, then the move's own guard goes.
+    /// Returns the statements that execute `create` and then drop the triggers of the move's own guard on one table.
     ///
-    /// The lock that a DROP TRIGGER takes comes first: with the weaker one of CREATE TRIGGER in hand, waiting for it is a
-    /// deadlock with whoever has read the table and goes on to write to it, and that transaction may be the one to fail.
+    /// The lock of DROP TRIGGER comes first. With the weaker lock of CREATE TRIGGER already held, the wait for it could
+    /// deadlock with a transaction that has read the table and then writes to it, and the server might cancel that
+    /// transaction.
     fn handover_sql(&self, index: usize, create: &str) -> String {
         let table = &self.tables[index];
         let on = if guard::is_covered_by_earlier_leaf(self.tables, index) {
@@ -264,6 +275,7 @@ impl ReleasedKeys<'_> {
         format!("lock table {on} in access exclusive mode; {create}; {drops}")
     }
 
+    /// Returns the statements that drop the triggers on a table.
     fn drop_sql(&self, table: &MovingTable) -> String {
         ["insert", "update", "delete"]
             .map(|event| {
@@ -276,7 +288,7 @@ impl ReleasedKeys<'_> {
             .join("; ")
     }
 
-    /// Nothing is refused any more: row and function go too.
+    /// Deletes the row and the function if the map has no released keys on this shard any more.
     async fn drop_if_empty(&self, client: &Connected, refused: &KeySet) -> Result<(), StepError> {
         if !refused.is_empty() {
             return Ok(());
@@ -288,20 +300,21 @@ impl ReleasedKeys<'_> {
         );
         epoch::execute(client, self.token, &sql)
             .await
-            .at(self.what("removing the guard of keys that were given away"))
+            .at(self.what("removing the guard of released keys"))
     }
 
+    /// Returns the description of the action, for messages.
     fn what(&self, intent: &str) -> String {
         format!("shard {}: {intent}", self.shard)
     }
 }
 
-/// What is locked while a map's guard changes.
+/// Returns the name of the lock that a change of a map's guard holds.
 pub(crate) fn lock_name(map: &MapName) -> String {
     format!("shardwright:away:{map}")
 }
 
-/// The function that the triggers of a map's guard call.
+/// Returns the statement that creates the function of a map's guard.
 pub(crate) fn function_sql(map: &MapName) -> String {
     let name = away_function(map);
     let map = quote_literal(map.as_str());
@@ -318,12 +331,13 @@ pub(crate) fn function_sql(map: &MapName) -> String {
     )
 }
 
+/// Parses keys from `shardwright.away` or `shardwright.given`.
 pub(crate) fn parse_keys(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
     serde_json::from_value(keys).map_err(|error| {
         StepError::refused(
             "away.unreadable",
             format!("{what}: {error}"),
-            "somebody changed table shardwright.away; restore it",
+            "a table of schema shardwright was changed; restore it",
         )
     })
 }

@@ -1,7 +1,7 @@
-//! Whether the guard of keys that were given away stands as it should, and putting it there again.
+//! Checks the guard of released keys, and repairs it.
 //!
-//! What should stand is made on a temporary table in a transaction that is rolled back, so that the
-//! server itself writes the definition that the standing one is compared with.
+//! To obtain the expected definition, the check creates the triggers on a temporary table, in a transaction that it
+//! rolls back. The server then prints both definitions in the same form.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -19,20 +19,20 @@ use crate::error::{StepError, WithIntent};
 use crate::shard::{epoch, released_keys};
 
 const EVENTS: [&str; 3] = ["insert", "update", "delete"];
-/// The table that what should stand is made on.
+/// The temporary table that gets the expected triggers.
 const SAMPLE_TABLE: &str = "shardwright_probe";
-/// How often putting the triggers is tried while somebody holds a lock that it waits for.
+/// Number of attempts to create the triggers while another session holds a conflicting lock.
 const LOCK_TRIES: u32 = 150;
-/// Between two tries, so that writers queued behind ours are served.
+/// Pause between two attempts, in which writers that queue after the agent's lock request proceed.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
-/// The keys of a map that this shard gave away, if any.
+/// Returns the keys of a map that this shard has released, if there are any.
 pub(crate) async fn read_keys(
     client: &Connected,
     map: &MapName,
 ) -> Result<Option<KeySet>, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: reading keys that were given away");
+    let what = format!("shard {shard}: reading released keys");
     if !epoch::schema_exists(client).await? {
         return Ok(None);
     }
@@ -47,7 +47,7 @@ pub(crate) async fn read_keys(
         .transpose()
 }
 
-/// What is wrong with the guard on a table, trigger by trigger; nothing: it stands.
+/// Returns the problems of the guard on a table, at most one for each trigger; empty if the guard is complete.
 pub(crate) async fn find_problems(
     client: &Connected,
     map: &MapName,
@@ -62,6 +62,7 @@ pub(crate) async fn find_problems(
     compared
 }
 
+/// As [`find_problems`], in the caller's transaction.
 async fn compare_triggers(
     client: &Connected,
     map: &MapName,
@@ -114,7 +115,8 @@ async fn compare_triggers(
     Ok(problems)
 }
 
-/// State and definition of each trigger, without the table's name; the state in the partitions too.
+/// Returns the state and the definition of each trigger, without the name of the table. If a partition has another
+/// state, the state is `D`.
 async fn read_triggers(
     client: &Connected,
     table: &MovingTable,
@@ -144,6 +146,7 @@ async fn read_triggers(
         .collect())
 }
 
+/// Returns the statements that create the triggers.
 fn triggers_sql(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -> String {
     guard::row_triggers(
         table,
@@ -154,6 +157,7 @@ fn triggers_sql(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -
     )
 }
 
+/// Takes the lock of the map's guard, until the transaction ends.
 async fn lock_guard(client: &Connected, map: &MapName) -> Result<(), tokio_postgres::Error> {
     let name = quote_literal(&released_keys::lock_name(map));
     let sql =
@@ -161,7 +165,7 @@ async fn lock_guard(client: &Connected, map: &MapName) -> Result<(), tokio_postg
     client.batch_execute(&sql).await
 }
 
-/// Whether exactly `keys` are still refused as given away.
+/// Returns whether exactly `keys` are still the released keys of the map.
 async fn are_still_released(
     client: &Connected,
     map: &MapName,
@@ -176,7 +180,7 @@ async fn are_still_released(
     Ok(row.is_some_and(|row| row.get(0)))
 }
 
-/// Puts function and triggers there again, as they should be.
+/// Creates the function and the triggers again, in their expected form.
 pub(crate) async fn recreate_guard(
     client: &Connected,
     map: &MapName,
@@ -184,7 +188,7 @@ pub(crate) async fn recreate_guard(
     table: &MovingTable,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: putting the guard on {}", table.table);
+    let what = format!("shard {shard}: creating the guard on {}", table.table);
     let role = guard::session_user(client).await.at(&what)?;
     let sql = format!(
         "set local lock_timeout = '200ms'; {}; {}",
@@ -195,7 +199,7 @@ pub(crate) async fn recreate_guard(
         client.batch_execute("begin").await.at(&what)?;
         let recreated = async {
             lock_guard(client, map).await?;
-            // Keys may have come back since they were read: only behind the lock is it known.
+            // Keys may have returned since they were read. The check is safe only under the lock.
             if !are_still_released(client, map, keys).await? {
                 return Ok(false);
             }
@@ -209,9 +213,7 @@ pub(crate) async fn recreate_guard(
                 let _ = client.batch_execute("rollback").await;
                 return Err(StepError::refused(
                     "mend.changed",
-                    format!(
-                        "{what}: the keys that were given away changed meanwhile; nothing was done"
-                    ),
+                    format!("{what}: the released keys changed meanwhile; nothing was done"),
                     "check the map again",
                 ));
             }

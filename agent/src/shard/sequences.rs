@@ -1,8 +1,9 @@
-//! Sequences are not captured: their values are carried over inside the cutover (C6), and shards share out
-//! what is to come, so that no two issue the same value after a flip.
+//! Sequences. They are not captured: the cutover transfers their values (C6). The shards also divide the future values,
+//! so that no two shards issue the same value after a flip.
 //!
-//! Stride: a shard's sequences count by 64 and keep the shard's number as the remainder. Block: a shard's
-//! sequences stay in a block of 2^40 of its own. Keep: only the margin stands between the two sides.
+//! - Stride: the sequences of a shard count by 64, and all their values have the shard's number as the remainder.
+//! - Block: the sequences of a shard stay in a block of 2^40 values.
+//! - Keep: only the margin separates the values of the two shards.
 
 use connect::Connected;
 use plans::shard_map::Sequences;
@@ -13,24 +14,24 @@ use super::epoch::{self, EpochProof, EpochToken};
 use super::guard;
 use crate::error::{StepError, WithIntent};
 
-/// How many values are left out, so that a client with an old map that still calls nextval on the
-/// other side does not meet the new ones.
+/// Number of values that the cutover skips. Clients with an old map may still call nextval on the old owner, and then
+/// do not get the values of the new owner.
 const MARGIN: i64 = 1000;
-/// The increment of shared-out sequences: the most shards of a fleet that stay apart.
+/// The increment of divided sequences, and so the largest number of shards without a common value.
 pub(crate) const STRIDE: i64 = 64;
-/// Bits of a block.
+/// The number of bits of a block.
 pub(crate) const BLOCK_BITS: u32 = 40;
 
-/// How one shard shares out sequence values.
+/// The values that the sequences of one shard may issue.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SequenceShare {
     pub(crate) policy: Sequences,
-    /// The shard's number in the fleet.
+    /// The number of the shard in the fleet.
     pub(crate) number: i32,
 }
 
 impl SequenceShare {
-    /// SQL for the first value at or after the expression `value` that this shard may issue.
+    /// Returns SQL for the first value that this shard may issue at or after the expression `value`.
     fn aligned(self, value: &str, increment: &str) -> String {
         match self.policy {
             Sequences::Stride => format!(
@@ -42,12 +43,13 @@ impl SequenceShare {
         }
     }
 
+    /// Returns the first value of the shard's block.
     fn block(self) -> i64 {
         i64::from(self.number) << BLOCK_BITS
     }
 }
 
-/// The sequences of the user's schemas, quoted.
+/// Returns the quoted names of all sequences in the user's schemas.
 pub(crate) async fn list_names(client: &Connected) -> Result<Vec<String>, StepError> {
     let shard = client.name();
     let rows = client
@@ -66,10 +68,10 @@ pub(crate) async fn list_names(client: &Connected) -> Result<Vec<String>, StepEr
         .collect())
 }
 
-/// Makes the sequences behind columns of the moving tables issue only values of this shard's share.
+/// Changes the sequences of the moving tables so that they issue only values of this shard.
 ///
-/// Each takes the sequence's lock for a moment; those that are shared out already are left alone, and so
-/// are those that count by another step than 1.
+/// Each change holds the lock of the sequence for a moment. It leaves out sequences that already have the increment and
+/// remainder of this shard, and those whose increment is neither 1 nor the stride.
 pub(crate) async fn share_out(
     client: &Connected,
     token: &EpochToken,
@@ -93,14 +95,14 @@ pub(crate) async fn share_out(
              select pg_catalog.setval({literal}::pg_catalog.regclass, least({aligned}, q.seqmax)) \
              from {name} s, pg_catalog.pg_sequence q where q.seqrelid = {literal}::pg_catalog.regclass"
         );
-        let what = format!("shard {shard}: sharing out sequence {name}");
+        let what = format!("shard {shard}: dividing the values of sequence {name}");
         guard::execute_with_short_locks(client, token, &sql, &what).await?;
     }
     Ok(())
 }
 
-/// Sequences that columns of the tables take values from, with increment and last value; of leaves also those of
-/// the tables above, which rows that come through these take.
+/// Returns the sequences that supply values for columns of the tables, with increment and last value. For leaves it
+/// includes the sequences of the partitioned tables above, which supply values for rows that are written through these.
 pub(crate) async fn list_used_by(
     client: &Connected,
     tables: &[MovingTable],
@@ -138,7 +140,7 @@ pub(crate) async fn list_used_by(
     Ok(found)
 }
 
-/// Where each sequence stands and its step; those that are not there are left out.
+/// Returns the last value and the increment of each sequence. A name without a sequence is an error.
 pub(crate) async fn read_values(
     client: &Connected,
     names: &[String],
@@ -166,8 +168,8 @@ pub(crate) async fn read_values(
         .collect())
 }
 
-/// Sets each sequence past the given value with a margin, within the shard's share and never backwards: done twice, or
-/// late, it does no harm, so it need not wait for the stream's transactions.
+/// Advances each sequence beyond the given value, with a margin, to a value that this shard may issue. It never sets a
+/// sequence back. To call it twice or late is harmless, so it need not wait for the transactions of the stream.
 pub(crate) async fn advance(
     client: &Connected,
     token: &EpochToken,
@@ -182,14 +184,14 @@ pub(crate) async fn advance(
         .iter()
         .map(|(name, value, step)| {
             let literal = quote_literal(name);
-            // Values of another remainder cannot meet the losing shard's next ones.
+            // The next values of the old owner have another remainder, so no margin is necessary.
             let is_disjoint = share.policy == Sequences::Stride && *step == STRIDE;
             let margin = if is_disjoint { 0 } else { MARGIN };
             let with_margin = value.saturating_add(step.saturating_mul(margin));
             let extreme = if *step > 0 { "greatest" } else { "least" };
             let next_free = format!("{extreme}(s.last_value, {with_margin})");
             let target = share.aligned(&next_free, "q.seqincrement");
-            // Within the sequence's own bounds: a margin must not overflow a nearly exhausted sequence.
+            // The limits of the sequence apply: the margin must not overflow a nearly exhausted sequence.
             format!(
                 "select pg_catalog.setval({literal}::pg_catalog.regclass, least(greatest({target}, q.seqmin), q.seqmax)) from {name} s, pg_catalog.pg_sequence q where q.seqrelid = {literal}::pg_catalog.regclass"
             )

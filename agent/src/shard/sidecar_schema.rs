@@ -1,4 +1,4 @@
-//! Our own schema on a shard: epochs, copy chunks, progress, dirty keys; created on first use.
+//! The sidecar schema `shardwright` on a shard: epochs, copy chunks, progress, dirty keys. It is created on first use.
 
 use connect::Connected;
 
@@ -7,7 +7,7 @@ use super::identity;
 use crate::error::{StepError, WithIntent};
 use plans::sql::quote_literal;
 
-/// Tables of every migration that touches this shard; rows carry the migration's id.
+/// The tables. Each row contains the id of its migration.
 const SCHEMA: &str = "
 create schema if not exists shardwright;
 comment on schema shardwright is 'made by Shardwright; `shardwright cleanup` removes what is left over';
@@ -170,17 +170,17 @@ comment on table shardwright.given is 'which shard took the keys that this one g
 comment on table shardwright.dirty is 'log of keys changed since the last comparison; compared again before and inside the cutover';
 ";
 
-/// Opens a transaction beside which nobody creates the schema, enrols a migration or drops the schema.
-/// Names of our sequences: registers, and what guards count ([`plans::names`]).
+/// Names of Shardwright's sequences: registers, and the counters of guards ([`plans::names`]).
 const SEQUENCES: &str = "^(own|refused|skips|skipped)_";
-/// Names of our functions: those of guards, of rows and of definitions.
+/// Names of Shardwright's functions: those of guards for rows and for definitions.
 const FUNCTIONS: &str = "^(guard|shardwright_ddl)_";
 
+/// Begins a transaction that excludes others which create the schema, enrol a migration or drop the schema.
 const BEGIN: &str = "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));";
 
-/// Creates the schema unless it is there; safe to call by several migrations at once.
+/// Creates the schema unless it exists. Several migrations may call this at once.
 ///
-/// It stays only where a migration is enrolled: see [`enrol`].
+/// The schema remains only as long as a migration is enrolled: see [`enrol`].
 pub(crate) async fn create(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
     client
@@ -189,8 +189,8 @@ pub(crate) async fn create(client: &Connected) -> Result<(), StepError> {
         .at(format_args!("shard {shard}: creating schema shardwright"))
 }
 
-/// Creates the schema unless it is there, and the migration's row in it, both at once: a migration that ends meanwhile
-/// cannot drop the schema in between.
+/// Creates the schema unless it exists, and the migration's row in it, in one transaction. A migration that ends
+/// meanwhile cannot drop the schema in between.
 pub(crate) async fn enrol(
     client: &Connected,
     token: &EpochToken,
@@ -213,13 +213,13 @@ pub(crate) async fn enrol(
     }
 }
 
-/// All tables of ours on a shard.
+/// Returns the names of all tables in the schema.
 pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
     let others = ["move", "dual_write", "away", "given", identity::TABLE];
     COPY_TABLES.into_iter().chain(others)
 }
 
-/// What is recorded of a migration's copy.
+/// The tables with the records of a migration's copy.
 const COPY_TABLES: [&str; 9] = [
     "created",
     "chunk",
@@ -232,6 +232,7 @@ const COPY_TABLES: [&str; 9] = [
     "schema_entry",
 ];
 
+/// Returns the statements that delete the migration's rows from the tables.
 fn delete_sql(tables: &[&str], token: &EpochToken) -> String {
     let id = quote_literal(&token.migration.0);
     let deletes = tables
@@ -240,7 +241,7 @@ fn delete_sql(tables: &[&str], token: &EpochToken) -> String {
     deletes.collect()
 }
 
-/// Forgets a copy that is taken back, and all that was found out about it: the next one is another.
+/// Deletes the records of a copy that was removed, and the results of its comparison.
 pub(crate) async fn delete_copy_records(
     client: &Connected,
     token: &EpochToken,
@@ -251,24 +252,24 @@ pub(crate) async fn delete_copy_records(
         delete_sql(&COPY_TABLES, token),
         quote_literal(&token.migration.0)
     );
-    epoch::execute(client, token, &sql)
-        .await
-        .at(format_args!("shard {shard}: forgetting the copy"))
+    epoch::execute(client, token, &sql).await.at(format_args!(
+        "shard {shard}: deleting the records of the copy"
+    ))
 }
 
-/// Forgets what a comparison found, of a copy that is not whole yet.
+/// Deletes the results of the comparison of an incomplete copy.
 pub(crate) async fn delete_comparison(
     client: &Connected,
     token: &EpochToken,
 ) -> Result<(), StepError> {
     let shard = client.name();
     let sql = delete_sql(&["verification", "verified", "difference"], token);
-    epoch::execute(client, token, &sql)
-        .await
-        .at(format_args!("shard {shard}: forgetting a comparison"))
+    epoch::execute(client, token, &sql).await.at(format_args!(
+        "shard {shard}: deleting the results of a comparison"
+    ))
 }
 
-/// Removes the migration's rows, and the schema when no migration is left in it.
+/// Deletes the migration's rows, and drops the schema if no migration is left in it.
 pub(crate) async fn remove_migration(
     client: &Connected,
     token: &EpochToken,
@@ -285,7 +286,7 @@ pub(crate) async fn remove_migration(
     client.batch_execute(&drop_unused_sql()).await.at(&what)
 }
 
-/// Drops the schema unless something needs it.
+/// Drops the schema unless it is in use.
 pub(crate) async fn drop_if_unused(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
     client
@@ -294,9 +295,9 @@ pub(crate) async fn drop_if_unused(client: &Connected) -> Result<(), StepError> 
         .at(format_args!("shard {shard}: dropping schema shardwright"))
 }
 
-/// Drops what is ours, and then the schema, unless a migration or a permanent guard is left in it, or it is gone already.
-/// Where the database is registered, its id stays, and the schema with it; so does the schema where something is in it
-/// that is not ours.
+/// Returns the statements that drop Shardwright's objects and then the schema. They do nothing if a migration or a
+/// guard of released keys is left, or if the schema does not exist. The schema remains if the database is registered,
+/// because its id is in it, and if it contains objects that are not Shardwright's.
 fn drop_unused_sql() -> String {
     let ours = tables().filter(|table| *table != identity::TABLE);
     let ours: Vec<String> = ours.map(quote_literal).collect();

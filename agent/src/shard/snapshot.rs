@@ -1,8 +1,8 @@
-//! Holders: two sessions that keep the slot's snapshot importable, also beyond the life of an agent.
+//! Holders: two sessions that keep the snapshot of the slot importable, even if the agent dies.
 //!
-//! A backend inside `pg_sleep` outlives its client. Each holder sleeps in turns of at most 40 s,
-//! staggered, so that at any moment one of them has at least 15 s left. Their session names carry the
-//! exported snapshot, so that the next owner can import from them and then end them.
+//! A server process in `pg_sleep` continues after its client has ended. Each holder sleeps for at most 40 s at a time.
+//! The times are staggered, so that one of the two always has at least 15 s left. The name of a holder's session
+//! contains the exported snapshot, so that the next owner can import it and then end the holder.
 
 use connect::Connected;
 use tokio::task::JoinHandle;
@@ -11,10 +11,10 @@ use tokio_postgres::error::SqlState;
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 
-/// One turn of sleep, seconds.
+/// The time of one sleep, in seconds.
 const SLEEP_S: f64 = 40.0;
 
-/// The holders of one snapshot; dropping them lets the sessions end within a turn.
+/// The holders of one snapshot. If this is dropped, the sessions end when their sleep ends.
 #[derive(Debug)]
 pub(crate) struct SnapshotHolders {
     tasks: Vec<JoinHandle<()>>,
@@ -29,12 +29,13 @@ impl Drop for SnapshotHolders {
 }
 
 impl SnapshotHolders {
-    /// True while every holder's session is alive.
+    /// Returns true while the sessions of all holders are alive.
     pub(crate) fn are_alive(&self) -> bool {
         self.tasks.iter().all(|task| !task.is_finished())
     }
 
-    /// Imports `snapshot` into two new sessions, records them, then ends the holders of earlier owners.
+    /// Imports `snapshot` into two new sessions, names them after their exports, and then ends the holders of earlier
+    /// owners.
     pub(crate) async fn start(
         shard: &Shard,
         migration: &str,
@@ -60,6 +61,7 @@ impl SnapshotHolders {
     }
 }
 
+/// Imports the snapshot into a session and exports it again. Returns the process id of the session.
 async fn hold_snapshot(
     session: &Connected,
     snapshot: &str,
@@ -76,7 +78,7 @@ async fn hold_snapshot(
         )
         .await?;
     let (exported, pid): (String, i32) = (row.get(0), row.get(1));
-    // The session's name carries the exported name: visible to the next owner at once, gone with the session.
+    // The next owner sees the name of the session at once, and the name disappears with the session.
     let name = holder_name(migration, &exported);
     session
         .execute(
@@ -91,6 +93,7 @@ fn holder_name(migration: &str, exported: &str) -> String {
     format!("shardwright/{migration}/holder/{exported}")
 }
 
+/// Sleeps repeatedly until the session ends.
 async fn sleep_in_turns(session: Connected, first_turn: f64) {
     let mut turn = first_turn;
     while session
@@ -102,6 +105,7 @@ async fn sleep_in_turns(session: Connected, first_turn: f64) {
     }
 }
 
+/// Ends the holders of the migration except those with the process ids in `keep`.
 async fn end_holders_except(
     session: &Connected,
     migration: &str,
@@ -117,7 +121,7 @@ async fn end_holders_except(
     Ok(())
 }
 
-/// Ends every holder of the migration; their snapshot is gone for good.
+/// Ends all holders of the migration. Their snapshot can then no longer be imported.
 pub(crate) async fn end_holders(session: &Connected, migration: &str) -> Result<(), StepError> {
     let shard = session.name();
     end_holders_except(session, migration, &[])
@@ -125,7 +129,7 @@ pub(crate) async fn end_holders(session: &Connected, migration: &str) -> Result<
         .at(format_args!("shard {shard}: ending holders"))
 }
 
-/// Names under which the snapshot can be imported now, newest first.
+/// Returns the names under which the snapshot can be imported, the newest first.
 pub(crate) async fn importable_names(
     client: &Connected,
     migration: &str,
@@ -141,12 +145,12 @@ pub(crate) async fn importable_names(
         )
         .await
         .at(format_args!(
-            "shard {shard}: looking for the snapshot's holders"
+            "shard {shard}: searching for the snapshot's holders"
         ))?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Opens a repeatable-read transaction that sees what `snapshot` sees.
+/// Opens a repeatable-read transaction with the snapshot `snapshot`.
 pub(crate) async fn begin_with_snapshot(
     client: &Connected,
     snapshot: &str,
@@ -160,7 +164,7 @@ pub(crate) async fn begin_with_snapshot(
         .await
 }
 
-/// Opens a read-only transaction on the held snapshot; `false` when nobody holds it any more.
+/// Opens a read-only transaction with the held snapshot. Returns false if no session holds it any more.
 pub(crate) async fn begin_with_held(
     client: &Connected,
     migration: &str,

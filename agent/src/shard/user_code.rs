@@ -1,9 +1,9 @@
-//! No code of a table's owner runs with the privileges of the agents' role (ADR 49).
+//! Ensures that no code of a table's owner runs with the privileges of the agents' role (ADR 49).
 //!
-//! A check, a domain, a generated column, an index or a cast runs with the rights of whoever writes a row, or only plans
-//! to read one, and code that runs in a session of ours can take back every `set role` of ours. So nothing is done with a
-//! table beside which PostgreSQL would run code of somebody who is not trusted: each transaction locks the table
-//! against a change of its definition, and then proves that there is none.
+//! A check, a domain, a generated column, an index or a cast runs with the privileges of the role that writes a row, or
+//! only plans to read one. Code that runs in a session of the agent can revert every `set role` of the session. The
+//! agent therefore uses no table for which PostgreSQL would run code of an untrusted role. Each transaction locks the
+//! table against a change of its definition, and then checks that there is no such code.
 
 mod prover;
 
@@ -18,28 +18,28 @@ use serde::Deserialize;
 use crate::error::{StepError, WithIntent};
 pub(crate) use prover::{CodeProver, SERVER};
 
-/// See the file.
+/// The query for untrusted code; the file explains it.
 const FIND: &str = include_str!("user_code.sql");
-/// See the file.
+/// The query for the versions of the catalog's rows; the file explains it.
 const VERSIONS: &str = include_str!("user_code_versions.sql");
 
-/// Code beside a table that is not trusted.
+/// Untrusted code of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct UserCode {
     #[serde(flatten)]
     pub(crate) table: TableName,
-    /// Where it stands, for people: `check constraint c`.
+    /// The object with the code, for people: `check constraint c`.
     pub(crate) place: String,
-    /// It is a trigger or a rule, not an expression.
+    /// True for a trigger or a rule, false for an expression.
     pub(crate) fires: bool,
-    /// What it runs.
+    /// What the code runs.
     pub(crate) problem: String,
     pub(crate) remedy: String,
 }
 
-/// Untrusted code beside tables, in their order by name.
+/// Returns the untrusted code of the tables, in the order of their names.
 ///
-/// What is found may be different at the next moment, unless the tables are locked ([`lock`]).
+/// The result may be outdated at once, unless the tables are locked ([`lock_sql`]).
 pub(crate) async fn find_untrusted(
     client: &Connected,
     tables: &[MovingTable],
@@ -49,26 +49,28 @@ pub(crate) async fn find_untrusted(
     Ok(CodeAnswer::read(row, shard)?.found)
 }
 
-/// Proves, in the caller's transaction, that no untrusted code is beside the tables, and keeps that so until it ends.
+/// Locks the tables in the caller's transaction, and checks that they have no untrusted code. The lock keeps this true
+/// until the transaction ends.
 ///
-/// One round trip once the session knows the statement. The transaction reads committed rows; for others, and for sessions
-/// that do not write again and again, there is a [`CodeProver`].
+/// It takes one round trip once the session has prepared the statement. The transaction must read committed rows. For
+/// other transactions, and for sessions that do not write repeatedly, use a [`CodeProver`].
 ///
 /// # Errors
-/// `code.untrusted`; what the server says.
+/// `code.untrusted`; an error of the server.
 pub(crate) async fn prove(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
     let locked = async { lock_tables(client, tables).await };
-    // In this order: what follows a statement that fails only says that the transaction is over.
+    // The lock comes first: if it fails, the error of the statement after it would only be that the transaction has
+    // ended.
     try_join(locked, check(client, tables)).await.map(drop)
 }
 
-/// The statement that keeps others from giving tables code until the transaction ends: constraints, triggers, rules,
-/// indexes and columns. Readers and writers go on. Empty where there is no table.
+/// Returns the statement that prevents other sessions from adding code to the tables until the transaction ends:
+/// constraints, triggers, rules, indexes and columns. Readers and writers can continue. Empty if there is no table.
 pub(crate) fn lock_sql<'a>(tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
     lock_sql_in("row exclusive", tables)
 }
 
-/// As [`lock`], in the mode in which foreign keys are added, and which keeps writers out.
+/// As [`lock_sql`], in the mode in which foreign keys are added. It also excludes writers.
 pub(crate) fn lock_sql_for_foreign_keys<'a>(
     tables: impl IntoIterator<Item = &'a MovingTable>,
 ) -> String {
@@ -76,7 +78,7 @@ pub(crate) fn lock_sql_for_foreign_keys<'a>(
 }
 
 fn lock_sql_in<'a>(mode: &str, tables: impl IntoIterator<Item = &'a MovingTable>) -> String {
-    // With partitions.
+    // LOCK TABLE includes the partitions.
     let names: Vec<String> = tables.into_iter().map(|table| table.table.sql()).collect();
     match names.is_empty() {
         true => String::new(),
@@ -84,7 +86,7 @@ fn lock_sql_in<'a>(mode: &str, tables: impl IntoIterator<Item = &'a MovingTable>
     }
 }
 
-/// As [`prove`], for tables that are locked by then.
+/// As [`prove`], for tables that are locked already.
 ///
 /// # Errors
 /// As [`prove`].
@@ -93,15 +95,15 @@ pub(crate) async fn check(client: &Connected, tables: &[MovingTable]) -> Result<
     query_code(client, tables).await?.require_none(shard)
 }
 
-/// What was proved of tables: only changed definitions are read anew.
+/// The tables that were proved. Only changed definitions are read again.
 #[derive(Debug, Default)]
 pub(crate) struct ProvedTables {
-    /// By tables and their columns that are written: the versions of the catalog's rows, where they tell all.
+    /// Versions of the catalog's rows, by tables and written columns, if the versions show every change.
     versions: Mutex<HashMap<String, String>>,
 }
 
 impl ProvedTables {
-    /// As [`prove`](prove()), for a session that does so again and again; the tables are locked by then ([`lock`]).
+    /// As [`prove`](prove()), for a session that repeats it. The tables must be locked already ([`lock_sql`]).
     ///
     /// # Errors
     /// As [`prove`](prove()).
@@ -116,7 +118,7 @@ impl ProvedTables {
         if now.is_some() && self.versions().get(&list) == now.as_ref() {
             return Ok(());
         }
-        // After the versions: what changes in between is read again the next time.
+        // The definitions are read after the versions: a change between the two is found the next time.
         let answer = query_code(client, tables).await?;
         let remembered = now.filter(|_| !answer.hidden_domains);
         answer.require_none(shard)?;
@@ -131,7 +133,7 @@ impl ProvedTables {
     }
 }
 
-/// The tables and their columns that are written.
+/// Returns the tables and their written columns as text.
 fn tables_and_columns(tables: &[MovingTable]) -> String {
     let mut text = String::new();
     for table in tables {
@@ -142,7 +144,8 @@ fn tables_and_columns(tables: &[MovingTable]) -> String {
     text
 }
 
-/// While it is equal, nothing was written that [`FIND`] reads of the tables. `None` where no text tells all.
+/// Returns a text that stays equal as long as nothing changes that [`FIND`] reads of the tables, or `None` if no text
+/// shows every change.
 async fn read_versions(
     client: &Connected,
     tables: &[MovingTable],
@@ -157,6 +160,7 @@ async fn read_versions(
     Ok(rows[0].get(0))
 }
 
+/// Locks the definitions of the tables.
 async fn lock_tables(client: &Connected, tables: &[MovingTable]) -> Result<(), StepError> {
     let shard = client.name();
     let locked = client.batch_execute(&lock_sql(tables)).await;
@@ -165,16 +169,17 @@ async fn lock_tables(client: &Connected, tables: &[MovingTable]) -> Result<(), S
     ))
 }
 
+/// Queries the untrusted code of the tables.
 async fn query_code(client: &Connected, tables: &[MovingTable]) -> Result<CodeAnswer, StepError> {
     let shard = client.name();
     let rows = client.query_prepared(FIND, &[&tables_json(tables)]).await;
     CodeAnswer::read(rows.map(|mut rows| rows.remove(0)), shard)
 }
 
-/// The statement's parameter.
+/// Returns the parameter of the statement.
 fn tables_json(tables: &[MovingTable]) -> String {
     let tables = tables.iter().map(|table| {
-        // Without its columns nothing is known of those that are left out.
+        // A table without its columns is a table of which nothing is known about columns that a write leaves out.
         let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
         serde_json::json!({
             "schema": table.table.schema,
@@ -185,9 +190,10 @@ fn tables_json(tables: &[MovingTable]) -> String {
     serde_json::Value::Array(tables.collect()).to_string()
 }
 
+/// The answer of the query for untrusted code.
 struct CodeAnswer {
     found: Vec<UserCode>,
-    /// A domain is part of a column's type.
+    /// True if a domain is part of a column's type.
     hidden_domains: bool,
 }
 
@@ -196,7 +202,7 @@ impl CodeAnswer {
         row: Result<tokio_postgres::Row, tokio_postgres::Error>,
         shard: &str,
     ) -> Result<Self, StepError> {
-        let what = format!("shard {shard}: looking for code beside the tables");
+        let what = format!("shard {shard}: searching for code of the tables");
         let row = row.at(&what)?;
         let found = serde_json::from_str(row.get(0)).map_err(|error| {
             StepError::refused("code.unreadable", format!("{what}: {error}"), "report this")
@@ -207,6 +213,7 @@ impl CodeAnswer {
         })
     }
 
+    /// Fails if the answer contains untrusted code.
     fn require_none(self, shard: &str) -> Result<(), StepError> {
         match self.found.first() {
             None => Ok(()),

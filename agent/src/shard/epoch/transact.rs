@@ -1,4 +1,5 @@
-//! A whole transaction with its proof in one round trip: nobody can be asked half-way, so the server refuses by itself.
+//! Complete transactions with their proof in one round trip. The agent sees no result in between, so the server itself
+//! must refuse.
 
 use connect::Connected;
 use plans::names::BYPASS_SETTING;
@@ -9,27 +10,27 @@ use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 use super::{EpochToken, last_row, lock_key, next_count_sql, parse_count, rollback};
 use crate::error::{StepError, WithIntent};
 
-/// The session's setting that keeps the shard's count from one of its transactions to the next.
+/// The session's setting that passes the shard's count from one transaction to the next.
 const COUNT: &str = "shardwright.count";
 
-/// What a transaction that is one batch proves before its own statements.
+/// The proof that a transaction in one batch starts with.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum EpochProof {
     /// As [`super::begin`].
     Work,
     /// As [`super::begin_attempt`], for this cutover attempt.
     Next(i64),
-    /// No worker and no other owner is beside it, and this is still the shard's count.
+    /// Excludes workers and other owners, and proves that this is still the shard's count.
     Count(i64),
-    /// The same, for the count that the session's last [`EpochProof::Next`] came to.
+    /// As [`EpochProof::Count`], with the count of the session's last [`EpochProof::Next`].
     LastCount,
 }
 
 impl EpochProof {
-    /// The statements of the proof.
+    /// Returns the statements of the proof.
     ///
-    /// Without a row the second one divides by zero, which ends the batch: a block of PL/pgSQL that raised an error of
-    /// its own would load and compile that language inside the write stop.
+    /// If there is no row, the second statement divides by zero, which ends the batch. A PL/pgSQL block with its own
+    /// error would load and compile that language within the write-blocked window.
     fn sql(self, token: &EpochToken) -> String {
         let own = format!(
             "select from shardwright.move where migration = {} and epoch = {}",
@@ -72,7 +73,7 @@ impl EpochProof {
     }
 }
 
-/// A transaction and what it proves first.
+/// A transaction and its proof.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ProvenTransaction<'a> {
     pub(crate) token: &'a EpochToken,
@@ -81,6 +82,7 @@ pub(crate) struct ProvenTransaction<'a> {
 }
 
 impl ProvenTransaction<'_> {
+    /// Returns the whole transaction, with a query for the shard's count before its commit.
     fn sql_with_commit(&self) -> String {
         format!(
             "{}; select attempt from shardwright.move where migration = {}; commit",
@@ -89,7 +91,7 @@ impl ProvenTransaction<'_> {
         )
     }
 
-    /// As far as the statements, without a commit.
+    /// Returns the transaction up to its statements, without a commit.
     fn sql_without_commit(&self) -> String {
         format!(
             "begin; set local {BYPASS_SETTING} = 'on'; {}; {}",
@@ -99,8 +101,8 @@ impl ProvenTransaction<'_> {
     }
 }
 
-/// Runs `sql` in a transaction of its own, with its proof, in one round trip: the server refuses by itself what is not
-/// proven, and runs nothing of `sql` then. The shard's count.
+/// Executes `sql` in a separate transaction, with its proof, in one round trip. If the proof fails, the server executes
+/// nothing of `sql`. Returns the shard's count.
 pub(crate) async fn transact(
     client: &Connected,
     token: &EpochToken,
@@ -111,8 +113,8 @@ pub(crate) async fn transact(
     transact_in_turn(client, &[ProvenTransaction { token, proof, sql }], what).await
 }
 
-/// Runs transactions one after the other, each committed by itself, in one round trip: behind the first that fails the
-/// server runs none. The shard's count.
+/// Executes transactions in order, each with its own commit, in one round trip. After the first failure the server
+/// executes no further one. Returns the shard's count.
 pub(crate) async fn transact_in_turn(
     client: &Connected,
     transactions: &[ProvenTransaction<'_>],
@@ -126,7 +128,8 @@ pub(crate) async fn transact_in_turn(
     )
 }
 
-/// As [`transact_in_turn`], where the last transaction's own statement returns a row: the shard's count, and that row.
+/// As [`transact_in_turn`], if the last statement of the last transaction returns a row. Returns the shard's count and
+/// this row.
 pub(crate) async fn answered_in_turn(
     client: &Connected,
     transactions: &[ProvenTransaction<'_>],
@@ -147,6 +150,7 @@ pub(crate) async fn answered_in_turn(
     Ok((parse_count(last, what)?, answer))
 }
 
+/// Joins the transactions to one batch.
 fn in_turn(transactions: &[ProvenTransaction<'_>]) -> String {
     let texts: Vec<String> = transactions
         .iter()
@@ -155,8 +159,8 @@ fn in_turn(transactions: &[ProvenTransaction<'_>]) -> String {
     texts.join("; ")
 }
 
-/// Runs the first as a transaction, and opens another with the second, which stays open: in one round trip. The row of
-/// its last statement.
+/// Executes the transaction `first`, and then opens the transaction `then`, which stays open, in one round trip.
+/// Returns the row of its last statement.
 pub(crate) async fn transact_and_open(
     client: &Connected,
     first: &ProvenTransaction<'_>,
@@ -167,7 +171,7 @@ pub(crate) async fn transact_and_open(
     send(client, &text, what).await.map(last_row)
 }
 
-/// What is not proven divides by zero, and nothing stays open then.
+/// Sends a batch. If a proof fails, the batch divides by zero, and no transaction stays open.
 async fn send(
     client: &Connected,
     text: &str,

@@ -1,14 +1,15 @@
-//! Foreign keys that cascade into rows which are no more, or not yet, this shard's (ADR 55).
+//! Foreign keys that cascade into rows which the shard no longer owns, or does not own yet (ADR 55).
 //!
-//! Who deletes a row of a reference table deletes it on every shard, and each shard's foreign keys cascade into the
-//! rows that it owns; the other shard's copy of moving rows follows by the stream. So where the shard does not own the
-//! keys a cascade leaves such a copy as it is, instead of refusing the statement, which is about other rows.
+//! A statement that deletes a row of a reference table is executed on every shard, and the foreign keys of each shard
+//! cascade into the rows that it owns. The stream then carries these changes to the copy on the other shard. On a shard
+//! that does not own the keys, a cascade therefore skips the rows of the copy. The alternative would be to refuse the
+//! statement, which concerns other rows.
 //!
-//! Whether it may is in a sequence beside the register, `skips`: 1 only while the shard owns none of the keys, and no
-//! attempt is under way that could give them to it. What is skipped is counted, and before each fence the shard that
-//! gains the keys is asked what became of it: see [`refuse`] and [`settle`].
+//! The sequence `skips`, next to the register, permits this. It is 1 only while the shard owns none of the keys, and
+//! while no attempt is in progress that could make it their owner. The shard counts skipped rows. Before each fence the
+//! agent checks on the new owner that the stream has followed: see [`refuse_skips`] and [`check_and_reset`].
 //!
-//! Only where rows move while the application writes: an owner that is read-only could not follow.
+//! This exists only for moves during which the application writes: a read-only owner could not follow.
 
 mod dangling;
 mod keys;
@@ -33,7 +34,8 @@ use crate::shard::guard::GuardedRows;
 /// How long an attempt waits for transactions that may skip rows.
 const WAIT_LIMIT: &str = "1s";
 
-/// The function, and the sequences: whether cascades skip rows, which an earlier run may have set, and how many they skipped.
+/// Returns the statements that create the function and the sequences: `skips`, whose value an earlier run may have set,
+/// and the counter of skipped rows.
 fn functions_sql(migration: &MigrationId, skips: bool) -> String {
     format!(
         "create sequence if not exists {SCHEMA}.{} as bigint minvalue 0 maxvalue 1 start {}; \
@@ -45,10 +47,14 @@ fn functions_sql(migration: &MigrationId, skips: bool) -> String {
     )
 }
 
-/// The lock comes first and is kept: a transaction that reads 1 behind it is waited for before the keys can come.
+/// Returns the statement that creates the function.
 ///
-/// Only a statement of the server's own foreign keys is skipped, by its text, which it has in no other place; a text of
-/// a server that writes another one is refused. Not one for SET DEFAULT: the server asks afterwards whether it was done.
+/// The function takes the lock first and keeps it: before the keys can arrive, the agent waits for a transaction that
+/// reads 1 under the lock.
+///
+/// The function skips only statements of the server's own foreign keys, which it recognizes by their text. A client's
+/// statement does not have this text; a server that writes another text is refused. It does not skip statements for SET
+/// DEFAULT, because the server afterwards checks their effect.
 fn function(migration: &MigrationId) -> String {
     format!(
         "create or replace function {SCHEMA}.{name}() returns trigger
@@ -90,26 +96,27 @@ fn function(migration: &MigrationId) -> String {
     )
 }
 
-/// The key of the advisory lock that a transaction holds, shared, from before it skips a row to its end.
+/// Returns the key of the advisory lock that a transaction holds, in shared mode, from before it skips a row until it
+/// ends.
 fn lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}:skipped', 0)")
 }
 
-/// Whether a foreign key of a reference table cascades into moving rows.
+/// Returns whether a foreign key to a reference table cascades into moving rows.
 pub(crate) async fn has_cascading_keys(
     client: &Connected,
     tables: &[MovingTable],
 ) -> Result<bool, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: asking for foreign keys that cascade");
+    let what = format!("shard {shard}: searching for foreign keys that cascade");
     Ok(!keys::find(client, tables, &what).await?.is_empty())
 }
 
-/// Puts the trigger on each table into which a foreign key of a reference table cascades, where [`settle`] may ask what
-/// was skipped; elsewhere such a cascade is refused. `skips`: the shard is yet to gain the keys.
+/// Creates the trigger on each table into which a foreign key to a reference table cascades, if [`check_and_reset`] can
+/// query the effect of a skip. Other cascades are refused. `skips` is true on a shard that is to become the owner.
 ///
-/// To be called when foreign keys are there; a table without them does without the trigger, which costs each of its
-/// updates a lock on the row.
+/// Call this when the foreign keys exist. A table without such keys gets no trigger, because it would cost each update
+/// a lock on the row.
 pub(crate) async fn create(
     client: &Connected,
     token: &EpochToken,
@@ -118,7 +125,7 @@ pub(crate) async fn create(
 ) -> Result<(), StepError> {
     let GuardedRows { keys, tables } = guarded;
     let shard = client.name();
-    let what = format!("shard {shard}: putting a guard on foreign keys that cascade");
+    let what = format!("shard {shard}: creating the guard of foreign keys that cascade");
     let found = keys::find(client, tables, &what).await?;
     if found.is_empty() {
         return Ok(());
@@ -141,7 +148,8 @@ pub(crate) async fn create(
     Ok(())
 }
 
-/// The trigger of a table, on the one at the top for a leaf; statements of a client do not call it.
+/// Returns the statement that creates the trigger of a table, for a leaf on its topmost table. Statements of a client
+/// do not call it.
 fn trigger_sql(
     migration: &MigrationId,
     keys: &KeySet,
@@ -160,17 +168,17 @@ fn trigger_sql(
     )
 }
 
-/// Lets cascades skip the rows of a shard that does not own them: told of the flip that took the keys away, or behind
-/// an attempt that the store has released.
+/// Allows cascades to skip moving rows on a shard that does not own them: after the flip that took the keys from it, or
+/// after an attempt that the store has released.
 ///
-/// Nothing happens where the shard owns them after all, or where the guard of an older agent stands.
+/// It does nothing if the shard does own the keys, or if the guard is that of an older agent.
 pub(crate) async fn allow_skips(
     client: &Connected,
     token: &EpochToken,
     proof: EpochProof,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: letting cascades skip moving rows");
+    let what = format!("shard {shard}: allowing cascades to skip moving rows");
     if count_skipped(client, &token.migration, &what)
         .await?
         .is_none()
@@ -190,18 +198,18 @@ pub(crate) async fn allow_skips(
         .map(|_| ())
 }
 
-/// Lets no cascade skip rows any more on the shard that is to gain the keys, within an attempt that has begun there with
-/// `count`, and waits for transactions that may have skipped rows. How many rows were, since that was last settled.
+/// Forbids cascades to skip rows on the new owner, in an attempt that has begun there with `count`, and waits for
+/// transactions that may have skipped rows. Returns how many rows were skipped since [`check_and_reset`].
 ///
 /// # Errors
-/// [`CASCADE_CODE`], to be tried again, when such a transaction does not end.
+/// [`CASCADE_CODE`], to be tried again, if such a transaction does not end.
 pub(crate) async fn refuse_skips(
     client: &Connected,
     token: &EpochToken,
     count: i64,
 ) -> Result<i64, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: letting no cascade skip moving rows");
+    let what = format!("shard {shard}: forbidding cascades to skip moving rows");
     if count_skipped(client, &token.migration, &what)
         .await?
         .is_none()
@@ -226,11 +234,12 @@ pub(crate) async fn refuse_skips(
     }
     Err(StepError::not_yet(
         CASCADE_CODE,
-        format!("{what}: a transaction that deleted rows which they refer to has not ended"),
+        format!("{what}: a transaction that deleted or changed referenced rows has not ended"),
     ))
 }
 
-/// How many rows cascades have skipped on a shard; none where the guard of an older agent stands, which refuses them.
+/// Returns how many rows cascades have skipped on a shard; `None` if the guard is that of an older agent, which refuses
+/// such cascades.
 async fn count_skipped(
     client: &Connected,
     migration: &MigrationId,

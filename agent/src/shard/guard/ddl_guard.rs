@@ -1,9 +1,9 @@
-//! `ddl: refuse`: two event triggers that refuse changes of the moving tables while the migration is under way.
+//! `ddl: refuse`: two event triggers that refuse changes of the moving tables while the migration runs.
 //!
-//! One fires at the end of a command, when it is known what it changed, and takes the command back; the other one
-//! when objects are dropped. Our own commands pass by the bypass setting. Indexes are watched by their number,
-//! since a dropped one has no table any more: the triggers are made again as each step begins.
-//! Of leaves all partitioned tables above and beside them are watched too, so that no partition comes or goes.
+//! One fires at the end of a command, when its effects are known, and cancels it; the other fires when objects are
+//! dropped. The agent's own commands pass by the bypass setting. The triggers identify indexes by OID, because a
+//! dropped index has no table any more; they are therefore created again at the start of each step. For leaves they
+//! also watch all partitioned tables of the same hierarchy, so that no partition is added or removed.
 
 use connect::Connected;
 use plans::id::MigrationId;
@@ -15,10 +15,10 @@ use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::guard;
 
-/// The events, by the part of the trigger's name.
+/// The events, each with its part of the trigger's name.
 const EVENTS: [(&str, &str); 2] = [("end", "ddl_command_end"), ("drop", "sql_drop")];
 
-/// Whether our role may create event triggers.
+/// Returns whether the agent's role may create event triggers.
 pub(crate) async fn can_create(client: &Connected) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
@@ -27,11 +27,11 @@ pub(crate) async fn can_create(client: &Connected) -> Result<bool, StepError> {
             &[],
         )
         .await
-        .at(format_args!("shard {shard}: reading our role"))?;
+        .at(format_args!("shard {shard}: reading the session's role"))?;
     Ok(row.get(0))
 }
 
-/// Whether both triggers are there and enabled.
+/// Returns whether both triggers exist and are enabled.
 pub(crate) async fn is_enabled(
     client: &Connected,
     migration: &MigrationId,
@@ -48,7 +48,7 @@ pub(crate) async fn is_enabled(
     Ok(row.get(0))
 }
 
-/// Puts the triggers on a shard, or brings them up to date.
+/// Creates the triggers on a shard, or updates them.
 pub(crate) async fn create(
     client: &Connected,
     token: &EpochToken,
@@ -73,7 +73,7 @@ pub(crate) async fn create(
     epoch::execute(client, token, &sql).await.at(&what)
 }
 
-/// Takes the triggers off a shard, if they are there.
+/// Drops the triggers on a shard, if they exist.
 pub(crate) async fn drop(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
     let mut sql: Vec<String> = EVENTS
@@ -92,11 +92,12 @@ pub(crate) async fn drop(client: &Connected, token: &EpochToken) -> Result<(), S
         .at(format_args!("shard {shard}: dropping event triggers"))
 }
 
+/// Returns the quoted name of the function.
 fn function_name(migration: &MigrationId) -> String {
     quote_ident(&migration.ddl_guard("end"))
 }
 
-/// What is watched on one shard.
+/// The relations that the triggers watch on one shard.
 struct WatchedRelations {
     tables: Vec<u32>,
     indexes: Vec<u32>,
@@ -131,6 +132,7 @@ async fn read_watched(
     })
 }
 
+/// Returns the statement that creates the function of both triggers.
 fn function(migration: &MigrationId, watched: &WatchedRelations, role: &str) -> String {
     let oids = |oids: &[u32]| {
         let oids: Vec<String> = oids.iter().map(u32::to_string).collect();

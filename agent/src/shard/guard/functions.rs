@@ -1,7 +1,8 @@
-//! What the guard's triggers call.
+//! The functions that the guard's triggers call.
 //!
-//! A write that passes because a fence has ended says so first, by a lock that it keeps to its end, and then reads the
-//! register again: behind a seal nobody else needs to be waited for (C8). It either sees the seal, or is seen.
+//! A write that passes because a fence has expired first takes a lock until its transaction ends, and then reads the
+//! register again. It either reads the seal, or the wait-out after the seal finds its lock. The wait-out after a seal
+//! therefore waits for no other writers (C8).
 
 use connect::Connected;
 use plans::id::{MapName, MigrationId};
@@ -17,8 +18,8 @@ use super::session_user;
 use crate::error::{StepError, WithIntent};
 use crate::shard::epoch::{self, EpochToken};
 
-/// The statements that create the guard functions of a migration, and the sequence by which they count what they
-/// refuse: it keeps what it counted when the refused transaction is rolled back.
+/// Returns the statements that create the guard functions of a migration, and the sequence that counts refused writes.
+/// A sequence keeps its value when the refused transaction is rolled back.
 pub(crate) fn functions_sql(
     migration: &MigrationId,
     map: &MapName,
@@ -50,7 +51,8 @@ pub(crate) fn functions_sql(
     sql
 }
 
-/// For a table without the key: WHEN cannot look at other tables, so the function does.
+/// Returns the check of the moving rows of a table without the key. WHEN cannot query other tables, so the function
+/// does.
 fn return_unless_moving_sql(table: &MovingTable, keys: &KeySet) -> String {
     let (new, old) = (table.predicate(keys, "new"), table.predicate(keys, "old"));
     format!(
@@ -60,6 +62,7 @@ fn return_unless_moving_sql(table: &MovingTable, keys: &KeySet) -> String {
     )
 }
 
+/// Returns the statement that creates the function of the row triggers.
 fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str) -> String {
     let body = row_body(migration, map, first);
     format!(
@@ -68,6 +71,7 @@ fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str)
     )
 }
 
+/// Returns the body of the function. `first` comes before the refusal.
 fn row_body(migration: &MigrationId, map: &MapName, first: &str) -> String {
     let register = quote_ident(&migration.register());
     let refusals = quote_ident(&migration.refusals());
@@ -109,6 +113,7 @@ fn row_body(migration: &MigrationId, map: &MapName, first: &str) -> String {
     )
 }
 
+/// Returns the statement that creates the function of the TRUNCATE triggers.
 fn truncate_function(migration: &MigrationId) -> String {
     let id = quote_literal(migration.as_str());
     format!(
@@ -124,11 +129,13 @@ fn truncate_function(migration: &MigrationId) -> String {
     )
 }
 
-/// What [`foreign`] asks, by a function that is said never to change its mind: the server asks it once, when it prepares
-/// a statement's WHEN, and not for each row. Who the session is and what it has set hold for a statement.
+/// Returns the statement that creates a function with the condition of
+/// [`foreign_session_sql`](super::foreign_session_sql). The function is declared immutable, so that the server
+/// evaluates it once, when it prepares the WHEN of a statement, and not for each row. Role and settings of a session do
+/// not change within a statement.
 ///
-/// It is called by everybody whose statement meets the guard, so everybody may call it, whatever the database grants by
-/// default, and it names its operators, because the search path is theirs.
+/// Every session whose statement meets the guard calls the function. Everybody therefore may execute it, whatever the
+/// default privileges are, and it qualifies its operators, because the search path is that of the caller.
 fn foreign_function(migration: &MigrationId, our_role: &str) -> String {
     let name = migration.foreign_function();
     format!(
@@ -142,8 +149,8 @@ fn foreign_function(migration: &MigrationId, our_role: &str) -> String {
     )
 }
 
-/// The key of the advisory lock that a write holds, shared, to the end of its transaction when it passes the guard
-/// because a fence has ended.
+/// Returns the key of the advisory lock that a write holds, in shared mode, until its transaction ends, if it passed
+/// the guard because a fence had expired.
 pub(crate) fn passed_lock_key(migration: &MigrationId) -> String {
     format!("pg_catalog.hashtextextended('shardwright:{migration}:passed', 0)")
 }
@@ -163,11 +170,11 @@ pub(super) async fn create(
     epoch::execute(client, token, &functions).await.at(&what)
 }
 
-/// Lets the guard refuse nothing any more where its triggers cannot be dropped: neither TRUNCATE nor changes of the
-/// tables. Writes of rows pass by the register, which is open. No lock on a table is needed.
+/// Replaces the functions by ones that refuse nothing, if the triggers cannot be dropped: neither TRUNCATE nor changes
+/// of the tables. The open register already allows writes of rows. This needs no lock on a table.
 pub(crate) async fn disable(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: letting the guard refuse nothing");
+    let what = format!("shard {shard}: disabling the guard");
     let (truncate, ddl) = (
         token.migration.truncate_function(),
         token.migration.ddl_guard("end"),
@@ -189,9 +196,10 @@ pub(crate) async fn disable(client: &Connected, token: &EpochToken) -> Result<()
         .at(&what)
 }
 
-/// Replaces the functions where an agent of another version has made them: a seal relies on what they note.
+/// Replaces the functions if an agent of another version created them: a seal relies on the lock that they take.
 ///
-/// To be called before a fence: whoever writes behind it has taken a lock since, with which a session hears of it.
+/// Call this before a fence. A transaction that writes after the fence has taken a lock since, and so its session has
+/// loaded the new functions.
 pub(crate) async fn replace_if_outdated(
     client: &Connected,
     token: &EpochToken,

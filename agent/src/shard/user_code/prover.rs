@@ -1,4 +1,4 @@
-//! A session that reads what tables run, for others.
+//! A session that checks, for other sessions, which code tables run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -10,22 +10,23 @@ use super::{ProvedTables, lock_sql};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 
-/// Says which start of which server a transaction is in: no two have the same moment.
+/// SQL that identifies a start of a server: no two starts have the same time.
 pub(crate) const SERVER: &str = "pg_catalog.pg_postmaster_start_time()::pg_catalog.text";
 
-/// A session that reads what tables run for sessions that have locked them, whose own catalog is as old as their snapshot,
-/// or who would have to plan the look first.
+/// A session that checks which code tables run. Other sessions use it if their snapshot is old, so that their view of
+/// the catalog is too, or if they would have to plan the query first.
 ///
-/// The lock is always of the session that reads or writes the tables: a third session that kept it would wait for our
-/// reader, the reader for a session that queues for the lock, and that one for the third: a deadlock that the server does
-/// not detect. For the same reason the prover takes no lock on a table.
+/// The session that reads or writes the tables always holds the lock on them. If a third session held it, three
+/// sessions could wait for each other: the third for the reader, the reader for a session that queues for the lock, and
+/// that session for the third. The server does not detect this deadlock. For the same reason the prover takes no lock
+/// on a table.
 #[derive(Debug)]
 pub(crate) struct CodeProver {
     session: Connected,
     shard: String,
-    /// Where the session is.
+    /// The server of the session.
     server: Option<String>,
-    /// Others were on another server: a standby was promoted.
+    /// True if another session was on another server, because a standby was promoted.
     is_on_other_server: AtomicBool,
     proved: ProvedTables,
 }
@@ -34,7 +35,7 @@ impl CodeProver {
     /// Opens the session on `shard`.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     pub(crate) async fn open(shard: &Shard) -> Result<Self, StepError> {
         let session = shard.session("code").await?;
         let set = format!("set plan_cache_mode = force_generic_plan; select {SERVER}");
@@ -49,15 +50,16 @@ impl CodeProver {
         })
     }
 
-    /// Whether another one is needed: the session has ended, or is not where others are.
+    /// Returns whether a new prover is necessary: its session has ended, or is on another server than the sessions that
+    /// it checks for.
     pub(crate) fn must_be_replaced(&self) -> bool {
         self.session.is_closed() || self.is_on_other_server.load(Ordering::Acquire)
     }
 
-    /// As [`prove`](super::prove), in a transaction of `client` whose snapshot may be of any age.
+    /// As [`prove`](super::prove), in a transaction of `client` with a snapshot of any age.
     ///
     /// # Errors
-    /// As [`prove`](super::prove); `code.server` where the two sessions are on two servers.
+    /// As [`prove`](super::prove); `code.server` if the two sessions are on different servers.
     pub(crate) async fn prove(
         &self,
         client: &Connected,
@@ -78,7 +80,7 @@ impl CodeProver {
         self.prove_after(client, "begin; ", tables).await
     }
 
-    /// As [`CodeProver::prove`], after some other statement.
+    /// As [`CodeProver::prove`], in one round trip with the statements `before`.
     ///
     /// # Errors
     /// As [`CodeProver::prove`].
@@ -94,10 +96,11 @@ impl CodeProver {
         self.prove_locked(tables).await
     }
 
-    /// Proves that `client`, whose tables are looked at next, is on the same server.
+    /// Checks that `client` is on the server of the prover, in one round trip with the statements `before`. The caller
+    /// then proves the tables of `client`.
     ///
     /// # Errors
-    /// `code.server`; what the server says.
+    /// `code.server`; an error of the server.
     pub(crate) async fn check_same_server(
         &self,
         client: &Connected,
@@ -110,7 +113,7 @@ impl CodeProver {
         self.check_server(first_value(&answered.at(&what)?).as_deref())
     }
 
-    /// As [`CodeProver::check_same_server`], of a transaction that has read [`SERVER`].
+    /// As [`CodeProver::check_same_server`], for a transaction that has read [`SERVER`] itself.
     ///
     /// # Errors
     /// `code.server`.
@@ -122,13 +125,13 @@ impl CodeProver {
         Err(StepError::passing(
             "code.server",
             format!(
-                "shard {}: the session that looks for code beside the tables is on another server than the one that locks them",
+                "shard {}: the session that checks the code of the tables is on another server than the session that locks them",
                 self.shard
             ),
         ))
     }
 
-    /// As [`prove`](super::prove), for tables that another session, which was met, has locked.
+    /// As [`prove`](super::prove), for tables that another session on the same server has locked.
     ///
     /// # Errors
     /// As [`prove`](super::prove).
@@ -140,7 +143,7 @@ impl CodeProver {
     }
 }
 
-/// The first value that a statement returned.
+/// Returns the first value that a statement returned.
 fn first_value(messages: &[SimpleQueryMessage]) -> Option<String> {
     messages.iter().find_map(|message| match message {
         SimpleQueryMessage::Row(row) => row.get(0).map(ToOwned::to_owned),

@@ -1,4 +1,4 @@
-//! Whether what cascades have skipped has followed from the owner of the keys.
+//! Checks that the stream has followed for the rows that cascades have skipped.
 
 use connect::Connected;
 use plans::names::SCHEMA;
@@ -11,25 +11,27 @@ use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
 use crate::shard::user_code;
 
-/// A cutover waits for what cascades have skipped.
+/// Failure code: a cutover waits until the stream has followed for skipped rows.
 pub(crate) const CASCADE_CODE: &str = "cutover.cascade";
 
-/// What the shard that is to gain the keys lacks, as far as its committed rows tell now; `None`: nothing.
+/// Returns which rows on the new owner refer to missing rows, by its committed rows at present; `None` if no row was
+/// skipped or none does.
 pub(crate) async fn find_unfollowed(
     client: &Connected,
     token: &EpochToken,
     guarded: GuardedRows<'_>,
 ) -> Result<Option<String>, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: looking for rows that refer to nothing");
+    let what = format!("shard {shard}: searching for rows that refer to missing rows");
     match count_skipped(client, &token.migration, &what).await? {
         None | Some(0) => Ok(None),
         Some(_) => find_dangling(client, guarded, &what).await,
     }
 }
 
-/// Refuses a cutover while rows that the shard gains refer to rows that are gone there: cascades have skipped them, and
-/// the stream has not brought what happens to them on their owner. Behind [`super::refuse`], which counted them.
+/// Refuses a cutover while rows on the new owner refer to rows that are missing there: cascades have skipped them, and
+/// the stream has not yet carried the change from their owner. Otherwise it resets the counter. Call this after
+/// [`super::refuse_skips`], which counted them.
 ///
 /// # Errors
 /// [`CASCADE_CODE`], to be tried again, with a table and its foreign key.
@@ -40,7 +42,7 @@ pub(crate) async fn check_and_reset(
     guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: looking for rows that refer to nothing");
+    let what = format!("shard {shard}: searching for rows that refer to missing rows");
     if let Some(found) = find_dangling(client, guarded, &what).await? {
         return Err(StepError::not_yet(CASCADE_CODE, found));
     }
@@ -51,9 +53,9 @@ pub(crate) async fn check_and_reset(
         .map(|_| ())
 }
 
-/// The first foreign key by which a moving row refers to nothing.
+/// Returns the first foreign key by which a moving row refers to a missing row.
 ///
-/// Both tables are read as the comparison reads them: nothing of an owner who is not trusted runs (ADR 49).
+/// It reads both tables as the comparison does: no code of an untrusted owner runs (ADR 49).
 async fn find_dangling(
     client: &Connected,
     guarded: GuardedRows<'_>,

@@ -1,12 +1,13 @@
-//! The foreign keys by which a reference table cascades into moving rows.
+//! Finds the foreign keys by which a reference table cascades into moving rows.
 
 use connect::Connected;
 use plans::table::{MovingTable, TableName};
 
 use crate::error::{StepError, WithIntent};
 
-/// Of a foreign key between partitioned tables the server keeps one row more for each partition of the table that is
-/// referred to: a row that is in none of it may be in another. Operators of others are not called under our role.
+/// The query. For a foreign key to a partitioned table the server keeps an additional row for each partition, which the
+/// query leaves out: a row that is missing in one partition may be in another. Operators outside of pg_catalog are not
+/// called with the agent's role.
 const FIND: &str = "\
     select t.place, k.conname::text, n.nspname::text, p.relname::text, pg_catalog.array_agg(f.attname::text),
            k.convalidated and pg_catalog.bool_and(o.oprnamespace = 'pg_catalog'::pg_catalog.regnamespace)
@@ -33,20 +34,21 @@ const FIND: &str = "\
     group by t.place, k.oid, k.conname, k.convalidated, n.nspname, p.oid, p.relname
     order by 1, 2";
 
-/// A foreign key that writes moving rows when a row of a table that does not move goes or changes.
+/// A foreign key that writes moving rows when a row of a table that does not move is deleted or changed.
 #[derive(Debug)]
 pub(super) struct CascadingKey {
-    /// The place of the table with the moving rows.
+    /// The index of the table with the moving rows.
     pub(super) table: usize,
     pub(super) name: String,
     pub(super) parent: TableName,
-    /// Whether our role may ask, and each row refers to one that is there while nothing is skipped.
+    /// True if the agent's role may query both tables, and if each row refers to an existing row as long as nothing is
+    /// skipped.
     pub(super) can_be_queried: bool,
-    /// That a row called `t` refers to a row that is not there.
+    /// SQL: the row named `t` refers to a missing row.
     pub(super) dangling_sql: String,
 }
 
-/// Those of all tables with the key.
+/// Returns these foreign keys of all tables that have a key.
 pub(super) async fn find(
     client: &Connected,
     tables: &[MovingTable],
@@ -68,7 +70,7 @@ pub(super) async fn find(
         let parent_moves = tables.iter().any(moves);
         let columns: Vec<&str> = row.get(4);
         let mut key = tables[table].key_names().into_iter();
-        // A row moves with the one that it refers to, and what cascades is refused there.
+        // Such a row moves with its parent, and the guard refuses the cascade.
         if parent_moves && key.all(|column| columns.contains(&column)) {
             continue;
         }
