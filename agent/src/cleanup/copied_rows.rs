@@ -100,10 +100,10 @@ impl CopiedRows<'_> {
 
     /// Returns the tables with moving rows that exist on the shard.
     async fn existing_keyed_tables(&self) -> Result<Vec<MovingTable>, StepError> {
-        let there = catalog::tables(self.session).await?;
+        let existing = catalog::tables(self.session).await?;
         let tables = self.tables.iter();
         let keyed =
-            tables.filter(|table| !table.is_reference() && there.contains_key(&table.table));
+            tables.filter(|table| !table.is_reference() && existing.contains_key(&table.table));
         Ok(keyed.cloned().collect())
     }
 

@@ -31,10 +31,11 @@ pub(crate) async fn find_with_same_keys(
             &[&own.0, &map.0],
         )
         .await;
-    let gone = |error: &tokio_postgres::Error| error.code() == Some(&SqlState::UNDEFINED_TABLE);
+    let is_schema_missing =
+        |error: &tokio_postgres::Error| error.code() == Some(&SqlState::UNDEFINED_TABLE);
     let rows = match found {
         // The last migration has ended since the caller's check, and has dropped the schema.
-        Err(error) if gone(&error) => return Ok(None),
+        Err(error) if is_schema_missing(&error) => return Ok(None),
         found => found.at(format_args!(
             "shard {shard}: searching for other migrations"
         ))?,

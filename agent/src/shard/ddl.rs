@@ -30,14 +30,14 @@ pub(crate) struct DefinitionSide<'a> {
 /// With `columns_only` it compares only columns and partitions: the copy on a new target gets indexes, constraints and
 /// triggers later.
 pub(crate) fn differences(
-    here: DefinitionSide<'_>,
-    there: DefinitionSide<'_>,
+    first: DefinitionSide<'_>,
+    second: DefinitionSide<'_>,
     columns_only: bool,
 ) -> Vec<String> {
     let mut lines = Vec::new();
-    for (table, facts) in here.definitions {
+    for (table, facts) in first.definitions {
         let nothing = Vec::new();
-        let others = there.definitions.get(table).unwrap_or(&nothing);
+        let others = second.definitions.get(table).unwrap_or(&nothing);
         let counts = |fact: &&Fact| {
             let early = ["column ", "partition "];
             !columns_only || early.iter().any(|part| fact.what.starts_with(part))
@@ -59,7 +59,7 @@ pub(crate) fn differences(
             if one != other {
                 lines.push(format!(
                     "{table}, {what}: on shard {} {one}; on shard {} {other}",
-                    here.shard, there.shard
+                    first.shard, second.shard
                 ));
             }
         }
@@ -270,16 +270,16 @@ pub(crate) async fn check_unchanged(
     downstream: &Connected,
 ) -> Result<(), StepError> {
     let name = std::slice::from_ref(&planned.table);
-    let here = catalog::facts(upstream, name).await?;
-    let there = catalog::facts(downstream, name).await?;
+    let upstream_facts = catalog::facts(upstream, name).await?;
+    let downstream_facts = catalog::facts(downstream, name).await?;
     let lines = differences(
         DefinitionSide {
             shard: upstream.name(),
-            definitions: &here,
+            definitions: &upstream_facts,
         },
         DefinitionSide {
             shard: downstream.name(),
-            definitions: &there,
+            definitions: &downstream_facts,
         },
         true,
     );

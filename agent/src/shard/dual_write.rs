@@ -157,8 +157,12 @@ pub(crate) async fn our_names(client: &Connected) -> Result<Vec<String>, tokio_p
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await?;
     let names = StandbyNames::parse(row.get(0)).map(StandbyNames::into_names);
-    let ours = |name: &String| name.starts_with(OURS);
-    Ok(names.unwrap_or_default().into_iter().filter(ours).collect())
+    let is_ours = |name: &String| name.starts_with(OURS);
+    Ok(names
+        .unwrap_or_default()
+        .into_iter()
+        .filter(is_ours)
+        .collect())
 }
 
 /// Adds `name` to the setting. When this returns, new commits wait for `name` too.
@@ -185,8 +189,8 @@ async fn add_name_locked(
 ) -> Result<(), StepError> {
     let shard = client.name();
     let names = read_names(client).await?;
-    let ours = name_prefix(&token.migration);
-    let others = names.without(|name| name.starts_with(&ours));
+    let prefix = name_prefix(&token.migration);
+    let others = names.without(|name| name.starts_with(&prefix));
     let without_us = original_text(client, &others.without(|name| name.starts_with(OURS))).await?;
     let id = quote_literal(token.migration.as_str());
     let record = format!(
@@ -212,10 +216,10 @@ pub(crate) async fn remove_names(
     token: &EpochToken,
     proof: OwnershipProof,
 ) -> Result<bool, StepError> {
-    let ours = name_prefix(&token.migration);
+    let prefix = name_prefix(&token.migration);
     let is_named = read_names(client)
         .await?
-        .holds(|name| name.starts_with(&ours));
+        .holds(|name| name.starts_with(&prefix));
     if !is_named && !is_recorded(client, &token.migration).await? {
         return Ok(false);
     }
@@ -228,10 +232,10 @@ pub(crate) async fn remove_names(
 /// As [`remove_names`], under the lock.
 async fn remove_names_locked(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
-    let ours = name_prefix(&token.migration);
+    let prefix = name_prefix(&token.migration);
     let left = read_names(client)
         .await?
-        .without(|name| name.starts_with(&ours));
+        .without(|name| name.starts_with(&prefix));
     let value = if left.holds(|name| name.starts_with(OURS)) {
         left.render()
     } else {
@@ -252,8 +256,8 @@ async fn remove_names_locked(client: &Connected, token: &EpochToken) -> Result<(
 async fn is_recorded(client: &Connected, migration: &MigrationId) -> Result<bool, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: reading the original synchronous_standby_names");
-    let there = "select pg_catalog.to_regclass('shardwright.dual_write') is not null";
-    let row = client.query_one(there, &[]).await.at(&what)?;
+    let table_exists = "select pg_catalog.to_regclass('shardwright.dual_write') is not null";
+    let row = client.query_one(table_exists, &[]).await.at(&what)?;
     if !row.get::<_, bool>(0) {
         return Ok(false);
     }

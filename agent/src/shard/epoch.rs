@@ -63,7 +63,7 @@ pub(crate) async fn end_lock_holders(
     token: &EpochToken,
 ) -> Result<usize, tokio_postgres::Error> {
     let pids = lock_holders(&lock_key(&token.migration), "pid");
-    let ours = token.migration.application_name("%");
+    let name_pattern = token.migration.application_name("%");
     let ended = client
         .query(
             &format!(
@@ -72,7 +72,7 @@ pub(crate) async fn end_lock_holders(
                    and application_name like $1 and usename = session_user
                    and pg_catalog.substring(application_name, '/([0-9]+)$')::bigint <= $2"
             ),
-            &[&ours, &token.epoch.0],
+            &[&name_pattern, &token.epoch.0],
         )
         .await?;
     Ok(ended.len())

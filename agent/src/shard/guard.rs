@@ -298,14 +298,14 @@ pub(crate) async fn count_refused(
     let shard = client.name();
     let what = format!("shard {shard}: counting refused writes");
     let refusals = format!("{SCHEMA}.{}", quote_ident(&migration.refusals()));
-    let there = client
+    let exists = client
         .query_one(
             "select pg_catalog.to_regclass($1) is not null",
             &[&refusals],
         )
         .await
         .at(&what)?;
-    if !there.get::<_, bool>(0) {
+    if !exists.get::<_, bool>(0) {
         return Ok(None);
     }
     let counted = format!("select case when is_called then last_value else 0 end from {refusals}");

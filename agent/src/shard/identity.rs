@@ -58,7 +58,7 @@ pub(crate) fn proof_sql(timeline: TimelineRule) -> String {
            if found[1] <> known[1] or {wrong_timeline}
               or known[3] not in ('-', found[3]) or (known[4] not in ('-', found[4]) and not {no_id}) then
              raise exception using errcode = '{SQLSTATE_OTHER_DATABASE}', message = pg_catalog.format(
-               'this is another database: system %s, timeline %s, database %s, id %s; registered is system %s, timeline %s, database %s, id %s',
+               'another database answers: system %s, timeline %s, database %s, id %s; registered is system %s, timeline %s, database %s, id %s',
                found[1], found[2], found[3], found[4], known[1], known[2], known[3], known[4]);
            end if;
          end $identity$"
@@ -79,14 +79,14 @@ pub(crate) fn session_opening(known: &DatabaseIdentity) -> Opening {
     let setting = quote_literal(&values.join(" "));
     let setting = format!("set {IDENTITY_SETTING} = {setting}");
     let [system, timeline, database, id] = values.each_ref().map(|value| quote_literal(value));
-    let look = format!(
+    let quick_check = format!(
         "select system = {system} and timeline = {timeline} and database = {database}
            and (select id::text from shardwright.{TABLE}) = {id}
          from ({LOCATION}) place (system, timeline, database)"
     );
     let proof = proof_sql(TimelineRule::NotEarlier);
     Opening {
-        look: format!("{setting}; {look}"),
+        look: format!("{setting}; {quick_check}"),
         proof: format!("{setting}; {proof}"),
     }
 }
@@ -115,9 +115,9 @@ pub(crate) async fn register(client: &Connected) -> Result<(), tokio_postgres::E
                  id uuid not null default pg_catalog.gen_random_uuid(),
                  registered_at timestamptz not null default now()
              );
-             comment on table shardwright.{TABLE} is 'which shard of Shardwright this database is; made when it was registered';
+             comment on table shardwright.{TABLE} is 'random id of this database as a shard of Shardwright; created when it was registered';
              insert into shardwright.{TABLE} default values on conflict do nothing;
-             -- whatever role an agent comes as
+             -- for agents with any role
              grant usage on schema shardwright to public;
              grant select on shardwright.{TABLE} to public;
              commit"

@@ -91,10 +91,10 @@ async fn compare_triggers(
         name: SAMPLE_TABLE.to_owned(),
     };
     let expected_triggers = triggers_sql(map, keys, &sample, &role);
-    let like = table.table.sql();
+    let original = table.table.sql();
     client
         .batch_execute(&format!(
-            "create temporary table {SAMPLE_TABLE} (like {like}); {expected_triggers}"
+            "create temporary table {SAMPLE_TABLE} (like {original}); {expected_triggers}"
         ))
         .await?;
     let expected = read_triggers(client, &sample).await?;

@@ -28,16 +28,16 @@ create table if not exists shardwright.move (
     published text,
     created_at timestamptz not null default now()
 );
-comment on column shardwright.move.epoch is 'only the owner under this epoch may write for the migration';
-comment on column shardwright.move.attempt is 'advances before each register change; 1000 n and up for cutover attempt n, its releases and recoveries';
+comment on column shardwright.move.epoch is 'only the owner with this epoch may write for the migration';
+comment on column shardwright.move.attempt is 'increases before each register change; from 1000 n on for cutover attempt n, its releases and recoveries';
 comment on column shardwright.move.read_only is 'the keys are read-only from the copy to the flip';
-comment on column shardwright.move.drop_script is 'of an older version; what a migration created is in shardwright.created';
-comment on column shardwright.move.loaded is 'target: rows of the moving keys are here because of the migration alone';
-comment on column shardwright.move.away is 'target: those of the moving keys that this shard had given away before';
-comment on column shardwright.move.about is 'what moves from where to where, so that the shard can speak for a control store that was lost';
-comment on column shardwright.move.owns is 'we opened the keys here last, and were not told of a flip since';
-comment on column shardwright.move.published is 'what the publication of ours on this shard was when it was made';
-comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, told after the flip';
+comment on column shardwright.move.drop_script is 'written by older versions; shardwright.created has the objects that a migration created';
+comment on column shardwright.move.loaded is 'target: all rows of the moving keys were written by the migration';
+comment on column shardwright.move.away is 'target: the moving keys that this shard had released before';
+comment on column shardwright.move.about is 'source, target, keys and tables of the move, in case the control store is lost';
+comment on column shardwright.move.owns is 'the migration opened the keys here last, and the shard was not notified of a flip since';
+comment on column shardwright.move.published is 'state of the migration''s publication on this shard when it was created';
+comment on column shardwright.move.flipped is 'the map version that last changed the owner of the keys, recorded after the flip';
 create table if not exists shardwright.created (
     migration text not null,
     class oid not null,
@@ -46,7 +46,7 @@ create table if not exists shardwright.created (
     identity text not null,
     primary key (migration, class, oid)
 );
-comment on table shardwright.created is 'target: objects that the migration created, by their catalog and number there; they are dropped when it is taken back';
+comment on table shardwright.created is 'target: objects that the migration created, by catalog and OID; an abort drops them';
 create table if not exists shardwright.schema_entry (
     migration text not null,
     ordinal int not null,
@@ -66,7 +66,7 @@ create table if not exists shardwright.snapshot (
     primary key (migration, number)
 );
 comment on table shardwright.snapshot is 'snapshots of the source that the copy was made with; 0 is the slot''s own';
-comment on column shardwright.snapshot.barrier is 'everything that the snapshot saw was durable before this position of the source';
+comment on column shardwright.snapshot.barrier is 'all that the snapshot saw was durable before this position of the source';
 create table if not exists shardwright.chunk (
     migration text not null,
     ordinal int not null,
@@ -95,7 +95,7 @@ create table if not exists shardwright.progress (
     primary key (migration, direction)
 );
 comment on column shardwright.progress.lsn is 'end of the last source transaction that is applied here; commits with the data';
-comment on column shardwright.progress.opened is 'reverse: the open marker was seen, what follows is the application''s own';
+comment on column shardwright.progress.opened is 'reverse: the marker opened has arrived, later changes are the application''s own';
 create table if not exists shardwright.dirty (
     migration text not null,
     relation text not null,
@@ -105,7 +105,7 @@ create table if not exists shardwright.dirty (
     keys text[] not null,
     primary key (migration, relation, id)
 );
-comment on column shardwright.dirty.size is 'how many keys: they are counted without being read';
+comment on column shardwright.dirty.size is 'number of keys, so that counting does not read them';
 create table if not exists shardwright.verification (
     migration text not null,
     direction text not null,
@@ -151,13 +151,13 @@ create table if not exists shardwright.dual_write (
     migration text primary key,
     former text not null
 );
-comment on table shardwright.dual_write is 'migrations in synchronous_standby_names, and what it was without all of them';
+comment on table shardwright.dual_write is 'migrations in synchronous_standby_names, and its value without all of them';
 create table if not exists shardwright.away (
     map text primary key,
     keys jsonb not null,
     map_version bigint not null
 );
-comment on table shardwright.away is 'keys that this shard gave away and refuses for good; triggers shardwright_guard_away_* hold the same';
+comment on table shardwright.away is 'released keys, which this shard refuses; triggers shardwright_guard_away_* contain the same keys';
 create table if not exists shardwright.given (
     map text not null,
     version bigint not null,
@@ -166,8 +166,8 @@ create table if not exists shardwright.given (
     migration text not null,
     primary key (map, version)
 );
-comment on table shardwright.given is 'which shard took the keys that this one gave away, by the map version of the flip';
-comment on table shardwright.dirty is 'log of keys changed since the last comparison; compared again before and inside the cutover';
+comment on table shardwright.given is 'which shard became the owner of released keys, by the map version of the flip';
+comment on table shardwright.dirty is 'log of keys that changed after the comparison; compared again before and inside the cutover';
 ";
 
 /// Names of Shardwright's sequences: registers, and the counters of guards ([`plans::names`]).
@@ -299,8 +299,8 @@ pub(crate) async fn drop_if_unused(client: &Connected) -> Result<(), StepError> 
 /// guard of released keys is left, or if the schema does not exist. The schema remains if the database is registered,
 /// because its id is in it, and if it contains objects that are not Shardwright's.
 fn drop_unused_sql() -> String {
-    let ours = tables().filter(|table| *table != identity::TABLE);
-    let ours: Vec<String> = ours.map(quote_literal).collect();
+    let owned_tables = tables().filter(|table| *table != identity::TABLE);
+    let owned_tables: Vec<String> = owned_tables.map(quote_literal).collect();
     format!(
         "{BEGIN}
          do $$ declare drops text; begin
@@ -313,7 +313,7 @@ fn drop_unused_sql() -> String {
              select case c.relkind when 'S' then 'sequence' else 'table' end, pg_catalog.quote_ident(c.relname)
              from pg_catalog.pg_class c
              where c.relnamespace = 'shardwright'::pg_catalog.regnamespace
-               and (c.relkind = 'r' and c.relname = any (array[{ours}]) or c.relkind = 'S' and c.relname ~ '{SEQUENCES}')
+               and (c.relkind = 'r' and c.relname = any (array[{owned_tables}]) or c.relkind = 'S' and c.relname ~ '{SEQUENCES}')
              union all
              select 'function', pg_catalog.format('%I(%s)', p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid))
              from pg_catalog.pg_proc p
@@ -328,7 +328,7 @@ fn drop_unused_sql() -> String {
            end if;
          end $$;
          commit",
-        ours = ours.join(", "),
+        owned_tables = owned_tables.join(", "),
         id = identity::TABLE,
     )
 }

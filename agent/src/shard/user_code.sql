@@ -1,8 +1,8 @@
--- What PostgreSQL evaluates when it reads, writes or plans for rows of tables, and whom it belongs to; what is trusted is
--- left out. $1: the tables as JSON, each with the columns that are written, or null where none is left to a default.
+-- The code that PostgreSQL evaluates when it reads, writes or plans for rows of tables, with its owner; code of trusted
+-- owners is left out. $1: the tables as JSON, each with the written columns, or null if no column takes its default.
 --
--- Expressions are taken apart as the server stores them, so that a function is found however it is called: by name, as
--- an operator, as a cast, or through a domain that the expression or a column's type is made of.
+-- Expressions are parsed in the form in which the server stores them. A function is therefore found whether it is
+-- called by name, as an operator, as a cast, or through a domain in the expression or in the type of a column.
 with recursive named as (
     select c.oid, g.columns, g.schema, g.name
     from pg_catalog.jsonb_to_recordset($1::pg_catalog.text::pg_catalog.jsonb)
@@ -10,8 +10,8 @@ with recursive named as (
     join pg_catalog.pg_namespace n on n.nspname = g.schema
     join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = g.name
 ),
--- With a partitioned table its partitions. Not by pg_partition_tree, which locks them: who asks may do so for a session
--- that others wait for.
+-- The partitions of the partitioned tables. pg_partition_tree would lock them, and the session may query on behalf of
+-- another session for whose lock others wait.
 partition (oid) as (
     select i.inhrelid
     from named
@@ -101,7 +101,8 @@ node (relation, place, kind, id, tree) as (
         from pg_catalog.pg_operator o where n.kind = 'o' and o.oid = n.id
     ) s (place, kind, id, tree)
 ),
--- Who may make the agents' role run something: superusers, that role, and whom the setting of that role names.
+-- The roles that may make the agents' role execute code: superusers, that role itself, and the roles that its setting
+-- names.
 trusted as (
     select r.oid from pg_catalog.pg_roles r
     where r.rolsuper or r.rolname = session_user or r.rolname in (
@@ -127,7 +128,7 @@ found (relation, place, fires, problem, remedy) as (
     from node n
     join pg_catalog.pg_proc p on p.oid = n.id
     where n.kind = 'f' and (
-        -- Functions that execute what their arguments say.
+        -- Functions that execute their arguments.
         (p.oid < 16384 and p.proname ~ '(_to_xml|_to_xmlschema|_to_xml_and_xmlschema|^ts_stat|^ts_rewrite)$')
         or (p.provolatile = 'v' and p.oid < 16384 and p.proname not in (
             'random', 'random_normal', 'clock_timestamp', 'timeofday', 'gen_random_uuid', 'uuidv4', 'uuidv7', 'nextval'))

@@ -1,7 +1,8 @@
--- The transactions that wrote what user_code.sql reads of tables ($1, a JSON array), but for domains inside of other types, and
--- what is only called; null where a table has partitions, which are not among them. One scan of each catalog for all tables:
--- changes that are applied pay for this in each transaction. No array as the parameter: the planner counts its elements, and so
--- would plan the statement anew each time.
+-- The transactions that wrote the rows of the catalog that user_code.sql reads for the tables ($1, a JSON array),
+-- except for domains inside of other types and for called functions. NULL if a table has partitions, which are not
+-- included. Each catalog is scanned once for all tables, because the apply executes this in each of its transactions.
+-- The parameter is no SQL array: the planner counts the elements of an array, and would plan the statement again each
+-- time.
 with t (oids) as materialized (
     select array(select pg_catalog.to_regclass(name)::pg_catalog.oid from pg_catalog.jsonb_array_elements_text($1::pg_catalog.text::pg_catalog.jsonb) name))
 select case when exists (select from pg_catalog.pg_class c where c.oid = any ((select oids from t)::pg_catalog.oid[]) and c.relkind = 'p') then null else

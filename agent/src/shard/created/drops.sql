@@ -1,7 +1,9 @@
--- How to drop what stands, in three lists. `part`: what lies on one object of ours and needs another one, which would be a
--- circle; it goes first. `object`: what does not go with another one of these. `edge`: which object needs which.
+-- The statements that drop the existing objects of a migration, in three lists. `part`: a part of one object that needs
+-- another object, which could form a cycle; it is dropped first. `object`: an object that is not dropped together with
+-- another one of the list. `edge`: an object, and an object that it needs.
 with recursive standing as materialized ({standing}),
--- What goes with each of them by itself: a table's indexes, partitions and sequences, a view's rule, an extension's members.
+-- The objects that are dropped together with each of them: a table's indexes, partitions and sequences, a view's rule,
+-- an extension's members.
 part (class, oid, of_class, of_oid) as (
   select class, oid, class, oid from standing
   union

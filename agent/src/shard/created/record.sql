@@ -1,5 +1,5 @@
--- Records what this transaction has created and what has a DROP of its own: the row in the catalog is this transaction's.
--- Not what belongs to another object, to an extension or to our own schema.
+-- Records the objects that this transaction has created and that can be dropped separately. This transaction wrote
+-- their rows in the catalog. It leaves out parts of other objects, members of extensions, and the sidecar schema.
 insert into shardwright.created (migration, class, oid, type, identity)
 select $1, o.class, o.oid, named.type, named.identity
 from (

@@ -1,4 +1,5 @@
--- Tables among what stands, each with the first of the names ($2) that it has, or is a partitioned table above.
+-- The existing tables that the migration created, each with the index of the first name in $2 that is its own, or that
+-- of a leaf below it.
 select s.identity,
        (select min(o.place) - 1 from pg_catalog.unnest($2::text[]) with ordinality o (name, place)
         where s.oid = pg_catalog.to_regclass(o.name)

@@ -131,8 +131,8 @@ pub(crate) async fn create(
         return Ok(());
     }
     let functions = functions_sql(&token.migration, skips);
-    let made = epoch::execute(client, token, &functions).await;
-    made.at(&what)?;
+    let created = epoch::execute(client, token, &functions).await;
+    created.at(&what)?;
     let role = session_user(client).await.at(&what)?;
     for (index, table) in tables.iter().enumerate() {
         let into = |key: &&keys::CascadingKey| tables[key.table].top() == table.top();
@@ -246,8 +246,8 @@ async fn count_skipped(
     what: &str,
 ) -> Result<Option<i64>, StepError> {
     let name = format!("{SCHEMA}.{}", quote_ident(&migration.skipped()));
-    let there = "select pg_catalog.to_regclass($1) is not null";
-    let row = client.query_one(there, &[&name]).await.at(what)?;
+    let exists = "select pg_catalog.to_regclass($1) is not null";
+    let row = client.query_one(exists, &[&name]).await.at(what)?;
     if !row.get::<_, bool>(0) {
         return Ok(None);
     }

@@ -13,9 +13,9 @@ const HINTS: [Option<&str>; 11] = [
     None,
     Some("`abort` it and plan it again"),
     Some("grant the missing privilege to the agent's role, then `resume`"),
-    Some("make both sides equal, then `resume`; or `abort` it"),
+    Some("make both sides equal, then `resume`; or `abort` the migration"),
     Some("something else wrote to the moving rows there; `abort` it and plan it again"),
-    Some("find out who did it, then `resume`: before the flip the guards are put back"),
+    Some("find the cause, then `resume`: before the flip the agent creates the guards again"),
     Some("a roll back is not possible any more: `finish`"),
     Some("start that agent again, or `abort` it"),
     Some("the target keeps the keys: `finish`, or plan a move back"),
@@ -155,7 +155,7 @@ fn what_mends_it_stays_where_the_command_behind_it_goes() {
     );
     let shown = |hint| fit(&failure(hint), &in_hold).hint.unwrap();
     assert_eq!(
-        shown("make both sides equal, then `resume`; or `abort` it"),
+        shown("make both sides equal, then `resume`; or `abort` the migration"),
         "make both sides equal, then `resume`"
     );
     assert_eq!(
