@@ -399,6 +399,7 @@ impl Controller {
         }
     }
 
+    /// Sets the URL of the leader. A change ends the calls in progress.
     fn set_leader(&self, leader: String) {
         self.leader.send_if_modified(|known| {
             let moved = *known != leader;
@@ -410,6 +411,7 @@ impl Controller {
         });
     }
 
+    /// Decodes the body of a response.
     async fn read_json<T: DeserializeOwned>(
         &self,
         response: reqwest::Response,

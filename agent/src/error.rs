@@ -209,6 +209,7 @@ pub(crate) fn hint_of_sqlstate(state: &str, server_hint: Option<String>) -> Opti
     Some(hint.to_owned())
 }
 
+/// Returns how an error of this class is retried.
 pub(crate) fn retry_of(class: Class) -> RetryClass {
     match class {
         Class::Transient => RetryClass::Exponential,

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_of_work_that_does_not_move_or_has_only_begun() {
+    fn work_without_progress_or_that_has_only_begun_has_no_estimate() {
         assert_eq!(seconds_left_after(30, 100.0, |_| 0.0), None);
         assert_eq!(seconds_left_after(30, 100.0, |_| -1.0), None);
         let began = Instant::now();

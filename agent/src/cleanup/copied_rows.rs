@@ -196,6 +196,7 @@ impl CopiedRows<'_> {
     }
 }
 
+/// Returns the names of the tables in SQL.
 fn sql_names(tables: &[MovingTable]) -> Vec<String> {
     tables.iter().map(|table| table.table.sql()).collect()
 }

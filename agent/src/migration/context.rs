@@ -98,6 +98,7 @@ impl StepContext {
         self.token_up_to(MapVersion(i64::MAX))
     }
 
+    /// Returns the proof of ownership for work up to the map version `until`.
     fn token_up_to(&self, until: MapVersion) -> EpochToken {
         EpochToken {
             migration: self.dispatch.migration.clone(),

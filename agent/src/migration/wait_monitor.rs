@@ -13,7 +13,7 @@ use crate::shard::monitor_session::MonitorSession;
 /// The interval between two probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
 /// How long a wait is reported after it was observed. Most waits consist of many short ones, so that other sessions do
-/// not queue after ours.
+/// not queue after the lock request of the agent.
 const REPORTED_FOR: Duration = Duration::from_secs(2);
 
 /// Probes both shards until the future is dropped.

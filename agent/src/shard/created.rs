@@ -82,7 +82,7 @@ pub(crate) async fn drop_statements(
     let rows = client.query(&sql, &[&migration.0]).await?;
     let mut found = ObjectsToDrop::default();
     for row in &rows {
-        let (object, needed) = (id(row, 1), id(row, 3));
+        let (object, needed) = (object_id(row, 1), object_id(row, 3));
         match row.get(0) {
             "part" => found.parts.push(row.get(5)),
             "object" => drop(found.objects.insert(object, row.get(5))),
@@ -92,7 +92,7 @@ pub(crate) async fn drop_statements(
     Ok(found.in_drop_order())
 }
 
-fn id(row: &Row, at: usize) -> ObjectId {
+fn object_id(row: &Row, at: usize) -> ObjectId {
     ObjectId {
         class: row.get(at),
         oid: row.get(at + 1),
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_go_first_and_what_needs_another_object_before_that() {
+    fn parts_come_first_and_each_object_comes_before_those_that_it_needs() {
         let in_drop_order = found(&[(1, 2), (3, 1), (1, 9)])
             .in_drop_order()
             .expect("an order");

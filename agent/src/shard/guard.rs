@@ -187,13 +187,15 @@ pub(crate) fn drop_triggers_sql(
     tables: &[MovingTable],
 ) -> String {
     let table = &tables[index];
-    let off = |event: &str, on: &TableName| {
+    let drop_trigger = |event: &str, on: &TableName| {
         let trigger = quote_ident(&migration.trigger(event));
         format!("drop trigger if exists {trigger} on {}", on.sql())
     };
-    let mut sql = vec![off("truncate", &table.table)];
+    let mut sql = vec![drop_trigger("truncate", &table.table)];
     if !is_covered_by_earlier_leaf(tables, index) {
-        sql.extend(["insert", "update", "delete", "cascade"].map(|event| off(event, table.top())));
+        sql.extend(
+            ["insert", "update", "delete", "cascade"].map(|event| drop_trigger(event, table.top())),
+        );
     }
     sql.join("; ")
 }

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn a_checkpoint_is_told_of_once() {
+    fn a_checkpoint_is_reported_for_a_second() {
         let mut checkpoints = CheckpointTimes::default();
         let start = Instant::now();
         let at = |millis: u64| start + Duration::from_millis(millis);
@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replica_that_stands_still_falls_behind_by_the_clock() {
+    fn the_lag_of_a_replica_that_does_not_replay_grows_with_the_clock() {
         let mut positions = LogPositions::default();
         let start = Instant::now();
         for second in 0..30 {

@@ -38,13 +38,13 @@ impl SequenceShare {
                 "(case when {increment} = {STRIDE} then {value} + (({remainder} - {value}) % {STRIDE} + {STRIDE}) % {STRIDE} else {value} end)",
                 remainder = i64::from(self.number).rem_euclid(STRIDE)
             ),
-            Sequences::Block => format!("greatest({value}, {})", self.block()),
+            Sequences::Block => format!("greatest({value}, {})", self.block_start()),
             Sequences::Keep => value.to_owned(),
         }
     }
 
     /// Returns the first value of the shard's block.
-    fn block(self) -> i64 {
+    fn block_start(self) -> i64 {
         i64::from(self.number) << BLOCK_BITS
     }
 }

@@ -89,6 +89,7 @@ async fn hold_snapshot(
     Ok(pid)
 }
 
+/// Returns the `application_name` of a holder.
 fn holder_name(migration: &str, exported: &str) -> String {
     format!("shardwright/{migration}/holder/{exported}")
 }
@@ -182,6 +183,7 @@ pub(crate) async fn begin_with_held(
     Ok(false)
 }
 
+/// Returns true if the error means that the snapshot can no longer be imported.
 fn is_snapshot_gone(error: &tokio_postgres::Error) -> bool {
     [
         SqlState::INVALID_PARAMETER_VALUE,

@@ -120,7 +120,7 @@ pub(crate) async fn transact_in_turn(
     transactions: &[ProvenTransaction<'_>],
     what: &str,
 ) -> Result<i64, StepError> {
-    let messages = send(client, &in_turn(transactions), what).await?;
+    let messages = send(client, &batch_sql(transactions), what).await?;
     let row = last_row(messages);
     parse_count(
         row.ok_or_else(|| StepError::superseded(client.name()))?,
@@ -135,7 +135,7 @@ pub(crate) async fn answered_in_turn(
     transactions: &[ProvenTransaction<'_>],
     what: &str,
 ) -> Result<(i64, SimpleQueryRow), StepError> {
-    let messages = send(client, &in_turn(transactions), what).await?;
+    let messages = send(client, &batch_sql(transactions), what).await?;
     let mut rows = messages
         .into_iter()
         .rev()
@@ -151,7 +151,7 @@ pub(crate) async fn answered_in_turn(
 }
 
 /// Joins the transactions to one batch.
-fn in_turn(transactions: &[ProvenTransaction<'_>]) -> String {
+fn batch_sql(transactions: &[ProvenTransaction<'_>]) -> String {
     let texts: Vec<String> = transactions
         .iter()
         .map(ProvenTransaction::sql_with_commit)

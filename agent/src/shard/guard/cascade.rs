@@ -43,7 +43,7 @@ fn functions_sql(migration: &MigrationId, skips: bool) -> String {
         quote_ident(&migration.skips()),
         u8::from(skips),
         quote_ident(&migration.skipped()),
-        function(migration)
+        function_sql(migration)
     )
 }
 
@@ -55,7 +55,7 @@ fn functions_sql(migration: &MigrationId, skips: bool) -> String {
 /// The function skips only statements of the server's own foreign keys, which it recognizes by their text. A client's
 /// statement does not have this text; a server that writes another text is refused. It does not skip statements for SET
 /// DEFAULT, because the server afterwards checks their effect.
-fn function(migration: &MigrationId) -> String {
+fn function_sql(migration: &MigrationId) -> String {
     format!(
         "create or replace function {SCHEMA}.{name}() returns trigger
          language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard$

@@ -58,7 +58,7 @@ pub(crate) async fn create(
     let what = format!("shard {shard}: refusing changes of the moving tables");
     let role = guard::session_user(client).await.at(&what)?;
     let watched = read_watched(client, tables).await.at(&what)?;
-    let mut sql = function(&token.migration, &watched, &role);
+    let mut sql = function_sql(&token.migration, &watched, &role);
     if !is_enabled(client, &token.migration).await? {
         for (part, event) in EVENTS {
             let name = quote_ident(&token.migration.ddl_guard(part));
@@ -104,6 +104,7 @@ struct WatchedRelations {
     names: Vec<String>,
 }
 
+/// Returns the relations to watch: the tables, their indexes, and the partitioned tables of the same hierarchies.
 async fn read_watched(
     client: &Connected,
     tables: &[MovingTable],
@@ -133,7 +134,7 @@ async fn read_watched(
 }
 
 /// Returns the statement that creates the function of both triggers.
-fn function(migration: &MigrationId, watched: &WatchedRelations, role: &str) -> String {
+fn function_sql(migration: &MigrationId, watched: &WatchedRelations, role: &str) -> String {
     let oids = |oids: &[u32]| {
         let oids: Vec<String> = oids.iter().map(u32::to_string).collect();
         format!("'{{{}}}'::oid[]", oids.join(","))

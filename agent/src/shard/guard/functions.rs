@@ -29,7 +29,7 @@ pub(crate) fn functions_sql(
 ) -> String {
     let refusals = quote_ident(&migration.refusals());
     let mut sql = format!("create sequence if not exists {SCHEMA}.{refusals} as bigint; ");
-    sql.push_str(&row_function(
+    sql.push_str(&row_function_sql(
         migration,
         map,
         &migration.guard_function(),
@@ -38,7 +38,7 @@ pub(crate) fn functions_sql(
     for (index, table) in tables.iter().enumerate() {
         if matches!(table.key, TableKey::Through(_)) {
             let name = migration.through_function(index);
-            sql.push_str(&row_function(
+            sql.push_str(&row_function_sql(
                 migration,
                 map,
                 &name,
@@ -46,8 +46,8 @@ pub(crate) fn functions_sql(
             ));
         }
     }
-    sql.push_str(&truncate_function(migration));
-    sql.push_str(&foreign_function(migration, our_role));
+    sql.push_str(&truncate_function_sql(migration));
+    sql.push_str(&foreign_function_sql(migration, our_role));
     sql
 }
 
@@ -63,8 +63,8 @@ fn return_unless_moving_sql(table: &MovingTable, keys: &KeySet) -> String {
 }
 
 /// Returns the statement that creates the function of the row triggers.
-fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str) -> String {
-    let body = row_body(migration, map, first);
+fn row_function_sql(migration: &MigrationId, map: &MapName, name: &str, first: &str) -> String {
+    let body = row_body_sql(migration, map, first);
     format!(
         "create or replace function {SCHEMA}.{name}() returns trigger
          language plpgsql security definer set search_path = pg_catalog, pg_temp as $guard${body}$guard$; "
@@ -72,7 +72,7 @@ fn row_function(migration: &MigrationId, map: &MapName, name: &str, first: &str)
 }
 
 /// Returns the body of the function. `first` comes before the refusal.
-fn row_body(migration: &MigrationId, map: &MapName, first: &str) -> String {
+fn row_body_sql(migration: &MigrationId, map: &MapName, first: &str) -> String {
     let register = quote_ident(&migration.register());
     let refusals = quote_ident(&migration.refusals());
     let id = quote_literal(migration.as_str());
@@ -114,7 +114,7 @@ fn row_body(migration: &MigrationId, map: &MapName, first: &str) -> String {
 }
 
 /// Returns the statement that creates the function of the TRUNCATE triggers.
-fn truncate_function(migration: &MigrationId) -> String {
+fn truncate_function_sql(migration: &MigrationId) -> String {
     let id = quote_literal(migration.as_str());
     format!(
         "create or replace function {SCHEMA}.{truncate}() returns trigger
@@ -136,7 +136,7 @@ fn truncate_function(migration: &MigrationId) -> String {
 ///
 /// Every session whose statement meets the guard calls the function. Everybody therefore may execute it, whatever the
 /// default privileges are, and it qualifies its operators, because the search path is that of the caller.
-fn foreign_function(migration: &MigrationId, our_role: &str) -> String {
+fn foreign_function_sql(migration: &MigrationId, our_role: &str) -> String {
     let name = migration.foreign_function();
     format!(
         "create or replace function {SCHEMA}.{name}() returns boolean language plpgsql immutable as $guard$
@@ -218,7 +218,7 @@ pub(crate) async fn replace_if_outdated(
         .await
         .at(format_args!("shard {shard}: reading the guard's function"))?;
     let body: Option<String> = row.map(|row| row.get(0));
-    if body.as_deref() == Some(&row_body(&token.migration, map, "")) {
+    if body.as_deref() == Some(&row_body_sql(&token.migration, map, "")) {
         return Ok(());
     }
     create(client, token, map, guarded).await
