@@ -9,7 +9,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use connect::Secrets;
 use controller_client::{ControllerClient, Identity};
 use daemon::log::Format;
-use daemon::notify::Manager;
+use daemon::notify::ServiceManager;
 use tokio::signal::unix::{SignalKind, signal};
 
 /// The libraries log the end of a session as an error, also if the agent ended it. The report of a step contains the
@@ -110,7 +110,7 @@ fn spool_dir(agent: &str) -> PathBuf {
 }
 
 /// Reports to the service manager how many migrations this agent has, whenever the number changes.
-async fn report_status(manager: &Manager, worker: &Worker) {
+async fn report_status(manager: &ServiceManager, worker: &Worker) {
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
     loop {
         ticks.tick().await;
@@ -159,7 +159,7 @@ async fn main() -> anyhow::Result<()> {
         keep: Duration::from_secs(u64::from(arguments.keep_deleted_rows) * 86_400),
     };
     let worker = Worker::new(&name, controller, spools, files);
-    let manager = Manager::from_environment();
+    let manager = ServiceManager::from_environment();
     let mut terminate = signal(SignalKind::terminate())?;
     manager.ready("has no migration");
     tokio::select! {

@@ -1,9 +1,12 @@
-//! A change stream: reads one slot, applies on the other shard, and can be asked to park or stop.
+//! A change stream: reads the replication slot on its upstream shard and applies the changes on its downstream shard.
+//! The steps can ask it to park or to stop.
 //!
-//! Forward before the flip, reverse after it; the same code (docs/protocol.md, moves and predicates).
-//! The stream runs beside the steps. It restarts by itself after a passing error, from its durable
-//! progress, and gives up after a number of failures in a row.
-//! While the copy runs, or the other shard is away, or it is far behind, changes are spooled ([`spool`](crate::spool)).
+//! Before the flip the stream runs forward, after it in reverse, with the same code (docs/protocol.md, moves and
+//! predicates).
+//! It runs concurrently with the steps. After a transient error it restarts from its durable progress. It gives up
+//! after a number of failures in a row.
+//! The stream writes changes to the [`spool`](crate::spool) while the copy runs, while the downstream shard is
+//! unavailable, and when the stream lags far.
 
 pub(crate) mod apply;
 mod batch;
@@ -11,12 +14,12 @@ mod capture;
 pub mod dual_write;
 mod feed;
 mod lanes;
+mod observation;
 mod pieces;
 mod recopy;
 mod retained;
 mod run;
 pub(crate) mod second_lane;
-mod seen;
 mod spooled;
 mod visible;
 
@@ -41,126 +44,135 @@ use crate::shard::epoch::EpochToken;
 use crate::spool::SpoolLocation;
 use crate::stream::dual_write::{DualWrite, DualWriteKeeper, KeeperSpec};
 
-pub(crate) use seen::StreamObservation;
+pub(crate) use observation::StreamObservation;
 
-/// Longest pause between two tries to restart.
+/// The longest delay before a restart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// What a stream needs to know.
+/// The configuration of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamSpec {
     pub(crate) direction: Direction,
-    /// Where the changes are made.
-    pub(crate) origin: Shard,
-    /// Where they are applied.
-    pub(crate) destination: Shard,
-    /// Which server the origin must be (I10).
+    /// The shard whose slot the stream reads.
+    pub(crate) upstream: Shard,
+    /// The shard on which the stream applies the changes.
+    pub(crate) downstream: Shard,
+    /// The server that the upstream shard must be (I10).
     pub(crate) system: SystemIdentity,
     pub(crate) token: EpochToken,
     pub(crate) tables: Arc<Vec<MovingTable>>,
-    /// Sessions on the destination among which a backlog may be divided; more than two are not used.
+    /// The number of sessions on the downstream shard that may apply a backlog; at most two are used.
     pub(crate) sessions: u32,
-    /// Where changes are kept that cannot be applied yet; without it the origin keeps them.
+    /// The spool for changes that cannot be applied yet. Without a spool the upstream shard retains them.
     pub(crate) spool: Option<SpoolLocation>,
-    /// While it is level, commits on the origin wait for it.
+    /// If set, commits on the upstream shard wait for the stream while it is level.
     pub(crate) dual_write: Option<DualWrite>,
-    /// A stream with a spool uses it once the origin keeps so many bytes of log for it.
+    /// A live stream starts to spool when the upstream shard retains more than this many bytes of WAL for it.
     pub(crate) spool_beyond: u64,
-    /// So much of what is in the spool the origin keeps all the same: for an agent that has not this spool.
-    pub(crate) keep_behind: u64,
-    /// The stream is given up, and its slot dropped, before the origin has to keep more log than this for it.
+    /// The upstream shard retains this many bytes of WAL that are also in the spool, for an agent that does not have
+    /// this spool.
+    pub(crate) keep_on_upstream: u64,
+    /// The stream fails, and its slot is dropped, when the upstream shard retains more WAL than this for it.
     pub(crate) log_limit: u64,
-    /// Failures in a row before the stream gives up.
+    /// The number of failures in a row after which the stream gives up.
     pub(crate) max_attempts: u32,
 }
 
-/// Commands to a stream from outside, at any time; they outlive a restart.
+/// Settings of a stream that its owner can change at any time; they survive a restart of the stream.
 #[derive(Debug)]
 pub(crate) struct StreamCommands {
-    /// The key of each change that arrives is recorded as dirty.
+    /// Whether the stream records the key of each arriving change as dirty.
     record_dirty: AtomicBool,
-    /// Changes may be applied; until then they are spooled.
+    /// Whether the stream may apply changes; otherwise it spools them.
     pub(crate) apply: AtomicBool,
-    /// How many hold it at a point: nothing is confirmed meanwhile.
-    pub(crate) held: AtomicU32,
-    /// What has arrived is committed at once, as a cutover is near.
-    hurry: AtomicBool,
-    /// `held` or `apply` has changed.
-    pub(crate) nudge: Notify,
+    /// The number of callers that hold the stream at a point; meanwhile it confirms nothing.
+    pub(crate) hold_count: AtomicU32,
+    /// Whether the stream commits arrived changes immediately, because a cutover is near.
+    commit_promptly: AtomicBool,
+    /// Notified when `hold_count` or `apply` changes.
+    pub(crate) changed: Notify,
 }
 
 /// Requests to a running stream.
 #[derive(Debug)]
 enum StreamRequest {
-    /// The commands have changed.
-    Look,
-    /// Apply nothing that commits from now on, until it is said where to park; answer when that is so.
+    /// The stream checks its commands, which have changed.
+    CheckCommands,
+    /// From now on the stream applies no further transaction until a `Park` or `Resume` request follows. It answers
+    /// when it applies nothing more.
     Hold(oneshot::Sender<()>),
-    /// Apply everything that committed before the point, nothing after it; answer when that is so
-    /// with the position of the last applied commit.
+    /// The stream applies every transaction that committed before the point, and none after it. It answers with the
+    /// position of the last applied commit.
     Park(ParkAt, oneshot::Sender<Lsn>),
-    /// Go on after a park.
+    /// The stream continues after a hold or a park.
     Resume,
-    /// End for good once this marker is applied.
+    /// The stream ends when it has applied this marker.
     StopAt(Uuid),
 }
 
-/// A point of the origin's log.
+/// A position in the upstream WAL at which a stream parks.
 #[derive(Debug)]
 pub(crate) struct ParkAt {
     pub(crate) before: Lsn,
-    /// Name of an exported snapshot that sees exactly what committed before the point. Rows that are read again on
-    /// the way there are read with it: any later one would put them ahead of the point.
+    /// The name of an exported snapshot that sees exactly the transactions that committed before the point. Rows that
+    /// the stream reads again before the point are read with it: a later snapshot would put them ahead of the point.
     pub(crate) snapshot: String,
 }
 
-/// A running stream; dropping it stops it wherever it is (its transaction rolls back).
+/// A running stream. Dropping the value stops the stream at any place; its open transaction rolls back.
 #[derive(Debug)]
 pub(crate) struct ApplyStream {
     pub(crate) direction: Direction,
     requests: mpsc::UnboundedSender<StreamRequest>,
-    seen: watch::Receiver<StreamObservation>,
+    observation: watch::Receiver<StreamObservation>,
     commands: Arc<StreamCommands>,
     keeper: Option<DualWriteKeeper>,
-    /// The sessions of a stream that has ended may end.
-    let_go: CancellationToken,
+    /// When cancelled, the sessions of a stream that has ended are closed.
+    close_sessions: CancellationToken,
     task: JoinHandle<()>,
 }
 
 impl Drop for ApplyStream {
     fn drop(&mut self) {
-        self.let_go.cancel();
+        self.close_sessions.cancel();
         self.task.abort();
     }
 }
 
 impl ApplyStream {
-    /// Starts the stream from its durable progress; with `apply` unset changes are only spooled.
+    /// Starts the stream from its durable progress. If `apply` is false, it only spools changes.
     pub(crate) fn start(spec: StreamSpec, record_dirty: bool, apply: bool) -> Self {
-        let (publish, seen) = watch::channel(StreamObservation::nothing(spec.direction));
-        let (requests, asked) = mpsc::unbounded_channel();
+        let (publish, observation) =
+            watch::channel(StreamObservation::before_start(spec.direction));
+        let (requests, received) = mpsc::unbounded_channel();
         let commands = Arc::new(StreamCommands {
             record_dirty: AtomicBool::new(record_dirty),
             apply: AtomicBool::new(apply),
-            held: AtomicU32::new(0),
-            hurry: AtomicBool::new(false),
-            nudge: Notify::new(),
+            hold_count: AtomicU32::new(0),
+            commit_promptly: AtomicBool::new(false),
+            changed: Notify::new(),
         });
         let direction = spec.direction;
         let ended = CancellationToken::new();
-        let keeper = spec.dual_write.clone().map(|how| {
+        let keeper = spec.dual_write.clone().map(|dual_write| {
             DualWriteKeeper::start(KeeperSpec {
-                origin: spec.origin.clone(),
-                destination: spec.destination.clone(),
+                upstream: spec.upstream.clone(),
+                downstream: spec.downstream.clone(),
                 token: spec.token.clone(),
-                how,
-                seen: seen.clone(),
+                dual_write,
+                observations: observation.clone(),
                 commands: commands.clone(),
                 ended: ended.clone(),
             })
         });
-        let let_go = CancellationToken::new();
-        let work = supervise(spec, publish, asked, commands.clone(), let_go.clone());
+        let close_sessions = CancellationToken::new();
+        let work = supervise(
+            spec,
+            publish,
+            received,
+            commands.clone(),
+            close_sessions.clone(),
+        );
         let task = tokio::spawn(async move {
             let _ended = ended.drop_guard();
             work.await;
@@ -168,82 +180,82 @@ impl ApplyStream {
         Self {
             direction,
             requests,
-            seen,
+            observation,
             commands,
             keeper,
-            let_go,
+            close_sessions,
             task,
         }
     }
 
-    /// What it has seen so far.
-    pub(crate) fn seen(&self) -> StreamObservation {
-        let mut seen = self.seen.borrow().clone();
+    /// Returns the current status of the stream, with that of its dual-write.
+    pub(crate) fn observation(&self) -> StreamObservation {
+        let mut observation = self.observation.borrow().clone();
         if let Some(keeper) = &self.keeper {
-            seen.status.dual_write = keeper.state();
+            observation.status.dual_write = keeper.state();
         }
-        seen
+        observation
     }
 
-    /// From now on the key of each change that arrives is recorded as dirty.
+    /// Makes the stream record the key of each change that arrives from now on as dirty.
     pub(crate) fn record_dirty(&self) {
         self.commands.record_dirty.store(true, Ordering::SeqCst);
     }
 
-    /// Whether changes are applied from now on, or only spooled (a stream without a spool always applies).
-    pub(crate) fn apply(&self, apply: bool) {
+    /// Sets whether the stream applies changes or only spools them. A stream without a spool always applies.
+    pub(crate) fn set_apply(&self, apply: bool) {
         if self.commands.apply.swap(apply, Ordering::SeqCst) != apply {
-            self.commands.nudge.notify_one();
-            let _ = self.requests.send(StreamRequest::Look);
+            self.commands.changed.notify_one();
+            let _ = self.requests.send(StreamRequest::CheckCommands);
         }
     }
 
-    /// Commits what has arrived at once until this is dropped, instead of waiting for more: a marker then finds little
-    /// before it.
-    pub(crate) fn hurry(&self) -> HurriedStream {
-        self.commands.hurry.store(true, Ordering::SeqCst);
-        let _ = self.requests.send(StreamRequest::Look);
+    /// Makes the stream commit arrived changes immediately, until the returned value is dropped. A marker then has
+    /// few changes before it.
+    pub(crate) fn commit_promptly(&self) -> HurriedStream {
+        self.commands.commit_promptly.store(true, Ordering::SeqCst);
+        let _ = self.requests.send(StreamRequest::CheckCommands);
         HurriedStream(self.commands.clone())
     }
 
-    /// Whether it still runs.
-    pub(crate) fn runs(&self) -> bool {
+    /// Whether the stream still runs.
+    pub(crate) fn is_running(&self) -> bool {
         !self.task.is_finished()
     }
 
-    /// For [`reached`] and [`failure_of`], without holding the stream itself.
+    /// The status as a channel, for [`wait_for_marker`] and [`wait_for_failure`], without a borrow of the stream.
     pub(crate) fn watch(&self) -> watch::Receiver<StreamObservation> {
-        self.seen.clone()
+        self.observation.clone()
     }
 
-    /// Applies nothing that commits from now on: the point to park at is about to be chosen.
+    /// Makes the stream apply no further transaction: the caller is about to choose the point to park at.
     ///
-    /// Returns when that is so: rows that are ahead of the stream take until it has caught up with them. It goes on
-    /// when what this returns is dropped.
+    /// Returns when the stream applies nothing more. If rows are ahead of the stream, it first catches up with them.
+    /// The stream continues when the returned value is dropped.
     ///
     /// # Errors
     /// `stream.ended`, or the stream's failure, if it gave up.
     pub(crate) async fn hold(&self) -> Result<HeldStream<'_>, StepError> {
-        // Commits must not wait for a stream that confirms nothing, nor the point for those commits.
-        self.commands.held.fetch_add(1, Ordering::SeqCst);
-        self.commands.nudge.notify_one();
+        // Commits must not wait for a stream that confirms nothing, and the point must not wait for such commits.
+        self.commands.hold_count.fetch_add(1, Ordering::SeqCst);
+        self.commands.changed.notify_one();
         let (settled, done) = oneshot::channel();
         let _ = self.requests.send(StreamRequest::Hold(settled));
         let held = HeldStream(self);
         tokio::select! {
             biased;
             settled = done => settled.map_err(|_| StepError::passing("stream.ended", "the change stream ended"))?,
-            failure = failure_of(self.seen.clone()) => return Err(failure),
+            failure = wait_for_failure(self.observation.clone()) => return Err(failure),
         }
         Ok(held)
     }
 
-    /// Lets it end for good once `marker` is applied; ask before the marker is written.
+    /// Makes the stream end when it has applied `marker`. The caller must call this before it writes the marker.
     pub(crate) fn stop_at(&self, marker: Uuid) {
         let _ = self.requests.send(StreamRequest::StopAt(marker));
     }
 
-    /// Stops it now and waits until its sessions are closed.
+    /// Stops the stream and waits until its keeper has ended and its task has stopped.
     pub(crate) async fn stop(mut self) {
         if let Some(keeper) = self.keeper.take() {
             keeper.end().await;
@@ -252,79 +264,81 @@ impl ApplyStream {
         let _ = (&mut self.task).await;
     }
 
-    /// Waits until it has ended by itself, after [`ApplyStream::stop_at`].
+    /// Waits until the stream has ended by itself, after [`ApplyStream::stop_at`].
     ///
-    /// It does nothing any more, but its sessions end with this value: a server process that ends takes milliseconds of
-    /// a core, which a write stop need not wait for.
-    pub(crate) async fn ended(&mut self) {
+    /// The sessions stay open until this value is dropped: a server process needs milliseconds of CPU time to end,
+    /// and a write-blocked window need not wait for that.
+    pub(crate) async fn wait_until_ended(&mut self) {
         let _ = (&mut self.task).await;
     }
 }
 
-/// A stream that commits at once.
+/// While this value exists, the stream commits arrived changes immediately.
 #[derive(Debug)]
 pub(crate) struct HurriedStream(Arc<StreamCommands>);
 
 impl Drop for HurriedStream {
     fn drop(&mut self) {
-        self.0.hurry.store(false, Ordering::SeqCst);
+        self.0.commit_promptly.store(false, Ordering::SeqCst);
     }
 }
 
-/// A stream that applies nothing beyond the point where it is to park; dropping this lets it go on.
+/// A stream that does not pass its point. Dropping this value lets it continue.
 #[derive(Debug)]
 pub(crate) struct HeldStream<'a>(&'a ApplyStream);
 
 impl Drop for HeldStream<'_> {
     fn drop(&mut self) {
-        self.0.commands.held.fetch_sub(1, Ordering::SeqCst);
+        self.0.commands.hold_count.fetch_sub(1, Ordering::SeqCst);
         let _ = self.0.requests.send(StreamRequest::Resume);
     }
 }
 
 impl HeldStream<'_> {
-    /// Applies what committed before the point and nothing after.
+    /// Makes the stream apply every transaction that committed before the point, and none after it.
     ///
-    /// Returns when that point is reached; something must commit after it, or it never is. The snapshot must be
+    /// Returns when the stream has reached the point. This requires a commit after the point. The snapshot must be
     /// importable until then.
     ///
     /// # Errors
-    /// `stream.passed` when it was beyond that point already, `stream.restarted`, or the stream's
-    /// failure, if it gave up.
+    /// `stream.passed` if the stream was already past that point, `stream.restarted`, or the stream's failure if it
+    /// gave up.
     pub(crate) async fn park(&self, at: ParkAt) -> Result<(), StepError> {
         let before = at.before;
         let (parked, done) = oneshot::channel();
         let _ = self.0.requests.send(StreamRequest::Park(at, parked));
         let last = tokio::select! {
             biased;
-            arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted while it was asked to park"))?,
-            failure = failure_of(self.0.seen.clone()) => return Err(failure),
+            arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted before it could park"))?,
+            failure = wait_for_failure(self.0.observation.clone()) => return Err(failure),
         };
         if last < before {
             return Ok(());
         }
         Err(StepError::passing(
             "stream.passed",
-            format!("the change stream was past {before} when it was asked to park there"),
+            format!("the change stream is already past {before}, where it should park"),
         ))
     }
 }
 
-/// Waits until `marker` is applied; the number of row changes applied before it.
+/// Waits until the stream has applied `marker`; returns the number of row changes applied before it.
 ///
 /// # Errors
-/// The stream's failure, if it gave up.
-pub(crate) async fn reached(
-    mut seen: watch::Receiver<StreamObservation>,
+/// The stream's failure, if it gave up; `stream.ended` if it ended without the marker.
+pub(crate) async fn wait_for_marker(
+    mut observation: watch::Receiver<StreamObservation>,
     marker: Uuid,
 ) -> Result<u64, StepError> {
-    let found = seen
-        .wait_for(|seen| seen.markers.contains_key(&marker) || seen.status.failure.is_some())
+    let found = observation
+        .wait_for(|observation| {
+            observation.markers.contains_key(&marker) || observation.status.failure.is_some()
+        })
         .await
-        .map(|seen| {
+        .map(|observation| {
             (
-                seen.markers.get(&marker).copied(),
-                seen.status.failure.clone(),
+                observation.markers.get(&marker).copied(),
+                observation.status.failure.clone(),
             )
         });
     match found {
@@ -337,54 +351,59 @@ pub(crate) async fn reached(
     }
 }
 
-/// Waits until a stream has failed for good, and says why; never returns while it works.
-pub(crate) async fn failure_of(mut seen: watch::Receiver<StreamObservation>) -> StepError {
-    let failure = seen
-        .wait_for(|seen| seen.status.failure.is_some())
+/// Waits until a stream has given up, and returns its failure. Never returns if the stream ends on request.
+pub(crate) async fn wait_for_failure(
+    mut observation: watch::Receiver<StreamObservation>,
+) -> StepError {
+    let failure = observation
+        .wait_for(|observation| observation.status.failure.is_some())
         .await
         .ok()
-        .and_then(|seen| seen.status.failure.clone());
+        .and_then(|observation| observation.status.failure.clone());
     match failure {
         Some(failure) => StepError::Failed(failure),
-        // It ended as it was asked to: nothing to report.
+        // The stream ended on request: there is no failure to return.
         None => std::future::pending().await,
     }
 }
 
-/// What the runs of one stream share.
+/// The state that survives from one run of a stream to the next.
 struct StreamState {
     spec: StreamSpec,
     publish: watch::Sender<StreamObservation>,
     requests: mpsc::UnboundedReceiver<StreamRequest>,
     commands: Arc<StreamCommands>,
-    /// Outlives a restart: a cutover that waits for the end would wait for ever.
+    /// The marker to stop at. It survives a restart; otherwise a cutover that waits for the end would wait without
+    /// limit.
     stop_at: Option<Uuid>,
     halt: Option<run::HaltPoint>,
-    /// Who waits until it applies nothing more.
-    holders: Vec<oneshot::Sender<()>>,
-    /// It fell far behind: the next run begins with the spool.
-    behind: bool,
-    /// Cancelled when the sessions may end.
-    let_go: CancellationToken,
+    /// Callers of `hold` that wait until the stream applies nothing more.
+    waiting_holders: Vec<oneshot::Sender<()>>,
+    /// Whether the stream lags so far that the next run begins with the spool.
+    lags: bool,
+    /// Cancelled when the sessions may be closed.
+    close_sessions: CancellationToken,
 }
 
 impl StreamState {
-    fn take(&mut self, request: StreamRequest) {
+    fn accept(&mut self, request: StreamRequest) {
         match request {
-            StreamRequest::Look => {}
+            StreamRequest::CheckCommands => {}
             StreamRequest::Hold(settled) => {
-                self.halt = Some(run::HaltPoint::Here);
-                self.holders.push(settled);
+                self.halt = Some(run::HaltPoint::BeforeNext);
+                self.waiting_holders.push(settled);
             }
-            StreamRequest::Park(at, parked) => self.halt = Some(run::HaltPoint::Before(at, parked)),
+            StreamRequest::Park(at, parked) => {
+                self.halt = Some(run::HaltPoint::BeforeCommit(at, parked))
+            }
             StreamRequest::Resume => self.halt = None,
             StreamRequest::StopAt(marker) => self.stop_at = Some(marker),
         }
     }
 
-    /// Nothing that commits from now on is applied, as long as somebody holds the stream.
-    fn settle(&mut self) {
-        for holder in self.holders.drain(..) {
+    /// Notifies the callers of `hold` that the stream applies nothing more while they hold it.
+    fn notify_holders(&mut self) {
+        for holder in self.waiting_holders.drain(..) {
             let _ = holder.send(());
         }
     }
@@ -393,13 +412,14 @@ impl StreamState {
         self.commands.apply.load(Ordering::SeqCst)
     }
 
-    /// Whether changes are committed as they come.
+    /// Whether the stream commits each change without waiting for more.
     fn is_prompt(&self) -> bool {
-        self.spec.dual_write.is_some() || self.commands.hurry.load(Ordering::SeqCst)
+        self.spec.dual_write.is_some() || self.commands.commit_promptly.load(Ordering::SeqCst)
     }
 
-    fn mode(&self, mode: StreamMode) {
-        self.publish.send_modify(|seen| seen.status.mode = mode);
+    fn set_mode(&self, mode: StreamMode) {
+        self.publish
+            .send_modify(|observation| observation.status.mode = mode);
     }
 }
 
@@ -408,9 +428,9 @@ async fn supervise(
     publish: watch::Sender<StreamObservation>,
     requests: mpsc::UnboundedReceiver<StreamRequest>,
     commands: Arc<StreamCommands>,
-    let_go: CancellationToken,
+    close_sessions: CancellationToken,
 ) {
-    let mut watched = Box::pin(retained::watch(spec.clone(), publish.clone()));
+    let mut watched = Box::pin(retained::watch_slot(spec.clone(), publish.clone()));
     let mut shared = StreamState {
         spec,
         publish,
@@ -418,23 +438,23 @@ async fn supervise(
         commands,
         stop_at: None,
         halt: None,
-        holders: Vec::new(),
-        behind: false,
-        let_go: let_go.clone(),
+        waiting_holders: Vec::new(),
+        lags: false,
+        close_sessions: close_sessions.clone(),
     };
-    let too_much = tokio::select! {
-        too_much = &mut watched => too_much,
-        () = run_for_ever(&mut shared) => {
+    let limit_failure = tokio::select! {
+        limit_failure = &mut watched => limit_failure,
+        () = run_until_ended(&mut shared) => {
             tokio::spawn(async move {
-                let_go.cancelled().await;
+                close_sessions.cancelled().await;
                 drop(watched);
             });
             return;
         }
     };
-    // Whatever is lost with the slot, the origin's disk is worth more.
+    // The slot must go even though the migration loses changes: a full disk would stop the upstream shard.
     let dropped = retained::drop_slot(&shared.spec).await;
-    let mut failure = too_much;
+    let mut failure = limit_failure;
     if let Err(error) = dropped {
         failure.message = format!(
             "{}; its slot could not be dropped: {error}",
@@ -443,21 +463,21 @@ async fn supervise(
     }
     shared
         .publish
-        .send_modify(|seen| seen.status.failure = Some(failure));
+        .send_modify(|observation| observation.status.failure = Some(failure));
 }
 
-async fn run_for_ever(shared: &mut StreamState) {
+async fn run_until_ended(shared: &mut StreamState) {
     let mut failures = 0;
     loop {
         let before = shared.publish.borrow().status.transactions;
         let error = match spooled::run(shared).await {
-            Ok(run::RunEnd::Done) => return,
-            Ok(run::RunEnd::Again) => continue,
+            Ok(run::RunEnd::Ended) => return,
+            Ok(run::RunEnd::ChangeMode) => continue,
             Err(error) => error,
         };
-        // Whoever asked the run that failed to park is told by the end of his channel.
-        if matches!(shared.halt, Some(run::HaltPoint::Before(..))) {
-            shared.halt = Some(run::HaltPoint::Here);
+        // The caller that requested the park is notified by the end of its channel. The stream stays halted.
+        if matches!(shared.halt, Some(run::HaltPoint::BeforeCommit(..))) {
+            shared.halt = Some(run::HaltPoint::BeforeNext);
         }
         if shared.publish.borrow().status.transactions > before {
             failures = 0;
@@ -466,28 +486,29 @@ async fn run_for_ever(shared: &mut StreamState) {
         let Some(mut failure) = error.failure().cloned() else {
             return;
         };
-        // Whoever had the slot before may have confirmed what he spooled last: his segments are read once more.
-        let once_more = failure.code == SLOT_GAP && failures == 1;
-        let passing = failure.retry != RetryClass::None || once_more;
-        if !passing || failures >= shared.spec.max_attempts {
-            if passing {
-                failure.message = format!("{} ({failures} tries)", failure.message);
+        // An earlier agent may have confirmed its last spooled changes after this agent listed the segments: the
+        // spool is read once more.
+        let read_spool_again = failure.code == SLOT_GAP && failures == 1;
+        let transient = failure.retry != RetryClass::None || read_spool_again;
+        if !transient || failures >= shared.spec.max_attempts {
+            if transient {
+                failure.message = format!("{} ({failures} attempts)", failure.message);
                 failure.retry = RetryClass::None;
                 failure
                     .hint
-                    .get_or_insert_with(|| "mend the cause, then `resume`".to_owned());
+                    .get_or_insert_with(|| "fix the cause, then `resume`".to_owned());
             }
             shared
                 .publish
-                .send_modify(|seen| seen.status.failure = Some(failure));
+                .send_modify(|observation| observation.status.failure = Some(failure));
             return;
         }
         tracing::warn!(direction = %shared.spec.direction, failures, error = %failure.message, "change stream restarts");
-        tokio::time::sleep(pause(failures)).await;
+        tokio::time::sleep(restart_delay(failures)).await;
     }
 }
 
-/// How long to wait after so many failures in a row.
-fn pause(failures: u32) -> Duration {
+/// The delay before a restart, after this number of failures in a row.
+fn restart_delay(failures: u32) -> Duration {
     (Duration::from_millis(50) * 2_u32.pow(failures.min(10))).min(LONGEST_PAUSE)
 }

@@ -16,8 +16,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use plans::throttle::{
-    Governor, Hours, LEAST_SHARE, Latency, Limits, MOST_STREAMS, Reading, ShardLoad, Signals,
-    Slowed,
+    HealthSignals, Hours, Latency, LatencyReading, MIN_RATIO, MOST_STREAMS, MigrationLimits,
+    ShardLoad, ThrottleGovernor, ThrottleStatus,
 };
 use tokio::sync::watch as channel;
 use tokio::time::Instant;
@@ -40,7 +40,7 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// What holds now.
 #[derive(Debug, Clone)]
 struct ThrottleState {
-    limits: Limits,
+    limits: MigrationLimits,
     share: f64,
 }
 
@@ -56,7 +56,7 @@ impl ThrottleState {
 
     /// The part of the time in which a worker may run: one that is alone, or one of those that have a place.
     fn duty(&self, has_place: bool) -> f64 {
-        let share = self.share.max(LEAST_SHARE);
+        let share = self.share.max(MIN_RATIO);
         if has_place && share < 1.0 {
             (share * f64::from(self.limits.streams) / f64::from(self.abreast())).min(1.0)
         } else {
@@ -69,8 +69,8 @@ impl ThrottleState {
 #[derive(Debug)]
 pub(crate) struct MigrationThrottle {
     state: channel::Sender<ThrottleState>,
-    application: Mutex<Option<Reading>>,
-    governor: Mutex<Governor>,
+    application: Mutex<Option<LatencyReading>>,
+    governor: Mutex<ThrottleGovernor>,
     bucket: Mutex<ByteBucket>,
     places: StreamPermits,
     /// Somebody judges the signals.
@@ -84,7 +84,7 @@ impl Default for MigrationThrottle {
     fn default() -> Self {
         Self {
             state: channel::Sender::new(ThrottleState {
-                limits: Limits::default(),
+                limits: MigrationLimits::default(),
                 share: 1.0,
             }),
             application: Mutex::default(),
@@ -99,7 +99,7 @@ impl Default for MigrationThrottle {
 
 impl MigrationThrottle {
     /// Puts limits in force.
-    pub(crate) fn limit(&self, limits: &Limits) {
+    pub(crate) fn limit(&self, limits: &MigrationLimits) {
         self.state.send_if_modified(|state| {
             let changed = state.limits != *limits;
             if changed {
@@ -112,7 +112,7 @@ impl MigrationThrottle {
 
     /// Takes what the application reported of itself.
     pub(crate) fn hear(&self, latency: Latency) {
-        *lock(&self.application) = Some(Reading {
+        *lock(&self.application) = Some(LatencyReading {
             p99_ms: latency.p99_ms,
             at_ms: now_ms().saturating_sub(latency.age_ms),
         });
@@ -151,7 +151,7 @@ impl MigrationThrottle {
     pub(crate) async fn until_worth_beginning(&self) {
         self.until_open().await;
         let mut seen = self.state.subscribe();
-        let above = seen.wait_for(|state| state.share > LEAST_SHARE);
+        let above = seen.wait_for(|state| state.share > MIN_RATIO);
         let _ = tokio::time::timeout(PATIENCE, above).await;
     }
 
@@ -187,15 +187,15 @@ impl MigrationThrottle {
     }
 
     /// Judges the signals; what holds the migration back from now on.
-    pub(crate) fn judge(&self, shards: Vec<ShardLoad>) -> Option<Slowed> {
-        let signals = Signals {
+    pub(crate) fn judge(&self, shards: Vec<ShardLoad>) -> Option<ThrottleStatus> {
+        let signals = HealthSignals {
             application: *lock(&self.application),
             shards,
             rate_bound: self.rate_bound.swap(false, Ordering::Relaxed),
         };
         let throttle = self.state.borrow().limits.throttle.clone();
         let verdict = lock(&self.governor).observe(&throttle, &signals, now_ms());
-        self.share(verdict.share);
+        self.share(verdict.ratio);
         verdict.slowed()
     }
 

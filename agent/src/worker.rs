@@ -15,7 +15,8 @@ use std::time::Duration;
 use plans::id::{AgentName, Epoch, MigrationId};
 use plans::names::Direction;
 use plans::wire::{
-    Action, Claim, Directive, Heartbeat, Held, Holding, OLDEST_PROTOCOL, PROTOCOL, Report, Work,
+    Action, Claim, ClaimedWork, Directive, Heartbeat, MigrationStatus, OLDEST_PROTOCOL, PROTOCOL,
+    Report, Work,
 };
 use tokio::sync::Mutex;
 
@@ -148,7 +149,7 @@ impl Worker {
     async fn clear_spools(&self) {
         loop {
             inspect::mend::clear(&self.files.folder, self.files.keep);
-            for migration in spool::owners(&self.spools) {
+            for migration in spool::migrations_with_spool(&self.spools) {
                 if self.assignments.lock().await.contains_key(&migration) {
                     continue;
                 }
@@ -171,11 +172,11 @@ impl Worker {
         }
     }
 
-    async fn holding(&self) -> Vec<Held> {
+    async fn holding(&self) -> Vec<ClaimedWork> {
         let assignments = self.assignments.lock().await;
         assignments
             .values()
-            .map(|assignment| Held {
+            .map(|assignment| ClaimedWork {
                 migration: assignment.session.migration.clone(),
                 epoch: assignment.session.epoch,
                 step: assignment.running_step(),
@@ -237,11 +238,11 @@ impl Worker {
         if holds { HELD_HEARTBEAT } else { HEARTBEAT }
     }
 
-    async fn holdings(&self) -> Vec<Holding> {
+    async fn holdings(&self) -> Vec<MigrationStatus> {
         let assignments = self.assignments.lock().await;
         assignments
             .values()
-            .map(|assignment| Holding {
+            .map(|assignment| MigrationStatus {
                 migration: assignment.session.migration.clone(),
                 epoch: assignment.session.epoch,
                 step: assignment.running_step(),

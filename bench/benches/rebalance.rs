@@ -19,7 +19,7 @@ fn main() {
         .map(|made| u128::from(made.bytes))
         .sum();
     let least = bound::least_bytes(&fleet.shards, &fleet.items, &fleet.allowed, &outcome.before);
-    let over = |balances: &[plans::rebalance::Balance]| {
+    let over = |balances: &[plans::rebalance::ShardBalance]| {
         balances
             .iter()
             .filter(|balance| balance.cost > balance.limit)

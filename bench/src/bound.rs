@@ -1,6 +1,6 @@
 //! The fewest bytes with which any rebalance could do its work.
 
-use plans::rebalance::{AllowedSet, Balance, Item, Shard};
+use plans::rebalance::{AllowedSet, RebalanceItem, RebalanceShard, ShardBalance};
 
 /// Bytes that at least have to move: those of items that must leave their shards, and, per shard that is over its
 /// limit without them, the cheapest bytes of its other items, in fractions, that carry the excess.
@@ -9,10 +9,10 @@ use plans::rebalance::{AllowedSet, Balance, Item, Shard};
 /// `before` is the balance that the rebalance reports of the fleet as it is.
 #[must_use]
 pub fn least_bytes(
-    shards: &[Shard],
-    items: &[Item],
+    shards: &[RebalanceShard],
+    items: &[RebalanceItem],
     allowed: &[AllowedSet],
-    before: &[Balance],
+    before: &[ShardBalance],
 ) -> u128 {
     let mut excess: Vec<u128> = before
         .iter()

@@ -1,7 +1,8 @@
 //! Fleets of any size with skewed load, regions, tiers, pins, misplaced items and drained shards.
 
 use plans::rebalance::{
-    AllowedId, AllowedSet, AllowedTable, Item, Limits, Rebalance, Shard, rebalance,
+    AllowedId, AllowedSet, AllowedTable, RebalanceItem, RebalanceLimits, RebalanceResult,
+    RebalanceShard, rebalance,
 };
 use std::collections::BTreeMap;
 
@@ -12,13 +13,13 @@ const REGIONS: [&str; 4] = ["eu", "us", "ap", "sa"];
 #[derive(Debug, Clone)]
 pub struct Fleet {
     /// Shards by index.
-    pub shards: Vec<Shard>,
+    pub shards: Vec<RebalanceShard>,
     /// Items by index.
-    pub items: Vec<Item>,
+    pub items: Vec<RebalanceItem>,
     /// Distinct sets of allowed shards.
     pub allowed: Vec<AllowedSet>,
     /// Threshold 10 %, one move per shard and 16 in all at once.
-    pub limits: Limits,
+    pub limits: RebalanceLimits,
 }
 
 impl Fleet {
@@ -27,7 +28,7 @@ impl Fleet {
     /// # Panics
     /// Never for a generated fleet: its indices are sound.
     #[must_use]
-    pub fn rebalance(&self) -> Rebalance {
+    pub fn rebalance(&self) -> RebalanceResult {
         match rebalance(&self.shards, &self.items, &self.allowed, &self.limits) {
             Ok(outcome) => outcome,
             Err(error) => panic!("a generated fleet is sound: {error}"),
@@ -41,11 +42,11 @@ impl Fleet {
 /// a few are misplaced; one shard in a hundred is drained.
 #[must_use]
 pub fn skewed(shards: u32, items: u32) -> Fleet {
-    let fleet: Vec<Shard> = (0..shards).map(shard).collect();
+    let fleet: Vec<RebalanceShard> = (0..shards).map(shard).collect();
     let mut table = AllowedTable::default();
     let everywhere = table.id(AllowedSet::everywhere());
     let regions = REGIONS.map(|region| {
-        let inside = |shard: &Shard| {
+        let inside = |shard: &RebalanceShard| {
             shard
                 .labels
                 .get("region")
@@ -77,7 +78,7 @@ pub fn skewed(shards: u32, items: u32) -> Fleet {
         };
         let cost = u64::from(1 + random.below(1_000));
         let bytes = u64::from(1_000 + random.below(100_000)) * (1 + cost / 100);
-        Item {
+        RebalanceItem {
             shard,
             cost,
             bytes,
@@ -88,7 +89,7 @@ pub fn skewed(shards: u32, items: u32) -> Fleet {
         items: (0..items).map(item).collect(),
         shards: fleet,
         allowed: table.sets().to_vec(),
-        limits: Limits {
+        limits: RebalanceLimits {
             threshold_ppm: 100_000,
             max_bytes: None,
             per_shard: 1,
@@ -97,9 +98,9 @@ pub fn skewed(shards: u32, items: u32) -> Fleet {
     }
 }
 
-fn shard(index: u32) -> Shard {
+fn shard(index: u32) -> RebalanceShard {
     let region = REGIONS[index as usize % REGIONS.len()];
-    Shard {
+    RebalanceShard {
         name: format!("shard-{index:04}").as_str().into(),
         capacity: 2 + u64::from(index % 3),
         space: Some(1 << 40),

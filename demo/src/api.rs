@@ -1,10 +1,10 @@
 //! The controller's HTTP interface, as far as the demo uses it.
 
-use crate::foreseen::Foreseen;
+use crate::foreseen::StepForecast;
 use controller_client::{ControllerClient, Identity};
 use plans::failure::Failure;
 use plans::id::MapName;
-use plans::inspection::reconcile::Finding;
+use plans::inspection::reconcile::Contradiction;
 use plans::plan::Plan;
 use plans::request::Request;
 use plans::shard_map::{Mapping, ShardMap};
@@ -47,7 +47,7 @@ pub enum ApiError {
 
 /// A migration as the interface shows it.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Migration {
+pub(crate) struct MigrationStatus {
     pub(crate) id: String,
     pub(crate) state: MigrationState,
     /// What holds it back before it starts.
@@ -60,20 +60,20 @@ pub(crate) struct Migration {
     pub(crate) hold_end: Option<String>,
     /// Who performs its steps.
     #[serde(default)]
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<MigrationOwner>,
     #[serde(default)]
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<StepStatus>,
 }
 
 /// The agent that owns a migration.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Owner {
+pub(crate) struct MigrationOwner {
     pub(crate) agent: String,
 }
 
 /// A step of a migration.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct Step {
+pub(crate) struct StepStatus {
     pub(crate) kind: StepKind,
     pub(crate) state: StepState,
     #[serde(default)]
@@ -84,8 +84,8 @@ pub(crate) struct Step {
     pub(crate) failure: Option<Failure>,
 }
 
-impl Migration {
-    pub(crate) fn step(&self, kind: StepKind) -> Option<&Step> {
+impl MigrationStatus {
+    pub(crate) fn step(&self, kind: StepKind) -> Option<&StepStatus> {
         self.steps.iter().find(|step| step.kind == kind)
     }
 
@@ -112,33 +112,33 @@ impl Migration {
 /// What the last looks at the shards found, and what was done about it.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct FleetReport {
-    pub(crate) shards: Vec<ShardLook>,
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) shards: Vec<ShardProbe>,
+    pub(crate) findings: Vec<Contradiction>,
     #[serde(default)]
     pub(crate) done: Vec<String>,
 }
 
 /// The last look at a shard.
 #[derive(Debug, Clone, Deserialize)]
-pub(crate) struct ShardLook {
+pub(crate) struct ShardProbe {
     pub(crate) failure: Option<String>,
 }
 
 /// What a controller says of itself.
 #[derive(Debug, Clone, Deserialize)]
-struct Health {
+struct ControllerHealth {
     leader: Option<String>,
 }
 
 /// The controller's report, as far as the demo reads it.
 #[derive(Debug, Clone, Deserialize)]
-struct Told {
-    moves: Vec<ToldMove>,
+struct OperationReport {
+    moves: Vec<ReportedMove>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-struct ToldMove {
-    foreseen: Vec<Foreseen>,
+struct ReportedMove {
+    foreseen: Vec<StepForecast>,
 }
 
 /// A caller of controllers: of the first one, until it does not answer.
@@ -180,7 +180,7 @@ impl Api {
 
     /// The leader's address, if one leads.
     pub(crate) async fn leader(&self) -> Result<Option<String>, ApiError> {
-        let health: Health = self.get("/api/v1/health").await?;
+        let health: ControllerHealth = self.get("/api/v1/health").await?;
         Ok(health.leader)
     }
 
@@ -249,7 +249,7 @@ impl Api {
         Ok(reasons.map(str::to_owned).collect())
     }
 
-    pub(crate) async fn migration(&self, id: &str) -> Result<Migration, ApiError> {
+    pub(crate) async fn migration(&self, id: &str) -> Result<MigrationStatus, ApiError> {
         self.get(&format!("/api/v1/migrations/{id}")).await
     }
 
@@ -261,9 +261,9 @@ impl Api {
     }
 
     /// How well the ends of the steps of an operation were foreseen.
-    pub(crate) async fn foreseen(&self, id: &str) -> Result<Vec<Foreseen>, ApiError> {
-        let told: Told = self.get(&format!("/api/v1/operations/{id}/report")).await?;
-        Ok(told.moves.into_iter().flat_map(|m| m.foreseen).collect())
+    pub(crate) async fn foreseen(&self, id: &str) -> Result<Vec<StepForecast>, ApiError> {
+        let report: OperationReport = self.get(&format!("/api/v1/operations/{id}/report")).await?;
+        Ok(report.moves.into_iter().flat_map(|m| m.foreseen).collect())
     }
 
     /// The evidence of an operation as one HTML file.
@@ -295,8 +295,8 @@ impl Api {
     ) -> Result<FleetReport, ApiError> {
         let path = "/api/v1/fleet/reconcile";
         let reason = "restored from a copy";
-        let order = json!({"apply": apply, "accept": accept, "reason": reason});
-        let answer = self.post(path, |call| call.json(&order)).await?;
+        let body = json!({"apply": apply, "accept": accept, "reason": reason});
+        let answer = self.post(path, |call| call.json(&body)).await?;
         decode(&format!("POST {path}"), answer).await
     }
 

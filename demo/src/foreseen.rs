@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// One step of a migration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Foreseen {
+pub struct StepForecast {
     /// Its name.
     pub step: String,
     /// How long it took, seconds.
@@ -17,7 +17,7 @@ pub struct Foreseen {
     pub median: f64,
 }
 
-impl Foreseen {
+impl StepForecast {
     /// In plain words.
     pub(crate) fn text(all: &[Self]) -> Option<String> {
         let one = |foreseen: &Self| {

@@ -69,7 +69,7 @@ impl Leftovers {
     /// [`LeftoversError`], naming the shard.
     pub async fn count(
         shards: &[(ShardName, Dsn)],
-        gave_away: &[ShardName],
+        sources: &[ShardName],
     ) -> Result<Self, LeftoversError> {
         let mut sum = Self::default();
         for (shard, dsn) in shards {
@@ -77,7 +77,7 @@ impl Leftovers {
             sum.slots += found.slots;
             sum.publications += found.publications;
             sum.backends += found.backends;
-            if gave_away.contains(shard) {
+            if sources.contains(shard) {
                 sum.standing.guards += found.guards;
                 sum.standing.schemas += found.schemas;
             } else {

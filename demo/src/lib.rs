@@ -21,15 +21,15 @@ pub mod torture;
 pub mod workload;
 
 pub use api::ApiError;
-pub use drive::{Spread, WriteStops, run, write_stops};
+pub use drive::{TimeSpread, WriteBlocks, run, write_stops};
 pub use error::DemoError;
-pub use foreseen::Foreseen;
+pub use foreseen::StepForecast;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
 pub use options::{
-    Kill, Moment, Operation, OptionError, Options, Process, Servers, Task, Then, Trouble,
-    TroubleKind, parse_measure, parse_shape, parse_step, parse_strategy,
+    AfterRepair, CutoverMoment, DemoTask, Kill, MapOperation, OptionError, Options, Process,
+    Servers, Trouble, TroubleKind, parse_measure, parse_shape, parse_step, parse_strategy,
 };
 pub use report::{
-    Balance, Clients, Compared, Killed, Moved, Orphaned, Outcome, Report, StalledCutover, Troubled,
-    Versions,
+    ClientCounts, ComparedRows, KilledProcess, LoadBalance, MapVersions, MovedKeys,
+    OrphanedCutover, RunOutcome, RunReport, StalledCutover, TroubleReport,
 };

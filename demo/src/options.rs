@@ -1,6 +1,6 @@
 //! What a demo run is to do.
 
-use crate::shop::Shape;
+use crate::shop::KeyShape;
 use plans::request::{DualWrite, Mode};
 use plans::step::{FORWARD, StepKind};
 use std::fmt;
@@ -11,7 +11,7 @@ use std::str::FromStr;
 #[derive(Debug, Clone)]
 pub struct Options {
     /// Which operation, on which kind of map.
-    pub task: Task,
+    pub task: DemoTask,
     /// Versions of the shards' servers.
     pub servers: Servers,
     /// Size of the shop: 1 is about two million rows.
@@ -41,11 +41,11 @@ pub struct Options {
     /// Make trouble that ends in a failed migration, mend it, and go on.
     pub troubles: Vec<Trouble>,
     /// For so many seconds a target is away, while the source's log is watched.
-    pub away: u32,
+    pub outage_s: u32,
     /// Kill the controller and both agents here, start nothing for a while, and watch who takes writes.
-    pub orphan: Option<Moment>,
+    pub orphan: Option<CutoverMoment>,
     /// An agent stands still here for longer than the budget of the write-blocked window, while the application writes.
-    pub stall: Option<Moment>,
+    pub stall: Option<CutoverMoment>,
     /// Leave clusters, logs and ledger in place.
     pub keep: bool,
     /// Makes the run repeatable, as far as concurrency allows.
@@ -57,7 +57,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Self {
         Self {
-            task: Task::default(),
+            task: DemoTask::default(),
             servers: Servers::default(),
             scale: 1.0,
             clients: 8,
@@ -72,7 +72,7 @@ impl Default for Options {
             abort_at: Vec::new(),
             pause_in: Vec::new(),
             troubles: Vec::new(),
-            away: 10,
+            outage_s: 10,
             orphan: None,
             stall: None,
             keep: false,
@@ -125,12 +125,12 @@ impl Options {
 
     /// Whether each shard has a server of its own, and the control store another.
     pub(crate) fn apart(&self) -> bool {
-        self.task == Task::default() || self.disturbed() || self.is_synchronous()
+        self.task == DemoTask::default() || self.disturbed() || self.is_synchronous()
     }
 
     /// Checks that the options do not contradict each other.
     pub(crate) fn check(&self) -> Result<(), OptionError> {
-        let plain = self.task.is_plain_split() && self.task.shape == Shape::Number;
+        let plain = self.task.is_plain_split() && self.task.shape == KeyShape::Number;
         let disturbed = "only an online split in two parts, of bigint keys, can be disturbed";
         let wrong = (self.disturbed() && !plain).then_some(disturbed);
         let synchronous = "only an online split in two parts, of bigint keys, can be synchronous";
@@ -145,8 +145,8 @@ mod task;
 mod trouble;
 
 pub use servers::Servers;
-pub use task::{Operation, Task, parse_measure, parse_shape, parse_strategy};
-pub use trouble::{Moment, Then, Trouble, TroubleKind};
+pub use task::{DemoTask, MapOperation, parse_measure, parse_shape, parse_strategy};
+pub use trouble::{AfterRepair, CutoverMoment, Trouble, TroubleKind};
 
 /// A process that takes part in a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,11 +1,11 @@
 //! Where in a step a process is stopped: the fail points that the demo uses.
 
-use crate::options::{Kill, Moment, Process};
+use crate::options::{CutoverMoment, Kill, Process};
 use plans::step::StepKind;
 
 /// The process that passes a fail point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Passes {
+pub(crate) enum PassedBy {
     /// Whichever agent performs the step.
     Agents,
     /// The controller.
@@ -14,13 +14,13 @@ pub(crate) enum Passes {
 
 /// A fail point, and who passes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Point {
+pub(crate) struct PassedPoint {
     pub(crate) name: String,
-    pub(crate) passes: Passes,
+    pub(crate) passed_by: PassedBy,
 }
 
 /// The point at which a kill strikes.
-pub(crate) fn of_kill(kill: Kill) -> Point {
+pub(crate) fn of_kill(kill: Kill) -> PassedPoint {
     match kill.process {
         Process::Agent | Process::Source | Process::Target => of_step(kill.step),
         Process::Controller => of_controller(kill.step, "controller.cutover.after_flip"),
@@ -29,7 +29,7 @@ pub(crate) fn of_kill(kill: Kill) -> Point {
 }
 
 /// The point inside a step where its agent waits.
-pub(crate) fn of_step(step: StepKind) -> Point {
+pub(crate) fn of_step(step: StepKind) -> PassedPoint {
     let name = match step {
         StepKind::Preflight => "preflight.checked",
         StepKind::CreateTarget => "create_target.restored",
@@ -48,30 +48,30 @@ pub(crate) fn of_step(step: StepKind) -> Point {
         StepKind::HoldBack => "hold_back.started",
         StepKind::DropNew => "drop_new.started",
     };
-    Point {
+    PassedPoint {
         name: name.to_owned(),
-        passes: Passes::Agents,
+        passed_by: PassedBy::Agents,
     }
 }
 
 /// The point where an agent waits in the middle of the cutover.
-pub(crate) fn of_moment(moment: Moment) -> Point {
-    Point {
+pub(crate) fn of_moment(moment: CutoverMoment) -> PassedPoint {
+    PassedPoint {
         name: format!("cutover.{moment}"),
-        passes: Passes::Agents,
+        passed_by: PassedBy::Agents,
     }
 }
 
 /// The cutover is struck where it hurts most: for the controller, the flip is committed and nobody knows it yet;
 /// for the store, everything waits for the flip.
-fn of_controller(step: StepKind, cutover: &str) -> Point {
+fn of_controller(step: StepKind, cutover: &str) -> PassedPoint {
     let name = if step == StepKind::Cutover {
         cutover.to_owned()
     } else {
         format!("controller.{step}.claimed")
     };
-    Point {
+    PassedPoint {
         name,
-        passes: Passes::Controller,
+        passed_by: PassedBy::Controller,
     }
 }

@@ -1,15 +1,15 @@
 //! The report of a run, as JSON and in plain words.
 
-use crate::api::Migration;
-use crate::checker::Checked;
-use crate::foreseen::Foreseen;
+use crate::api::MigrationStatus;
+use crate::checker::CheckReport;
+use crate::foreseen::StepForecast;
 use crate::leftovers::Leftovers;
-use crate::options::{Operation, Servers, Task};
+use crate::options::{DemoTask, MapOperation, Servers};
 use plans::request::Mode;
 use plans::shard_map::Strategy;
 use plans::step::StepKind;
 use plans::step::copy::Copied;
-use plans::step::cutover::{CutOver, Window};
+use plans::step::cutover::{CutoverResult, WriteBlockTimes};
 use plans::step::verify::Verified;
 use serde::{Deserialize, Serialize};
 
@@ -17,13 +17,13 @@ mod incident;
 mod operation;
 mod text;
 
-pub use incident::{Killed, Orphaned, StalledCutover, Troubled};
-pub use operation::{Balance, Moved};
+pub use incident::{KilledProcess, OrphanedCutover, StalledCutover, TroubleReport};
+pub use operation::{LoadBalance, MovedKeys};
 
 /// How a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum RunOutcome {
     /// The shard is split.
     Completed,
     /// The migration was taken back before the flip.
@@ -36,10 +36,10 @@ pub enum Outcome {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Report {
+pub struct RunReport {
     /// Which operation.
     #[serde(default)]
-    pub operation: Operation,
+    pub operation: MapOperation,
     /// How the map divides keys.
     #[serde(default = "by_range")]
     pub strategy: Strategy,
@@ -50,12 +50,12 @@ pub struct Report {
     #[serde(default)]
     pub servers: Servers,
     /// How it ended.
-    pub result: Outcome,
+    pub result: RunOutcome,
     /// Migrations submitted; more than one if one was unwound before the flip.
     pub attempts: u32,
     /// The moves of the operation, in the plan's order.
     #[serde(default)]
-    pub moves: Vec<Moved>,
+    pub moves: Vec<MovedKeys>,
     /// Rows that were copied.
     pub rows_moved: i64,
     /// Bytes that were copied.
@@ -68,24 +68,24 @@ pub struct Report {
     /// Wall time of the copy, seconds.
     pub copy_seconds: f64,
     /// How long writes to the moving keys were refused, milliseconds; of several moves the longest.
-    pub window_ms: Window,
+    pub window_ms: WriteBlockTimes,
     /// The same for the way back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rollback_window_ms: Option<Window>,
+    pub rollback_window_ms: Option<WriteBlockTimes>,
     /// Writes that the guards counted as refused in the write stops of the moves, the ways back left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes_refused: Option<i64>,
     /// The checker's verdict.
-    pub ledger: Checked,
+    pub ledger: CheckReport,
     /// The migration's own comparison.
-    pub verify: Compared,
+    pub verify: ComparedRows,
     /// Versions of the shard map.
-    pub map_version: Versions,
+    pub map_version: MapVersions,
     /// What Shardwright left on the shards.
     pub leftovers: Leftovers,
     /// The kill, if one was asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub kill: Option<Killed>,
+    pub kill: Option<KilledProcess>,
     /// Steps in which a migration was aborted, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aborted_at: Vec<StepKind>,
@@ -94,10 +94,10 @@ pub struct Report {
     pub paused_in: Vec<StepKind>,
     /// Trouble that was made and mended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub troubles: Vec<Troubled>,
+    pub troubles: Vec<TroubleReport>,
     /// What was seen while nothing of ours ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub orphan: Option<Orphaned>,
+    pub orphan: Option<OrphanedCutover>,
     /// What was seen while an agent stood still in the cutover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall: Option<StalledCutover>,
@@ -112,19 +112,19 @@ pub struct Report {
     pub reads_while_read_only: Option<u64>,
     /// The load of the shards, where the operation evens it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub balance: Option<Balance>,
+    pub balance: Option<LoadBalance>,
     /// How well the ends of steps were foreseen.
     #[serde(default)]
-    pub foreseen: Vec<Foreseen>,
+    pub foreseen: Vec<StepForecast>,
     /// What the clients met.
-    pub clients: Clients,
+    pub clients: ClientCounts,
     /// Where ledger and logs are; gone after the run unless they are kept.
     pub evidence: String,
 }
 
 /// Rows that `verify` compared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Compared {
+pub struct ComparedRows {
     /// Rows.
     pub rows_compared: i64,
     /// Those that differ.
@@ -133,7 +133,7 @@ pub struct Compared {
 
 /// Versions of the shard map.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Versions {
+pub struct MapVersions {
     /// At the beginning.
     pub before: i64,
     /// At the end.
@@ -142,7 +142,7 @@ pub struct Versions {
 
 /// What the client library had to do.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Clients {
+pub struct ClientCounts {
     /// Attempts after the first.
     pub retries: u64,
     /// Writes refused because the shard does not own the key.
@@ -155,7 +155,7 @@ pub struct Clients {
     pub commits_unknown: u64,
 }
 
-impl From<client::Stats> for Clients {
+impl From<client::Stats> for ClientCounts {
     fn from(stats: client::Stats) -> Self {
         Self {
             retries: stats.retries,
@@ -171,9 +171,9 @@ fn by_range() -> Strategy {
     Strategy::Range
 }
 
-impl Report {
+impl RunReport {
     /// An empty report.
-    pub(crate) fn begun(task: &Task, servers: Servers, evidence: String) -> Self {
+    pub(crate) fn begun(task: &DemoTask, servers: Servers, evidence: String) -> Self {
         Self {
             servers,
             operation: task.operation,
@@ -183,19 +183,19 @@ impl Report {
             read_only_ms: None,
             reads_while_read_only: None,
             balance: None,
-            result: Outcome::Failed,
+            result: RunOutcome::Failed,
             attempts: 0,
             rows_moved: 0,
             bytes_copied: 0,
             bytes_copied_twice: 0,
             largest_chunk_bytes: 0,
             copy_seconds: 0.0,
-            window_ms: Window::default(),
+            window_ms: WriteBlockTimes::default(),
             rollback_window_ms: None,
             writes_refused: None,
-            ledger: Checked::default(),
-            verify: Compared::default(),
-            map_version: Versions::default(),
+            ledger: CheckReport::default(),
+            verify: ComparedRows::default(),
+            map_version: MapVersions::default(),
             leftovers: Leftovers::default(),
             kill: None,
             aborted_at: Vec::new(),
@@ -205,13 +205,13 @@ impl Report {
             stall: None,
             cutover_attempts: 0,
             foreseen: Vec::new(),
-            clients: Clients::default(),
+            clients: ClientCounts::default(),
             evidence,
         }
     }
 
     /// The figures of all moves so far, added up; of the write stops the longest.
-    pub(crate) fn count(&mut self, moves: &[Migration]) {
+    pub(crate) fn count(&mut self, moves: &[MigrationStatus]) {
         let sum = |figure: fn(&Copied) -> i64| {
             let copied = moves
                 .iter()
@@ -223,11 +223,11 @@ impl Report {
         self.bytes_copied_twice = sum(|copied| copied.bytes_twice);
         self.largest_chunk_bytes = 0;
         self.copy_seconds = 0.0;
-        self.verify = Compared::default();
-        self.window_ms = Window::default();
+        self.verify = ComparedRows::default();
+        self.window_ms = WriteBlockTimes::default();
         self.writes_refused = moves
             .iter()
-            .filter_map(|m| m.output::<CutOver>(StepKind::Cutover))
+            .filter_map(|m| m.output::<CutoverResult>(StepKind::Cutover))
             .filter_map(|cut| cut.refused)
             .reduce(|one, other| one + other);
         for (migration, moved) in moves.iter().zip(&mut self.moves) {
@@ -241,11 +241,11 @@ impl Report {
                 self.verify.rows_compared += verified.rows_compared;
                 self.verify.different += verified.different;
             }
-            if let Some(cut) = migration.output::<CutOver>(StepKind::Cutover) {
-                moved.window_ms = cut.window.total;
+            if let Some(cut) = migration.output::<CutoverResult>(StepKind::Cutover) {
+                moved.window_ms = cut.write_block.total;
                 self.cutover_attempts = cut.attempt;
-                if cut.window.total > self.window_ms.total {
-                    self.window_ms = cut.window;
+                if cut.write_block.total > self.window_ms.total {
+                    self.window_ms = cut.write_block;
                 }
             }
         }
@@ -276,7 +276,7 @@ impl Report {
         ];
         let counts = zeros.into_iter().filter(|(_, count)| *count > 0);
         let mut problems: Vec<String> = counts.map(|(what, n)| format!("{n} {what}")).collect();
-        if self.result == Outcome::Failed {
+        if self.result == RunOutcome::Failed {
             problems.push("the migration did not end".to_owned());
         }
         if self
@@ -292,7 +292,7 @@ impl Report {
         if self.reads_while_read_only == Some(0) {
             problems.push("no read succeeded while the keys were read-only".to_owned());
         }
-        problems.extend(self.balance.as_ref().and_then(Balance::problem));
+        problems.extend(self.balance.as_ref().and_then(LoadBalance::problem));
         problems
     }
 }

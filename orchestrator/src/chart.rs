@@ -121,7 +121,7 @@ fn thinned(
 }
 
 fn summary(title: &str, lines: &[ChartLine<'_>], show: fn(f64) -> String) -> String {
-    let said = lines.iter().filter_map(|line| {
+    let summaries = lines.iter().filter_map(|line| {
         let most = line
             .points
             .iter()
@@ -135,7 +135,7 @@ fn summary(title: &str, lines: &[ChartLine<'_>], show: fn(f64) -> String) -> Str
             show(*last)
         ))
     });
-    format!("{title}: {}.", said.collect::<Vec<_>>().join("; "))
+    format!("{title}: {}.", summaries.collect::<Vec<_>>().join("; "))
 }
 
 fn table(lines: &[ChartLine<'_>], show: fn(f64) -> String) -> Vec<(String, Vec<String>)> {
@@ -143,14 +143,14 @@ fn table(lines: &[ChartLine<'_>], show: fn(f64) -> String) -> Vec<(String, Vec<S
         return Vec::new();
     };
     let row = |(at, value): (DateTime<Utc>, f64)| {
-        let others = lines[1..].iter().map(|line| {
+        let further = lines[1..].iter().map(|line| {
             let before = line.points.partition_point(|(other, _)| *other <= at);
             let value = before
                 .checked_sub(1)
                 .and_then(|index| line.points.get(index));
             value.map_or_else(|| "-".to_owned(), |(_, value)| show(*value))
         });
-        let cells = [show(value)].into_iter().chain(others).collect();
+        let cells = [show(value)].into_iter().chain(further).collect();
         (at.format("%H:%M:%S").to_string(), cells)
     };
     thinned(&first.points, ROWS).map(row).collect()

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 /// The pauses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Policy {
+pub struct RetryPolicy {
     /// Added to every growing pause.
     pub zmin: Duration,
     /// Unit of a growing pause.
@@ -20,7 +20,7 @@ pub struct Policy {
     pub fixed: Duration,
 }
 
-impl Default for Policy {
+impl Default for RetryPolicy {
     fn default() -> Self {
         Self {
             zmin: Duration::from_millis(200),
@@ -31,14 +31,14 @@ impl Default for Policy {
     }
 }
 
-impl Policy {
+impl RetryPolicy {
     /// The pause before the `retry`-th retry, from 1; `None`: do not try again.
     #[must_use]
     pub fn pause(&self, class: RetryClass, retry: u32) -> Option<Duration> {
         let mut backoff: Box<dyn Backoff> = match class {
             RetryClass::None => Box::new(Stop {}),
             RetryClass::Fixed => Box::new(Constant::new(self.fixed)),
-            RetryClass::Exponential => Box::new(Growing {
+            RetryClass::Exponential => Box::new(GrowingPauses {
                 policy: *self,
                 retry: retry.saturating_sub(1),
             }),
@@ -49,12 +49,12 @@ impl Policy {
 
 /// The growing pauses, one after the other.
 #[derive(Debug)]
-struct Growing {
-    policy: Policy,
+struct GrowingPauses {
+    policy: RetryPolicy,
     retry: u32,
 }
 
-impl Backoff for Growing {
+impl Backoff for GrowingPauses {
     fn reset(&mut self) {
         self.retry = 0;
     }
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn growing_pauses_stay_within_their_band_and_limit() {
-        let policy = Policy::default();
+        let policy = RetryPolicy::default();
         for retry in 1..40 {
             let pause = policy.pause(RetryClass::Exponential, retry).unwrap();
             let growth = 2_f64.powi(retry.min(20) as i32) - 1.0;
@@ -87,6 +87,6 @@ mod tests {
 
     #[test]
     fn a_hopeless_failure_has_no_retry() {
-        assert_eq!(Policy::default().pause(RetryClass::None, 1), None);
+        assert_eq!(RetryPolicy::default().pause(RetryClass::None, 1), None);
     }
 }

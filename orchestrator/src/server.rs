@@ -1,6 +1,6 @@
 //! The server of a controller: the API and the dashboard behind one door.
 
-use crate::api::{self, Limits};
+use crate::api::{self, ConnectionLimits};
 use crate::controller::Controller;
 use crate::dashboard;
 use axum::Router;
@@ -17,7 +17,7 @@ pub async fn serve(
     controller: Controller,
     tls: Option<Arc<ServerConfig>>,
 ) -> std::io::Result<()> {
-    let limits = Limits::of_process();
+    let limits = ConnectionLimits::of_process();
     serve_within(listener, controller, tls, limits, |app| app).await
 }
 
@@ -29,7 +29,7 @@ pub async fn serve_within(
     listener: tokio::net::TcpListener,
     controller: Controller,
     tls: Option<Arc<ServerConfig>>,
-    limits: Limits,
+    limits: ConnectionLimits,
     around: impl FnOnce(Router) -> Router,
 ) -> std::io::Result<()> {
     let address = listener.local_addr()?;

@@ -8,14 +8,14 @@ mod wait;
 mod worked;
 
 pub use effect::{effect, effect_on_all};
-pub use operation::{MoveView, OperationView, Totals};
-pub use wait::{Wait, WaitKind};
+pub use operation::{MoveTotals, MoveView, OperationView};
+pub use wait::{WaitKind, WaitReason};
 
-use crate::controller::Figures;
+use crate::controller::MigrationFigures;
 use crate::controller::decide::hold_limit;
 use crate::controller::hints::fit;
 use crate::controller::leftovers::leftovers;
-use crate::store::{Approval, CancelAsk, HoldEnd, HookAsk, Migration, Snapshot, Step};
+use crate::store::{Approval, CancelRequest, HoldEnd, HookRequest, Migration, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
@@ -29,7 +29,7 @@ use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::step::unwind::LeftObject;
-use plans::throttle::{Limits, Slowed};
+use plans::throttle::{MigrationLimits, ThrottleStatus};
 use plans::wire::{Progress, StreamStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -37,7 +37,7 @@ use serde_json::Value;
 
 /// What a list shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Summary {
+pub struct MigrationSummary {
     /// Its id.
     pub id: MigrationId,
     /// Where it is.
@@ -66,7 +66,7 @@ pub struct Summary {
     /// Why it failed.
     pub failure: Option<Failure>,
     /// Map versions that it meets and makes.
-    pub map_version: Versions,
+    pub map_version: MigrationVersions,
     /// Who submitted it.
     pub submitted_by: String,
     /// When.
@@ -81,7 +81,7 @@ pub struct Summary {
 
 /// Map versions of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Versions {
+pub struct MigrationVersions {
     /// Before the flip.
     pub before: MapVersion,
     /// Made by the flip.
@@ -95,7 +95,7 @@ pub struct Versions {
 pub struct MigrationView {
     /// What a list shows.
     #[serde(flatten)]
-    pub summary: Summary,
+    pub summary: MigrationSummary,
     /// Hash of the plan.
     pub plan_hash: String,
     /// The last cutover attempt, in either direction.
@@ -116,20 +116,20 @@ pub struct MigrationView {
     pub hold_ends_at: Option<DateTime<Utc>>,
     /// Writers that block the cutover, and that an operator may allow to be ended.
     #[serde(default)]
-    pub cancel: Option<CancelAsk>,
+    pub cancel: Option<CancelRequest>,
     /// Hooks that are called before its next phase.
     #[serde(default)]
-    pub hook: Option<HookAsk>,
+    pub hook: Option<HookRequest>,
     /// What it may take of its shards.
     #[serde(default)]
-    pub limits: Option<Limits>,
+    pub limits: Option<MigrationLimits>,
     /// The steps in order.
     pub steps: Vec<StepView>,
     /// The change stream, if one runs.
     pub stream: Option<StreamStatus>,
     /// What it waits for, or is slowed by; what only a person can end comes first.
     #[serde(default)]
-    pub waits: Vec<Wait>,
+    pub waits: Vec<WaitReason>,
     /// What an abort, or a roll back that has ended, could not remove from the shards; `cleanup` removes it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leftovers: Vec<LeftObject>,
@@ -180,7 +180,7 @@ pub struct StepView {
     pub progress: Option<Progress>,
 }
 
-impl From<&Migration> for Summary {
+impl From<&Migration> for MigrationSummary {
     fn from(m: &Migration) -> Self {
         Self {
             id: m.id.clone(),
@@ -196,7 +196,7 @@ impl From<&Migration> for Summary {
             keys: m.plan.moving.keys.clone(),
             waiting_for: m.waiting_for.clone(),
             failure: m.failure.clone(),
-            map_version: Versions {
+            map_version: MigrationVersions {
                 before: m.map_version_before,
                 after: m.map_version_after,
                 back: m.map_version_back,
@@ -213,7 +213,7 @@ impl From<&Migration> for Summary {
 impl MigrationView {
     /// What holds the running step back, if anything does.
     #[must_use]
-    pub fn slowed(&self) -> Option<&Slowed> {
+    pub fn slowed(&self) -> Option<&ThrottleStatus> {
         let mut steps = self.steps.iter();
         let running = steps.find(|step| step.state == StepState::Running)?;
         running.progress.as_ref()?.slowed.as_ref()
@@ -221,7 +221,11 @@ impl MigrationView {
 
     /// The document, with the figures of the last heartbeat where there are some.
     #[must_use]
-    pub fn new(snapshot: &Snapshot, figures: Option<&Figures>, now: DateTime<Utc>) -> Self {
+    pub fn new(
+        snapshot: &Snapshot,
+        figures: Option<&MigrationFigures>,
+        now: DateTime<Utc>,
+    ) -> Self {
         let m = &snapshot.migration;
         let live = snapshot.live_owner(now).is_some();
         let owner = m.owner.as_ref().map(|owner| OwnerView {
@@ -234,7 +238,7 @@ impl MigrationView {
             *failure = fit(failure, snapshot);
         }
         let mut view = Self {
-            summary: Summary::from(m),
+            summary: MigrationSummary::from(m),
             plan_hash: m.plan.hash.clone(),
             attempt: m.attempt,
             epoch: m.epoch,
@@ -256,14 +260,14 @@ impl MigrationView {
             leftovers: leftovers(snapshot),
             plan: m.plan.clone(),
         };
-        let told = figures.map_or(now, |figures| figures.at);
-        view.waits = wait::of(&view, m.since, told, now);
+        let reported_at = figures.map_or(now, |figures| figures.at);
+        view.waits = wait::of(&view, m.since, reported_at, now);
         view
     }
 }
 
-fn step_view(step: &Step, figures: Option<&Figures>, snapshot: &Snapshot) -> StepView {
-    let fresh = figures.filter(|f| f.step.as_ref() == Some(&step.id) && !is_over(step));
+fn step_view(step: &Step, figures: Option<&MigrationFigures>, snapshot: &Snapshot) -> StepView {
+    let fresh = figures.filter(|f| f.step.as_ref() == Some(&step.id) && !has_ended(step));
     let kept = || serde_json::from_value(step.progress.clone()?).ok();
     StepView {
         id: step.id.clone(),
@@ -282,6 +286,6 @@ fn step_view(step: &Step, figures: Option<&Figures>, snapshot: &Snapshot) -> Ste
     }
 }
 
-fn is_over(step: &Step) -> bool {
+fn has_ended(step: &Step) -> bool {
     matches!(step.state, StepState::Done | StepState::Skipped)
 }

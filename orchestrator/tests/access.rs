@@ -9,7 +9,7 @@ mod small;
 
 use crate::fixture::{Server, failure, until};
 use locked::{Browser, Locked, code, is_api, is_open, is_question};
-use orchestrator::access::{Role, Rule};
+use orchestrator::access::{AccessRule, Role};
 use plans::failure::RetryClass;
 use plans::wire::Report;
 use reqwest::Method;
@@ -327,7 +327,7 @@ async fn a_token_that_was_taken_back_opens_nothing_nor_does_its_session() {
 #[tokio::test]
 async fn where_all_is_read_only_agents_go_on_and_nobody_else_changes_anything() {
     let mut server = Server::start().await;
-    server.behind(Rule::Open, None, true).await;
+    server.behind(AccessRule::Open, None, true).await;
     let refused = server
         .post("/api/v1/shards", &json!({"name": "c", "dsn": "host=x"}))
         .await;

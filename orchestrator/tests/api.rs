@@ -1,7 +1,7 @@
 //! What the API says to people and programs that are not agents.
 
 use crate::fixture::{Server, quick, request, until};
-use orchestrator::access::Rule;
+use orchestrator::access::AccessRule;
 use plans::wire::SECRET_HEADER;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -33,7 +33,7 @@ async fn a_foreign_host_or_origin_is_refused() {
 
 #[tokio::test]
 async fn only_loopback_is_listened_on() {
-    let error = orchestrator::api::listen("0.0.0.0:0".parse().unwrap(), Rule::Open)
+    let error = orchestrator::api::listen("0.0.0.0:0".parse().unwrap(), AccessRule::Open)
         .await
         .unwrap_err();
     assert!(
@@ -294,7 +294,9 @@ async fn a_controller_answers_at_the_addresses_that_it_was_told() {
     controller.also_at(vec!["https://shards.example".to_owned()]);
     controller.advertise("https://ctl-a.example:7432/");
     let any = "127.0.0.1:0".parse().unwrap();
-    let listener = orchestrator::api::listen(any, Rule::Open).await.unwrap();
+    let listener = orchestrator::api::listen(any, AccessRule::Open)
+        .await
+        .unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
     let task = tokio::spawn(orchestrator::server::serve(listener, controller, None));
     let status = async |host: &str, origin: &str| {

@@ -4,7 +4,7 @@ use crate::fixture::{Database, Server, failure, flip, quick, seal, until};
 use plans::failure::RetryClass;
 use plans::id::MapVersion;
 use plans::names::Direction;
-use plans::wire::{Action, CutoverAnswer, CutoverAsk, Outcome};
+use plans::wire::{Action, CutoverAnswer, CutoverQuery, Outcome};
 use std::time::Duration;
 
 #[tokio::test]
@@ -22,14 +22,14 @@ async fn a_flip_whose_answer_was_lost_is_told_again() {
     assert_eq!(again, flipped);
     let direction = Direction::Forward;
     let begun = agent
-        .cutover(&cutover, CutoverAsk::Begin { direction })
+        .cutover(&cutover, CutoverQuery::Begin { direction })
         .await;
     assert!(
         matches!(begun, CutoverAnswer::AlreadyFlipped { .. }),
         "{begun:?}"
     );
     let reason = "late".to_owned();
-    let release = CutoverAsk::Release {
+    let release = CutoverQuery::Release {
         direction: Direction::Forward,
         attempt,
         reason,
@@ -87,7 +87,7 @@ async fn a_released_attempt_is_followed_by_the_next_number() {
     let attempt = agent.begin(&cutover, Direction::Forward).await;
     agent.cutover(&cutover, seal(attempt)).await;
     let reason = "over budget".to_owned();
-    let release = CutoverAsk::Release {
+    let release = CutoverQuery::Release {
         direction: Direction::Forward,
         attempt,
         reason,
@@ -120,14 +120,14 @@ async fn a_released_attempt_to_go_back_is_not_taken_for_the_flip_before_it() {
     agent
         .cutover(
             &rollback,
-            CutoverAsk::Seal {
+            CutoverQuery::Seal {
                 direction: Direction::Reverse,
                 attempt,
                 compared: None,
             },
         )
         .await;
-    let release = || CutoverAsk::Release {
+    let release = || CutoverQuery::Release {
         direction: Direction::Reverse,
         attempt,
         reason: "the shard went away".to_owned(),
@@ -140,7 +140,7 @@ async fn a_released_attempt_to_go_back_is_not_taken_for_the_flip_before_it() {
     let late = agent
         .cutover(
             &rollback,
-            CutoverAsk::Flip {
+            CutoverQuery::Flip {
                 direction: Direction::Reverse,
                 attempt,
                 applied: None,
@@ -163,7 +163,7 @@ async fn a_roll_back_that_is_ordered_before_the_opening_does_not_undo_the_flip()
     agent
         .cutover(
             &cutover,
-            CutoverAsk::Seal {
+            CutoverQuery::Seal {
                 direction,
                 attempt,
                 compared: None,
@@ -181,7 +181,7 @@ async fn a_roll_back_that_is_ordered_before_the_opening_does_not_undo_the_flip()
     // The agent that did not hear of the flip asks again, another one finds the source sealed.
     let agent = server.agent("x", "x1");
     assert_eq!(agent.cutover(&cutover, flip(attempt)).await, again);
-    let release = CutoverAsk::Release {
+    let release = CutoverQuery::Release {
         direction,
         attempt,
         reason: "an earlier attempt was interrupted".to_owned(),
@@ -214,14 +214,14 @@ async fn a_roll_back_that_is_withdrawn_is_never_taken_for_the_flip() {
     agent
         .cutover(
             &rollback,
-            CutoverAsk::Seal {
+            CutoverQuery::Seal {
                 direction,
                 attempt,
                 compared: None,
             },
         )
         .await;
-    let release = || CutoverAsk::Release {
+    let release = || CutoverQuery::Release {
         direction,
         attempt,
         reason: "the shard went away".to_owned(),
@@ -237,7 +237,7 @@ async fn a_roll_back_that_is_withdrawn_is_never_taken_for_the_flip() {
     // Its new owner finds the target sealed.
     let released = agent.cutover(&drop_old, release()).await;
     assert_eq!(released, CutoverAnswer::Released);
-    let forward = CutoverAsk::Release {
+    let forward = CutoverQuery::Release {
         direction: Direction::Forward,
         attempt,
         reason: "the source is not to be opened".to_owned(),
@@ -273,11 +273,11 @@ async fn a_store_that_crashes_between_seal_and_flip_ends_the_attempt() {
     // The lease may have run out in the meantime; then the step has a new epoch.
     let begun = until("begun", || async {
         let direction = Direction::Forward;
-        match agent.ask(&cutover, CutoverAsk::Begin { direction }).await {
+        match agent.ask(&cutover, CutoverQuery::Begin { direction }).await {
             Some(answer) => Some((cutover.clone(), answer)),
             None => {
                 let next = agent.try_claim().await?;
-                let answer = agent.ask(&next, CutoverAsk::Begin { direction }).await?;
+                let answer = agent.ask(&next, CutoverQuery::Begin { direction }).await?;
                 Some((next, answer))
             }
         }

@@ -38,7 +38,7 @@ async fn every_command_speaks_json_and_ends_with_a_code() {
         ("shard remove c --yes", 7),
         ("show", 64),
         ("map create x --range 1-2=a", 64),
-        ("apply /nowhere/plan.json", 1),
+        ("apply /nowhere/plan.json", 64),
     ] {
         let (seen, value) = json(url, line).await;
         assert_eq!(seen, code, "{line}");

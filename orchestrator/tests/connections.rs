@@ -1,8 +1,8 @@
 //! Connections that say nothing: they end, and they keep nobody out.
 
 use crate::fixture::Server;
-use orchestrator::access::{Rule, Secret};
-use orchestrator::api::Limits;
+use orchestrator::access::{AccessRule, Secret};
+use orchestrator::api::ConnectionLimits;
 use std::time::Duration;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -10,12 +10,12 @@ use tokio::net::TcpStream;
 /// More than the limits of these tests.
 const IDLE: usize = 40;
 
-async fn held(limits: Limits) -> (Server, String) {
+async fn held(limits: ConnectionLimits) -> (Server, String) {
     let mut server = Server::start().await;
     let admin = Secret::random();
     server.limits = limits;
     server
-        .behind(Rule::Tokens, Some(admin.digest()), false)
+        .behind(AccessRule::Tokens, Some(admin.digest()), false)
         .await;
     (server, admin.reveal().to_owned())
 }
@@ -35,12 +35,12 @@ async fn rest(stream: &mut TcpStream) -> String {
 
 #[tokio::test]
 async fn idle_connections_keep_nobody_out() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         connections: 16,
         strangers: 8,
         per_address: 8,
         head: Duration::from_secs(3_600),
-        ..Limits::of_process()
+        ..ConnectionLimits::of_process()
     };
     let (server, admin) = held(limits).await;
     let mut known = connected(&server).await;
@@ -79,9 +79,9 @@ async fn idle_connections_keep_nobody_out() {
 
 #[tokio::test]
 async fn a_head_that_does_not_come_ends_the_connection() {
-    let limits = Limits {
+    let limits = ConnectionLimits {
         head: Duration::from_millis(100),
-        ..Limits::of_process()
+        ..ConnectionLimits::of_process()
     };
     let (server, _) = held(limits).await;
     let mut silent = connected(&server).await;

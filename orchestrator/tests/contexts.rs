@@ -120,7 +120,7 @@ async fn contexts_are_listed_changed_and_forgotten() {
     let expected = json!([{"name": "here", "current": true, "controller": server.url, "token_file": "/nowhere"}]);
     assert_eq!(listed, expected);
     let output = home.run("shard list", &[]).await;
-    assert_eq!(output.status.code(), Some(1), "{output:?}");
+    assert_eq!(output.status.code(), Some(64), "{output:?}");
     let mode = std::os::unix::fs::PermissionsExt::mode(
         &std::fs::metadata(home.file()).unwrap().permissions(),
     );

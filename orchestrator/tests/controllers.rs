@@ -3,7 +3,7 @@
 use crate::fixture::{Agent, Database, Process, Server, flip, quick, seal, until};
 use fail_point::Rendezvous;
 use plans::names::Direction;
-use plans::wire::{CutoverAnswer, CutoverAsk, Dispatch, Outcome};
+use plans::wire::{CutoverAnswer, CutoverQuery, Dispatch, Outcome};
 use serde_json::{Value, json};
 use std::time::Duration;
 use tokio::task::JoinHandle;
@@ -229,7 +229,7 @@ async fn an_attempt_that_a_paused_leader_began_is_begun_anew() {
     let meeting = rendezvous("begun");
     let pair = Pair::at("cutover", &meeting.arms("controller.cutover.begun")).await;
     let (agent, cutover) = (&pair.agent, &pair.dispatch);
-    let begin = CutoverAsk::Begin {
+    let begin = CutoverQuery::Begin {
         direction: Direction::Forward,
     };
     let zombie = async {

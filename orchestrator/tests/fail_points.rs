@@ -3,7 +3,7 @@
 use crate::fixture::{Process, Server, flip, seal, until};
 use plans::id::AttemptNo;
 use plans::names::Direction;
-use plans::wire::{CutoverAnswer, CutoverAsk, Dispatch, Outcome};
+use plans::wire::{CutoverAnswer, CutoverQuery, Dispatch, Outcome};
 use serde_json::Value;
 
 /// A migration at its cutover, and the dispatch.
@@ -27,7 +27,7 @@ async fn a_controller_that_dies_in_a_cutover_flips_all_or_nothing() {
         let armed = format!("controller.cutover.{point}=abort");
         let mut process = Process::start(&server.database, &armed).await;
         let agent = process.agent("x1");
-        let mut asks = vec![CutoverAsk::Begin {
+        let mut asks = vec![CutoverQuery::Begin {
             direction: Direction::Forward,
         }];
         let attempt = AttemptNo(1);

@@ -4,7 +4,7 @@
 //! error of the server too.
 
 use crate::fixture::{Server, quick};
-use orchestrator::controller::Settings;
+use orchestrator::controller::ControllerSettings;
 use std::path::Path;
 use std::time::Duration;
 use tokio::process::Command;
@@ -15,7 +15,7 @@ const FULL: (&str, &str) = ("examples,coverage,fuzzing,stateful", "100");
 
 #[tokio::test]
 async fn no_request_breaks_the_controller() {
-    let server = Server::with(Settings {
+    let server = Server::with(ControllerSettings {
         inspection_wait: Duration::from_millis(50),
         claim_wait: Duration::from_millis(20),
         ..quick()

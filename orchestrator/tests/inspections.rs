@@ -4,7 +4,7 @@ use crate::fixture::{Agent, Server, refused, request, said, surveyed, told, unti
 use orchestrator::controller::{MapCheck, MapLoad};
 use plans::failure::{Failure, RetryClass};
 use plans::id::ShardName;
-use plans::inspection::check::{Checked, KeyRows, Look, RowsSeen, Seen};
+use plans::inspection::check::{CheckFinding, CheckSubject, Checked, KeyRows, StrayRows};
 use plans::inspection::{
     Directory, Inspected, Inspection, InspectionTask, ItemLoad, KeyLoad, Load,
 };
@@ -168,27 +168,27 @@ fn part(inspection: &Inspection, broken: &str) -> Result<Inspected, Failure> {
             retry: RetryClass::Exponential,
         });
     }
-    let seen = match &task.look {
-        Look::Rows { table } => Seen::Rows(RowsSeen {
+    let seen = match &task.subject {
+        CheckSubject::Rows { table } => CheckFinding::Rows(StrayRows {
             table: table.to_string(),
             unmapped: u64::from(task.shard.name == ShardName::from("a")),
             unmapped_keys: vec![KeyRows {
                 key: Key::Int(-3),
                 rows: 1,
             }],
-            ..RowsSeen::default()
+            ..StrayRows::default()
         }),
-        Look::Schema => Seen::Schema { tables: Vec::new() },
-        Look::Reference => Seen::Reference { tables: Vec::new() },
-        Look::Guards => Seen::Guards { broken: Vec::new() },
-        Look::Sequences => Seen::Sequences {
+        CheckSubject::Schema => CheckFinding::Schema { tables: Vec::new() },
+        CheckSubject::Reference => CheckFinding::Reference { tables: Vec::new() },
+        CheckSubject::Guards => CheckFinding::Guards { broken: Vec::new() },
+        CheckSubject::Sequences => CheckFinding::Sequences {
             sequences: Vec::new(),
         },
-        Look::Present { .. } => Seen::Present { keys: Vec::new() },
+        CheckSubject::Present { .. } => CheckFinding::Present { keys: Vec::new() },
     };
     Ok(Inspected::Check(Checked {
         shard: task.shard.name.clone(),
-        seen,
+        finding: seen,
     }))
 }
 

@@ -4,7 +4,7 @@ use crate::fixture::{Server, failure, quick, step_name, stream_of, until};
 use plans::failure::RetryClass;
 use plans::names::Direction;
 use plans::step::StepKind;
-use plans::wire::{Action, CutoverAsk, Outcome};
+use plans::wire::{Action, CutoverQuery, Outcome};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -162,7 +162,9 @@ async fn a_lost_agent_loses_its_step_to_another_under_a_new_epoch() {
     assert_eq!(x.report(&lost, Outcome::Done { output }).await, 409);
     assert_eq!(x.beat(&lost).await, Action::Release);
     let direction = Direction::Forward;
-    let response = x.try_cutover(&lost, CutoverAsk::Begin { direction }).await;
+    let response = x
+        .try_cutover(&lost, CutoverQuery::Begin { direction })
+        .await;
     let problem: Value = response.json().await.unwrap();
     assert_eq!(problem["code"], "epoch.stale");
     y.done(&taken).await;
@@ -181,7 +183,7 @@ async fn a_new_process_of_an_agent_takes_over_at_once() {
 
 #[tokio::test]
 async fn a_step_whose_dispatch_was_never_heard_is_given_again_at_once() {
-    let settings = orchestrator::controller::Settings {
+    let settings = orchestrator::controller::ControllerSettings {
         lease: Duration::from_secs(600),
         ..quick()
     };

@@ -2,12 +2,12 @@
 
 use crate::fixture::{Agent, Server};
 use plans::id::MigrationId;
-use plans::throttle::{Latency, Limits, Millis};
+use plans::throttle::{Latency, MigrationLimits, Millis};
 use plans::wire::{Dispatch, Outcome};
 use serde_json::{Value, json};
 
 /// What the heartbeat's answer says about limits and latency.
-async fn told(agent: &Agent, dispatch: &Dispatch) -> (Limits, Option<Latency>) {
+async fn told(agent: &Agent, dispatch: &Dispatch) -> (MigrationLimits, Option<Latency>) {
     let directive = agent.directive(dispatch).await;
     (directive.limits.unwrap(), directive.latency)
 }

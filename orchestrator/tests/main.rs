@@ -22,6 +22,7 @@ mod inspections;
 mod lifecycle;
 mod limits;
 mod maps;
+mod mistakes;
 mod once;
 mod operations;
 mod protected;

@@ -289,7 +289,7 @@ async fn shards_have_labels_capacity_and_space() {
         refused(&server, &["shard", "set", "e", "--capacity", "0"])
             .await
             .0,
-        1
+        64
     );
 }
 

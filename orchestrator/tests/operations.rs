@@ -1,10 +1,10 @@
 //! Operations of several moves: limits, queue, orders that go to all, offline moves, rules.
 
 use crate::fixture::{Server, quick, step_name, until};
-use orchestrator::controller::Settings;
+use orchestrator::controller::ControllerSettings;
 use plans::id::MigrationId;
 use plans::names::Direction;
-use plans::wire::{Action, CutoverAnswer, CutoverAsk};
+use plans::wire::{Action, CutoverAnswer, CutoverQuery};
 use serde_json::{Value, json};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ async fn three() -> Server {
     three_with(quick()).await
 }
 
-async fn three_with(settings: Settings) -> Server {
+async fn three_with(settings: ControllerSettings) -> Server {
     let server = Server::with(settings).await;
     let shard = json!({"name": "c", "dsn": "host=x password=${env:X}"});
     assert_eq!(server.post("/api/v1/shards", &shard).await.status(), 201);
@@ -65,7 +65,7 @@ async fn owners(server: &Server) -> Vec<(String, String)> {
 async fn of_two_cutovers_of_a_map_one_waits_before_it_stops_writes() {
     // Whoever has not been heard of for the lease is in nobody's way, and this agent sends no heartbeats.
     let lease = Duration::from_secs(3600);
-    let server = three_with(Settings { lease, ..quick() }).await;
+    let server = three_with(ControllerSettings { lease, ..quick() }).await;
     let agent = server.agent("x", "x1");
     let options = "cutover: automatic, moves_at_once: 2, moves_per_shard: 2";
     server.submit(&agent, &two_moves(options)).await;
@@ -79,7 +79,7 @@ async fn of_two_cutovers_of_a_map_one_waits_before_it_stops_writes() {
     }
     let (first, second) = (&cutovers[0], &cutovers[1]);
     let direction = Direction::Forward;
-    let begin = || agent.cutover(second, CutoverAsk::Begin { direction });
+    let begin = || agent.cutover(second, CutoverQuery::Begin { direction });
     let attempt = agent.begin(first, direction).await;
     let CutoverAnswer::Refused { reason } = begin().await else {
         panic!("both began");
@@ -91,7 +91,7 @@ async fn of_two_cutovers_of_a_map_one_waits_before_it_stops_writes() {
     let reason = "test".to_owned();
     let released = agent.cutover(
         first,
-        CutoverAsk::Release {
+        CutoverQuery::Release {
             direction: Direction::Forward,
             attempt,
             reason,

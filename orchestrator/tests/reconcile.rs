@@ -3,14 +3,14 @@
 //! An agent that touches no shard says what was seen there.
 
 use crate::fixture::{Agent, Server, failure, quick, step_name, until};
-use orchestrator::controller::Settings;
+use orchestrator::controller::ControllerSettings;
 use plans::failure::RetryClass;
 use plans::id::{MapVersion, MigrationId, ShardName};
 use plans::identity::DatabaseIdentity;
-use plans::inspection::inventory::{About, CLOSED, COUNTS_PER_ATTEMPT, Inventory, MoveSeen};
+use plans::inspection::inventory::{About, CLOSED, COUNTS_PER_ATTEMPT, Inventory, ObservedMove};
 use plans::inspection::{Inspected, Inspection};
 use plans::names::Direction;
-use plans::wire::{CutoverAnswer, CutoverAsk, Dispatch, Outcome, Work};
+use plans::wire::{CutoverAnswer, CutoverQuery, Dispatch, Outcome, Work};
 use serde_json::{Value, json};
 use std::sync::Mutex;
 use std::time::Duration;
@@ -24,14 +24,14 @@ struct Flip {
 }
 
 impl Flip {
-    fn seen_on(&self, shard: &str) -> MoveSeen {
+    fn seen_on(&self, shard: &str) -> ObservedMove {
         let owns = shard == self.owner;
         let role = if self.about.source.as_str() == shard {
             "source"
         } else {
             "target"
         };
-        MoveSeen {
+        ObservedMove {
             migration: self.migration.clone(),
             role: role.to_owned(),
             epoch: 50,
@@ -42,7 +42,7 @@ impl Flip {
             register: Some(if owns { 0 } else { CLOSED }),
             guards: 1,
             owns,
-            brought: role == "target",
+            copied: role == "target",
             about: Some(self.about.clone()),
         }
     }
@@ -67,8 +67,8 @@ impl Flip {
             objects: Vec::new(),
             similar: Vec::new(),
             moves: here.then(|| self.seen_on(name)).into_iter().collect(),
-            away: Vec::new(),
-            given: Vec::new(),
+            released_keys: Vec::new(),
+            released_moves: Vec::new(),
         }))
     }
 }
@@ -145,10 +145,10 @@ async fn goes_on_after_the_roll_back(server: &Server, agent: &Agent, rollback: &
         assert_eq!(step(server, id, kind).await, "done", "{kind}");
     }
     let direction = Direction::Forward;
-    let begun = agent.cutover(rollback, CutoverAsk::Begin { direction });
+    let begun = agent.cutover(rollback, CutoverQuery::Begin { direction });
     let begun = begun.await;
     assert!(matches!(begun, CutoverAnswer::Refused { .. }), "{begun:?}");
-    let release = CutoverAsk::Release {
+    let release = CutoverQuery::Release {
         direction: Direction::Reverse,
         attempt: plans::id::AttemptNo(7),
         reason: "an earlier attempt was interrupted".to_owned(),
@@ -283,7 +283,7 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
     let preflight = agent.take("preflight").await;
     assert_eq!(before.command(&id, "abort").await.status(), 200);
     assert_eq!(agent.report(&preflight, Outcome::Interrupted).await, 200);
-    let settings = Settings {
+    let settings = ControllerSettings {
         reconcile_every: Some(Duration::from_millis(50)),
         ..quick()
     };
@@ -300,8 +300,8 @@ async fn an_abort_is_given_out_although_the_target_is_never_seen() {
         objects: Vec::new(),
         similar: Vec::new(),
         moves: Vec::new(),
-        away: Vec::new(),
-        given: Vec::new(),
+        released_keys: Vec::new(),
+        released_moves: Vec::new(),
     };
     let agent = server.agent("y", "y1");
     let given = until("given out", || async {

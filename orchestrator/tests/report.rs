@@ -40,7 +40,10 @@ async fn finished(server: &Server) -> String {
     let hold = agent.take("hold").await;
     assert_eq!(server.command(&id, "finish").await.status(), 200);
     agent.done(&hold).await;
-    agent.done(&agent.take("drop_old").await).await;
+    let drop = agent.take("drop_old").await;
+    let dropped =
+        json!({"rows": 7, "bytes_bloat": 8192, "reclaim": ["vacuum (full, analyze) public.odd"]});
+    agent.report(&drop, Outcome::Done { output: dropped }).await;
     server.in_state(&id, "completed").await;
     id.to_string()
 }
@@ -125,6 +128,10 @@ async fn a_report_has_the_same_evidence_in_each_form() {
         assert!(!html.contains(refused), "{refused} is in {html}");
     }
     assert!(
+        md.contains("vacuum (full, analyze) public.odd") && md.contains("ACCESS EXCLUSIVE"),
+        "{md}"
+    );
+    assert!(
         md.contains("public.odd\\|name") && md.contains("it \\| is &lt;i&gt;time"),
         "{md}"
     );
@@ -156,11 +163,19 @@ async fn the_command_line_writes_the_report_to_a_file() {
             .starts_with("<!DOCTYPE html>")
     );
     std::fs::remove_dir_all(&folder).unwrap();
-    let line = ["report", &id, "--format", "md"];
-    let done = program(&server.url).args(line).output().await.unwrap();
-    assert!(
-        String::from_utf8(done.stdout)
-            .unwrap()
-            .starts_with("# Report of split")
-    );
+    for line in [&["report", &id, "--format", "md"][..], &["report", &id]] {
+        let done = program(&server.url).args(line).output().await.unwrap();
+        let report = String::from_utf8(done.stdout).unwrap();
+        assert!(report.starts_with("# Report of split"), "{report}");
+    }
+    for (state, code) in [
+        ("flipped", 0),
+        ("completed", 0),
+        ("finished", 0),
+        ("waiting", 8),
+    ] {
+        let line = ["wait", &id, "--for", state];
+        let waited = program(&server.url).args(line).output().await.unwrap();
+        assert_eq!(waited.status.code(), Some(code), "{state}");
+    }
 }

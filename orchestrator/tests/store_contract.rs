@@ -3,8 +3,8 @@
 use crate::fixture::{Database, keys, map, plan};
 use chrono::{DateTime, Duration, Utc};
 use orchestrator::store::{
-    Approval, Beat, Change, CleanupRecord, NewEvent, NewOperation, NewShard, Owner, Reading,
-    Sealed, Snapshot, Store, StoreError, StreamReading,
+    Approval, CleanupRecord, FigureReading, MigrationChange, MigrationOwner, NewEvent,
+    NewOperation, NewShard, OwnerBeat, SealedMigration, Snapshot, Store, StoreError, StreamReading,
 };
 use plans::id::{MapVersion, MigrationId, ShardName};
 use plans::names::Direction;
@@ -103,7 +103,7 @@ async fn submit(
 }
 
 /// The change that starts a migration.
-fn start(snapshot: &Snapshot) -> Change {
+fn start(snapshot: &Snapshot) -> MigrationChange {
     let mut start = change(snapshot);
     start.migration.state = MigrationState::Running;
     start.migration.started_at = Some(at(1));
@@ -118,7 +118,7 @@ async fn flip(store: &dyn Store, id: &MigrationId) -> MapVersion {
 }
 
 /// Seals and writes a flip; the version that it would make.
-async fn written(store: &dyn Store, id: &MigrationId) -> (Box<dyn Sealed>, MapVersion) {
+async fn written(store: &dyn Store, id: &MigrationId) -> (Box<dyn SealedMigration>, MapVersion) {
     let mut sealed = store.seal(id).await.unwrap();
     let moving = sealed.snapshot().migration.plan.moving.clone();
     let next = sealed
@@ -133,8 +133,8 @@ async fn written(store: &dyn Store, id: &MigrationId) -> (Box<dyn Sealed>, MapVe
     (sealed, next.version)
 }
 
-fn change(snapshot: &Snapshot) -> Change {
-    Change {
+fn change(snapshot: &Snapshot) -> MigrationChange {
+    MigrationChange {
         reshaped: false,
         from_revision: snapshot.migration.revision,
         migration: snapshot.migration.clone(),
@@ -150,9 +150,9 @@ fn change(snapshot: &Snapshot) -> Change {
     }
 }
 
-fn owned(snapshot: &Snapshot) -> Change {
+fn owned(snapshot: &Snapshot) -> MigrationChange {
     let mut change = change(snapshot);
-    change.migration.owner = Some(Owner {
+    change.migration.owner = Some(MigrationOwner {
         agent: "x".into(),
         instance: "x1".into(),
         token: None,
@@ -162,16 +162,16 @@ fn owned(snapshot: &Snapshot) -> Change {
     change
 }
 
-fn beat(migration: &str) -> Beat {
-    Beat {
+fn beat(migration: &str) -> OwnerBeat {
+    OwnerBeat {
         migration: migration.into(),
         figures: None,
         reading: None,
     }
 }
 
-fn reading(second: i64) -> Reading {
-    Reading {
+fn reading(second: i64) -> FigureReading {
+    FigureReading {
         at: at(second),
         step: Some("copy".into()),
         rows: 5,
@@ -276,7 +276,7 @@ async fn only_the_owner_extends_the_lease(store: &dyn Store) {
     let step = made.steps[0].id.clone();
     let figures = serde_json::json!({"message": "half"});
     let later = at(4) + Duration::seconds(9);
-    let beats = [Beat {
+    let beats = [OwnerBeat {
         migration: id.clone(),
         figures: Some((step, figures.clone())),
         reading: Some(reading(3)),

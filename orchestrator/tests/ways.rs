@@ -4,7 +4,9 @@ use crate::fixture::{Agent, Server, failure, flip, seal, stream_of, until};
 use plans::failure::{Failure, RetryClass};
 use plans::id::{MapVersion, MigrationId};
 use plans::names::Direction;
-use plans::wire::{Action, CutoverAnswer, CutoverAsk, Dispatch, Holding, LongWriter, Outcome};
+use plans::wire::{
+    Action, CutoverAnswer, CutoverQuery, Dispatch, LongWriter, MigrationStatus, Outcome,
+};
 use serde_json::Value;
 
 /// A migration that has flipped; its hold as it is dispatched.
@@ -223,11 +225,11 @@ async fn a_writer_is_ended_only_with_leave_for_exactly_him() {
     let ask = async |pids: &[i32]| {
         let writers = pids.iter().map(|pid| writer(*pid)).collect();
         agent
-            .cutover(&cutover, CutoverAsk::Cancel { writers })
+            .cutover(&cutover, CutoverQuery::Cancel { writers })
             .await
     };
     assert_eq!(server.command(&id, "approve-cancel").await.status(), 409);
-    assert_eq!(ask(&[7]).await, CutoverAnswer::Asked);
+    assert_eq!(ask(&[7]).await, CutoverAnswer::AwaitingOperator);
     let view = server.in_state(&id, "waiting").await;
     let waits = view["waiting_for"].as_str().unwrap();
     for words in [
@@ -237,12 +239,16 @@ async fn a_writer_is_ended_only_with_leave_for_exactly_him() {
     ] {
         assert!(waits.contains(words), "{waits}");
     }
-    assert_eq!(ask(&[7]).await, CutoverAnswer::Asked);
+    assert_eq!(ask(&[7]).await, CutoverAnswer::AwaitingOperator);
     assert_eq!(server.command(&id, "approve").await.status(), 409);
     assert_eq!(server.command(&id, "approve-cancel").await.status(), 200);
     assert_eq!(server.view(&id).await["state"], "running");
     assert_eq!(ask(&[7]).await, CutoverAnswer::Granted);
-    assert_eq!(ask(&[7, 8]).await, CutoverAnswer::Asked, "somebody else");
+    assert_eq!(
+        ask(&[7, 8]).await,
+        CutoverAnswer::AwaitingOperator,
+        "somebody else"
+    );
     server.in_state(&id, "waiting").await;
     assert_eq!(ask(&[]).await, CutoverAnswer::Released, "both are gone");
     let view = server.view(&id).await;
@@ -268,7 +274,7 @@ async fn an_agent_that_is_gone_takes_its_question_along() {
     let cutover = agent.run_to("cutover").await;
     let writers = vec![writer(7)];
     agent
-        .cutover(&cutover, CutoverAsk::Cancel { writers })
+        .cutover(&cutover, CutoverQuery::Cancel { writers })
         .await;
     server.in_state(&id, "waiting").await;
     assert_eq!(agent.report(&cutover, Outcome::Interrupted).await, 200);
@@ -304,7 +310,7 @@ async fn a_change_of_both_sides_becomes_the_plans_and_one_of_one_side_is_looked_
             ..failure(RetryClass::None)
         });
     });
-    let kept = Holding { step: None, ..kept };
+    let kept = MigrationStatus { step: None, ..kept };
     agent.beat_with(kept).await;
     server.in_state(&id, "failed").await;
     assert_eq!(server.command(&id, "resume").await.status(), 200);

@@ -11,13 +11,13 @@ mod script;
 
 pub use examine::{DoctorTask, Examined, MapTables, count, sort};
 pub use finding::Finding;
-pub use script::{Place, Script, script};
+pub use script::{Script, ShardDatabase, script};
 
 use crate::failure::Severity;
 
 /// What is known of one kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Code {
+pub struct FindingCode {
     /// The number, `SW` and four digits; the first two are the group.
     pub sw: &'static str,
     /// The name in `noun.reason` form.
@@ -32,7 +32,7 @@ pub struct Code {
     pub remedy: &'static str,
 }
 
-impl Code {
+impl FindingCode {
     /// The chapter that docs/doctor.md has of it, without the heading's marks.
     #[must_use]
     pub fn chapter(&self) -> String {
@@ -51,19 +51,19 @@ impl Code {
 
 /// Rows that belong together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group {
+pub struct CodeGroup {
     /// What they are about.
     pub title: &'static str,
     /// The rows, by number.
-    pub codes: &'static [Code],
+    pub codes: &'static [FindingCode],
 }
 
 /// All rows, group by group.
-pub const GROUPS: &[Group] = codes::GROUPS;
+pub const GROUPS: &[CodeGroup] = codes::GROUPS;
 
 /// The row of a name, or of a number.
 #[must_use]
-pub fn find(name: &str) -> Option<&'static Code> {
+pub fn find(name: &str) -> Option<&'static FindingCode> {
     let mut codes = GROUPS.iter().flat_map(|group| group.codes);
     codes.find(|code| code.name == name || code.sw == name)
 }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Stage {
+pub enum FixStage {
     /// Roles, memberships, privileges.
     Roles,
     /// Settings of the server, the database and the role.
@@ -32,9 +32,9 @@ pub enum Stage {
 
 /// One statement, or a few that belong together, for `psql`; it can run again, and then changes nothing more.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Statement {
+pub struct FixStatement {
     /// When it runs.
-    pub stage: Stage,
+    pub stage: FixStage,
     /// With its last semicolon; a condition is one of `psql`.
     pub sql: String,
 }
@@ -45,20 +45,20 @@ pub struct Fix {
     /// The shard in whose database it runs.
     pub shard: ShardName,
     /// In the order in which they run.
-    pub statements: Vec<Statement>,
+    pub statements: Vec<FixStatement>,
 }
 
-impl Statement {
+impl FixStatement {
     /// Statements with commands of `psql` between them, as they are.
     #[must_use]
-    pub fn psql(stage: Stage, text: impl Into<String>) -> Self {
+    pub fn psql(stage: FixStage, text: impl Into<String>) -> Self {
         let sql = text.into();
         Self { stage, sql }
     }
 
     /// A statement of this stage; the last semicolon is added.
     #[must_use]
-    pub fn new(stage: Stage, sql: impl AsRef<str>) -> Self {
+    pub fn new(stage: FixStage, sql: impl AsRef<str>) -> Self {
         let sql = sql.as_ref().trim_end_matches(';');
         Self {
             stage,

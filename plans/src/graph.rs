@@ -49,15 +49,15 @@ impl StepGraph {
     /// # Errors
     /// [`GraphError`], naming the step.
     pub fn new(nodes: Vec<StepNode>) -> Result<Self, GraphError> {
-        let mut seen = BTreeSet::new();
+        let mut visited = BTreeSet::new();
         for node in &nodes {
-            if let Some(missing) = node.after.iter().find(|id| !seen.contains(*id)) {
+            if let Some(missing) = node.after.iter().find(|id| !visited.contains(*id)) {
                 return Err(GraphError::Order {
                     step: node.id.clone(),
                     missing: missing.clone(),
                 });
             }
-            if !seen.insert(&node.id) {
+            if !visited.insert(&node.id) {
                 return Err(GraphError::Duplicate {
                     step: node.id.clone(),
                 });

@@ -17,7 +17,7 @@ use crate::doctor::{DoctorTask, Examined};
 use crate::fleet::ShardRef;
 use crate::step::verify::{Differences, ReportTask};
 use crate::survey::{Survey, SurveyTask};
-use check::{CheckTask, Checked, MendTask, Mended};
+use check::{CheckTask, Checked, RepairResult, RepairTask};
 use identify::{Identified, IdentifyTask};
 use inventory::{Inventory, InventoryTask};
 use reconcile::CloseTask;
@@ -48,7 +48,8 @@ pub enum Inspection {
     /// One part of the check of a map.
     Check(Box<CheckTask>),
     /// Mends one defect that a check found.
-    Mend(Box<MendTask>),
+    #[serde(rename = "mend")]
+    Repair(Box<RepairTask>),
     /// Everything of ours on a shard.
     Inventory(InventoryTask),
     /// Which database a connection string leads to.
@@ -71,7 +72,7 @@ impl Inspection {
             Self::Load(task) => vec![&task.shard],
             Self::Directory(task) => vec![&task.shard],
             Self::Check(task) => vec![&task.shard],
-            Self::Mend(task) => task.shards.iter().collect(),
+            Self::Repair(task) => task.shards.iter().collect(),
             Self::Inventory(task) => vec![&task.shard],
             Self::Identify(task) => vec![&task.shard],
             Self::Sweep(task) => vec![&task.shard],
@@ -95,8 +96,9 @@ pub enum Inspected {
     Directory(Directory),
     /// Answer to [`Inspection::Check`].
     Check(Checked),
-    /// Answer to [`Inspection::Mend`].
-    Mend(Mended),
+    /// Answer to [`Inspection::Repair`].
+    #[serde(rename = "mend")]
+    Repair(RepairResult),
     /// Answer to [`Inspection::Inventory`].
     Inventory(Box<Inventory>),
     /// Answer to [`Inspection::Identify`].

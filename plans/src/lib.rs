@@ -19,6 +19,7 @@ pub mod inspection;
 pub mod key;
 pub mod key_set;
 pub mod names;
+pub mod nearest;
 pub mod plan;
 pub mod planner;
 pub mod rebalance;

@@ -145,13 +145,13 @@ impl MigrationId {
 
 /// The guard's function of a map on a shard, for keys that the shard gave away, in [`SCHEMA`].
 #[must_use]
-pub fn away_function(map: &MapName) -> String {
+pub fn released_keys_function(map: &MapName) -> String {
     format!("guard_away_{}", short(map))
 }
 
 /// A guard trigger for keys that were given away, for `event` = insert, update or delete.
 #[must_use]
-pub fn away_trigger(map: &MapName, event: &str) -> String {
+pub fn released_keys_trigger(map: &MapName, event: &str) -> String {
     format!("{TRIGGER_PREFIX}away_{}_{event}", short(map))
 }
 

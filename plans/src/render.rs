@@ -7,7 +7,7 @@ use crate::table::{CopyBy, TableKey, stream_format};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The plan as `shardwright plan` prints it.
+/// The whole plan.
 #[must_use]
 pub fn plan_text(plan: &Plan) -> String {
     let mut out = String::new();
@@ -15,7 +15,30 @@ pub fn plan_text(plan: &Plan) -> String {
     let _ = write_head(&mut out, plan);
     for planned in &plan.moves {
         let _ = write_move(&mut out, plan, planned);
+        let _ = write_details(&mut out, planned);
     }
+    write_end(&mut out, plan);
+    out
+}
+
+/// What an operator decides by: which keys go where, how much that is, what it costs, and what was found.
+#[must_use]
+pub fn plan_summary(plan: &Plan) -> String {
+    let mut out = String::new();
+    let _ = write_head(&mut out, plan);
+    for planned in &plan.moves {
+        let _ = write_move(&mut out, plan, planned);
+        let tables = planned.moving.tables.iter();
+        let names: Vec<String> = tables.map(|table| table.table.to_string()).collect();
+        let names = names.join(", ");
+        let _ = writeln!(out, "  {:<16} {}", "tables", one_line(&names));
+    }
+    write_end(&mut out, plan);
+    out
+}
+
+/// Notes, findings, trials and the hash.
+fn write_end(out: &mut String, plan: &Plan) {
     if !plan.notes.is_empty() {
         let _ = writeln!(out, "\nNotes");
     }
@@ -42,7 +65,6 @@ pub fn plan_text(plan: &Plan) -> String {
         let _ = writeln!(out, "  {}", trial_text(trial));
     }
     let _ = writeln!(out, "\nPlan hash {}", plan.hash);
-    out
 }
 
 /// What was tried of a move.
@@ -148,7 +170,12 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
         planned.estimate.rows,
         bytes(planned.estimate.bytes)
     )?;
-    write_modes(out, plan, planned)?;
+    write_modes(out, plan, planned)
+}
+
+/// The steps of a move with their locks, and its tables.
+fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
+    let moving = &planned.moving;
     writeln!(out, "  schema           {}", planned.schema_fingerprint)?;
     writeln!(out, "  Steps")?;
     for node in &planned.graph.nodes {
@@ -181,7 +208,7 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
         };
         writeln!(
             out,
-            "    {:<32} {:<20} about {} rows, {} in all",
+            "    {:<32} {:<20} the table has about {} rows, {}",
             one_line(&table.table.to_string()),
             one_line(&key),
             table.rows,

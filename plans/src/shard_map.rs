@@ -13,10 +13,10 @@ mod settings;
 pub use change::{Difference, difference};
 pub use export::{ExportForm, export};
 pub use import::{
-    ImportError, ImportForm, ImportProblem, MOST_PROBLEMS, Place, import, import_rows,
+    ImportError, ImportForm, ImportProblem, InputPosition, MOST_PROBLEMS, import, import_rows,
 };
-pub use routers::{Place as RouterPlace, Router, RouterError, route};
-pub use rules::{Effect, Rule, RuleBreak};
+pub use routers::{Router, RouterError, ShardAddress as RouterPlace, route};
+pub use rules::{Effect, PlacementRule, RuleBreak};
 pub use selection::{Selection, SelectionError};
 pub use settings::{KeyColumns, MapSettings, Sequences, SettingsError, ThroughRef};
 

@@ -3,7 +3,7 @@
 use crate::doctor::Finding;
 use crate::plan::TargetState;
 use crate::shard_map::MapSettings;
-use crate::table::{Majors, MovingTable};
+use crate::table::{MajorVersions, MovingTable};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
@@ -44,7 +44,7 @@ pub struct Survey {
     pub target: TargetState,
     /// Major versions of both servers.
     #[serde(default)]
-    pub majors: Majors,
+    pub majors: MajorVersions,
     /// Hash over columns, types, keys and indexes of the moving tables on the source.
     pub schema_fingerprint: String,
     /// Everything that stands in the way or is worth knowing.

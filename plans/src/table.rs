@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 
 pub use copy_by::{CopyBy, RowOrder, copy_by};
-pub use format::{BinaryForm, CopyFormat, Format, Majors, copy_format, stream_format};
+pub use format::{BinaryForm, CopyFormat, Format, MajorVersions, copy_format, stream_format};
 pub use lookup::lookup;
 pub use name::TableName;
 
@@ -24,7 +24,7 @@ pub enum TableKey {
     /// Columns of the table hold the shard key.
     Columns(Vec<KeyColumn>),
     /// A row belongs where the row that it refers to belongs; such tables move offline only.
-    Through(Box<Through>),
+    Through(Box<ThroughTable>),
     /// A reference table: every shard has the same rows, and a new shard gets them all.
     Reference,
 }
@@ -41,7 +41,7 @@ pub struct KeyColumn {
 
 /// The table that a row belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Through {
+pub struct ThroughTable {
     /// The table that is referred to.
     pub parent: TableName,
     /// Pairs of a column of this table and the parent's column that it equals.
@@ -116,8 +116,8 @@ pub struct MovingTable {
     /// Size of the whole table's heap and TOAST, bytes.
     pub bytes: i64,
     /// How its rows lie, where it can be divided by key.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub order: Option<RowOrder>,
+    #[serde(rename = "order", default, skip_serializing_if = "Option::is_none")]
+    pub row_order: Option<RowOrder>,
     /// What the copy divides it by.
     #[serde(default)]
     pub copy_by: CopyBy,
@@ -145,7 +145,7 @@ impl MovingTable {
             columns: Vec::new(),
             rows: 0,
             bytes: 0,
-            order: None,
+            row_order: None,
             copy_by: CopyBy::Blocks,
             copy_why: String::new(),
             format: Format::Text,
@@ -203,8 +203,8 @@ impl MovingTable {
 /// One table for each that maps name: of the leaves of a partitioned table the first.
 #[must_use]
 pub fn one_of_each_top(tables: &[MovingTable]) -> Vec<&MovingTable> {
-    let mut seen = BTreeSet::new();
-    let first = tables.iter().filter(|table| seen.insert(table.top()));
+    let mut names = BTreeSet::new();
+    let first = tables.iter().filter(|table| names.insert(table.top()));
     first.collect()
 }
 

@@ -1,6 +1,6 @@
 //! How much of its shards a migration may take: limits, what is measured against them, and the share that follows.
 //!
-//! A share is the part of the time in which heavy work may run. [`Governor`] finds it; the agent keeps to it in
+//! A share is the part of the time in which heavy work may run. [`ThrottleGovernor`] finds it; the agent keeps to it in
 //! the copy, the comparison and the deletion. Changes are applied, and the cutover is made, at full speed.
 
 mod governor;
@@ -12,7 +12,9 @@ mod setting;
 #[cfg(test)]
 mod tests;
 
-pub use governor::{Governor, Reading, ReplicaLag, ShardLoad, Signals, Verdict};
+pub use governor::{
+    HealthSignals, LatencyReading, ReplicaLag, ShardLoad, ThrottleGovernor, ThrottleVerdict,
+};
 pub use hours::Hours;
 pub use millis::{InvalidMillis, Millis};
 pub use setting::{InvalidSetting, Setting};
@@ -23,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// The smallest share: a migration is slowed, never starved.
-pub const LEAST_SHARE: f64 = 0.02;
+pub const MIN_RATIO: f64 = 0.02;
 /// COPY streams side by side, at most.
 pub const MOST_STREAMS: u32 = 16;
 
@@ -116,14 +118,14 @@ impl Throttle {
 
 /// The limits of a migration as they are in force: the plan's, until somebody sets others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Limits {
+pub struct MigrationLimits {
     /// COPY streams side by side.
     pub streams: u32,
     /// What else holds it back.
     pub throttle: Throttle,
 }
 
-impl fmt::Display for Limits {
+impl fmt::Display for MigrationLimits {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Throttle {
             rate_bytes_s,
@@ -174,18 +176,19 @@ pub struct Latency {
 
 /// What a migration is held back by now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Slowed {
-    /// The part of the time in which heavy work may run, from [`LEAST_SHARE`] to 1.
-    pub share: f64,
+pub struct ThrottleStatus {
+    /// The part of the time in which heavy work may run, from [`MIN_RATIO`] to 1.
+    #[serde(rename = "share")]
+    pub ratio: f64,
     /// Why.
     pub reason: String,
 }
 
-impl Slowed {
+impl ThrottleStatus {
     /// `slowed to 35 %: application p99 31 ms, set point 25 ms`.
     #[must_use]
     pub fn sentence(&self) -> String {
-        let per_cent = (self.share * 100.0).round();
+        let per_cent = (self.ratio * 100.0).round();
         if per_cent < 100.0 {
             return format!("slowed to {per_cent:.0} %: {}", self.reason);
         }

@@ -9,7 +9,7 @@ mod progress;
 mod secret;
 mod versions;
 
-pub use cutover::{CutoverAnswer, CutoverAsk, CutoverCall, LongWriter, Markers};
+pub use cutover::{CutoverAnswer, CutoverCall, CutoverQuery, LongWriter, Markers};
 pub use progress::{
     DualWriteState, LockWait, Progress, Retained, Statement, StreamMode, StreamStatus,
     TableProgress,
@@ -29,7 +29,7 @@ use crate::shard_map::Sequences;
 use crate::step::StepKind;
 use crate::step::verify::VerifyRun;
 use crate::table::MovingTable;
-use crate::throttle::{Latency, Limits};
+use crate::throttle::{Latency, MigrationLimits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -46,7 +46,7 @@ pub struct Claim {
     /// Which process of it; a new one loses what the old one held at once.
     pub instance: InstanceId,
     /// What this process was given and has heard of: anything else was lost on the way and is given again.
-    pub holding: Vec<Held>,
+    pub holding: Vec<ClaimedWork>,
     /// The inspections that it works on; others that it was given were lost on the way. `None`: it does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inspecting: Option<Vec<String>>,
@@ -82,7 +82,7 @@ impl Claim {
 
 /// What an agent knows that it owns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Held {
+pub struct ClaimedWork {
     /// The migration.
     pub migration: MigrationId,
     /// The epoch it is owned under.
@@ -156,7 +156,7 @@ pub struct Dispatch {
     pub options: Options,
     /// What it may take of its shards now; `None`: what the options say.
     #[serde(default)]
-    pub limits: Option<Limits>,
+    pub limits: Option<MigrationLimits>,
     /// Outputs of the steps that are done, by step id.
     pub outputs: BTreeMap<StepId, serde_json::Value>,
     /// The comparison that `verify` is to make, or that was ordered of `hold`.
@@ -172,7 +172,7 @@ pub struct Heartbeat {
     /// Which process.
     pub instance: InstanceId,
     /// One entry for each migration that it owns.
-    pub holding: Vec<Holding>,
+    pub holding: Vec<MigrationStatus>,
     /// As in its claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<WireSecret>,
@@ -180,7 +180,7 @@ pub struct Heartbeat {
 
 /// The state of one owned migration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Holding {
+pub struct MigrationStatus {
     /// The migration.
     pub migration: MigrationId,
     /// The epoch it is owned under.
@@ -215,7 +215,7 @@ pub struct Directive {
     /// What it may take of its shards from now on; what this version does not understand changes nothing, because
     /// the rest must be obeyed.
     #[serde(default, deserialize_with = "understood")]
-    pub limits: Option<Limits>,
+    pub limits: Option<MigrationLimits>,
     /// What the application reported of itself last.
     #[serde(default)]
     pub latency: Option<Latency>,

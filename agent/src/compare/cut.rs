@@ -1,8 +1,8 @@
-//! Cuts a table into chunks by its primary key, so that a chunk is the same rows on both sides.
+//! Cuts a table into chunks by its primary key, so that a chunk has the same rows on both shards.
 //!
-//! Where the key begins with columns whose order does not depend on a collation, chunks are ranges of
-//! them, which the index finds; otherwise they are classes of the key's hash, each of which reads the
-//! whole table, so there are few. Heap blocks would be cheaper to read and mean nothing on the other side.
+//! If the key begins with columns whose order does not depend on a collation, chunks are ranges of these columns,
+//! which an index finds. Otherwise chunks are classes of the key's hash. Each class reads the whole table, so there
+//! are few. Ranges of heap blocks would be cheaper to read, but contain other rows on the other shard.
 
 use connect::Connected;
 use plans::sql::{quote_ident, quote_literal};
@@ -12,42 +12,44 @@ use tokio_postgres::Row;
 use super::{MovingRows, digest, parse_key};
 use crate::error::{StepError, WithIntent};
 
-/// Chunks of a table each of which reads much of it.
-const FEW: usize = 8;
-/// Of so many blocks one is read to find out how large a table's moving part is, and where to cut it: about a hundred
-/// for each chunk, which a chunk's comparison outweighs by far.
-const SAMPLED: i64 = 64;
-/// Fewest and most blocks that are read for that.
-const SAMPLED_BLOCKS: (i64, i64) = (200, 2_000);
-/// Correlation of the key with the heap from which on a range of the key is a range of blocks.
-const TOGETHER: f64 = 0.9;
+/// The maximum number of chunks if each chunk reads a large part of the table.
+const MAX_SCANNED_CHUNKS: usize = 8;
+/// One of this many blocks is sampled to estimate the number of moving rows and to choose the cuts: about a hundred
+/// blocks for each chunk, which is little against the comparison of a chunk.
+const SAMPLE_DIVISOR: i64 = 64;
+/// The minimum and maximum number of sampled blocks.
+const SAMPLE_BLOCKS: (i64, i64) = (200, 2_000);
+/// The minimum correlation of the key with the heap at which a range of the key is a range of blocks.
+const MIN_CORRELATION: f64 = 0.9;
 
 /// The rows of a chunk among the moving rows of its table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ChunkScope {
-    /// All of them.
+    /// All rows.
     Whole,
-    /// Those whose key's first columns lie in `[from, to)`; both are as long as the number of columns.
+    /// The rows whose first key columns lie in `[from, to)`; both bounds have one value for each of these columns.
     Range {
         from: Option<Vec<String>>,
         to: Option<Vec<String>>,
     },
-    /// Those whose key's hash is in this class of `of`, a power of two.
+    /// The rows whose key hash is in this class of `of` classes; `of` is a power of two.
     Class { class: i64, of: i64 },
 }
 
 impl ChunkScope {
-    /// The condition on a row called `t`.
+    /// Returns the condition on a row with the alias `t`.
     pub(super) fn sql(&self, moving: &MovingRows<'_>) -> String {
         match self {
             Self::Whole => "true".to_owned(),
-            Self::Class { class, of } => format!("{} = {class}", digest::class(moving, *of)),
+            Self::Class { class, of } => {
+                format!("{} = {class}", digest::class_expression(moving, *of))
+            }
             Self::Range { from, to } => {
                 let bound = |operator: &str, bound: &Option<Vec<String>>| {
                     bound
                         .as_ref()
-                        .map(|values| compared(moving, operator, values))
+                        .map(|values| row_comparison(moving, operator, values))
                 };
                 let bounds: Vec<String> = [bound(">=", from), bound("<", to)]
                     .into_iter()
@@ -62,7 +64,7 @@ impl ChunkScope {
     }
 }
 
-fn compared(moving: &MovingRows<'_>, operator: &str, values: &[String]) -> String {
+fn row_comparison(moving: &MovingRows<'_>, operator: &str, values: &[String]) -> String {
     let columns = moving.table.identity.iter().zip(values);
     let (left, right): (Vec<String>, Vec<String>) = columns
         .map(|(column, value)| {
@@ -80,8 +82,8 @@ fn compared(moving: &MovingRows<'_>, operator: &str, values: &[String]) -> Strin
     )
 }
 
-/// The first columns of the primary key that every server orders in the same way.
-fn ordered(moving: &MovingRows<'_>) -> usize {
+/// Returns the number of leading columns of the primary key that every server orders in the same way.
+fn ordered_columns(moving: &MovingRows<'_>) -> usize {
     let columns = moving.table.identity.iter();
     columns
         .take_while(|column| {
@@ -94,41 +96,46 @@ fn ordered(moving: &MovingRows<'_>) -> usize {
         .count()
 }
 
-/// What a sample of a table says.
+/// The result of sampling a table.
 struct KeySample {
-    /// Moving rows of the whole table, estimated.
+    /// The estimated number of moving rows in the table.
     rows: f64,
-    /// Keys of moving rows, by the first `ordered` columns, in their order.
+    /// The sampled keys of moving rows: the leading ordered columns, in their order.
     keys: Vec<Vec<String>>,
-    /// The key's order is that of the heap.
-    together: bool,
+    /// Whether the heap has the order of the key.
+    is_clustered: bool,
 }
 
-/// Chunks of about `rows_each` rows, as the session's transaction sees the table.
-pub(crate) async fn cut(
+/// Cuts the table into chunks of about `rows_each` rows, as the session's transaction sees it.
+pub(crate) async fn cut_into_chunks(
     side: &Connected,
     moving: &MovingRows<'_>,
     rows_each: u32,
 ) -> Result<Vec<ChunkScope>, StepError> {
-    let ordered = ordered(moving);
-    let sample = sample(side, moving, ordered).await?;
-    let wanted = (sample.rows / f64::from(rows_each)).ceil().max(1.0) as usize;
-    let wanted = if sample.together {
-        wanted
+    let ordered = ordered_columns(moving);
+    let sample = sample_keys(side, moving, ordered).await?;
+    let chunk_count = (sample.rows / f64::from(rows_each)).ceil().max(1.0) as usize;
+    let chunk_count = if sample.is_clustered {
+        chunk_count
     } else {
-        wanted.min(FEW)
+        chunk_count.min(MAX_SCANNED_CHUNKS)
     };
-    if wanted == 1 {
+    if chunk_count == 1 {
         return Ok(vec![ChunkScope::Whole]);
     }
     if ordered == 0 {
-        let of = i64::try_from(wanted.next_power_of_two()).unwrap_or(1);
+        let of = i64::try_from(chunk_count.next_power_of_two()).unwrap_or(1);
         return Ok((0..of)
             .map(|class| ChunkScope::Class { class, of })
             .collect());
     }
-    let mut cuts: Vec<Vec<String>> = (1..wanted)
-        .filter_map(|n| sample.keys.get(sample.keys.len() * n / wanted).cloned())
+    let mut cuts: Vec<Vec<String>> = (1..chunk_count)
+        .filter_map(|n| {
+            sample
+                .keys
+                .get(sample.keys.len() * n / chunk_count)
+                .cloned()
+        })
         .collect();
     cuts.dedup();
     let from = std::iter::once(None).chain(cuts.iter().cloned().map(Some));
@@ -139,7 +146,7 @@ pub(crate) async fn cut(
         .collect())
 }
 
-async fn sample(
+async fn sample_keys(
     side: &Connected,
     moving: &MovingRows<'_>,
     ordered: usize,
@@ -157,7 +164,7 @@ async fn sample(
         .await
         .at(&what)?;
     let (blocks, correlation): (i64, f64) = (size.get(0), size.get(1));
-    let sampled = (blocks / SAMPLED).clamp(SAMPLED_BLOCKS.0, SAMPLED_BLOCKS.1);
+    let sampled = (blocks / SAMPLE_DIVISOR).clamp(SAMPLE_BLOCKS.0, SAMPLE_BLOCKS.1);
     let percent = (100.0 * sampled as f64 / blocks.max(1) as f64).min(100.0);
     let columns: Vec<String> = moving.table.identity[..ordered]
         .iter()
@@ -191,6 +198,6 @@ async fn sample(
     Ok(KeySample {
         rows: rows.len() as f64 * 100.0 / percent,
         keys: rows.iter().map(key).collect(),
-        together: ordered > 0 && correlation >= TOGETHER,
+        is_clustered: ordered > 0 && correlation >= MIN_CORRELATION,
     })
 }

@@ -1,7 +1,8 @@
-//! Digests: how many rows, and two independent 64-bit hashes of each row summed, in no order.
+//! Digests: the number of rows, and two sums of independent 64-bit hashes of each row, which do not depend on an
+//! order.
 //!
-//! A row's key is part of its text, so that values which two rows have swapped change both hashes.
-//! The sums are exact (numeric), and are made by the server: nothing of a row leaves it.
+//! A row's key is part of its text, so that two rows that have swapped values change both sums.
+//! The sums are exact (numeric), and the server computes them: no row content leaves it.
 
 use std::collections::BTreeMap;
 
@@ -11,12 +12,12 @@ use tokio_postgres::Row;
 use super::{ChunkScope, MovingRows};
 use crate::error::{StepError, WithIntent};
 
-/// Seeds of the two hashes: far apart in both halves, which the hash mixes in separately.
+/// The seeds of the two hashes: far apart in both halves, which the hash mixes in separately.
 const SEEDS: [i64; 2] = [0x5348_4152_4457_5249, -0x2e4f_13c7_9d60_ab85];
-/// Sub-chunks that a chunk is looked at by when it differs.
+/// The number of sub-chunks by which a differing chunk is compared.
 const CLASSES: i64 = 256;
 
-/// What stands for a set of rows.
+/// The digest of a set of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct RowsDigest {
     pub(crate) rows: i64,
@@ -25,12 +26,12 @@ pub(crate) struct RowsDigest {
 }
 
 impl RowsDigest {
-    /// The sums as PostgreSQL prints them.
+    /// Returns the sums as PostgreSQL prints them.
     pub(crate) fn sums(&self) -> Vec<&str> {
         vec![&self.first, &self.second]
     }
 
-    /// Reads what [`sums`] selects, from `column` on.
+    /// Reads the columns that [`sums`] selects, from `column` on.
     fn read(row: &Row, column: usize) -> Self {
         Self {
             rows: row.get(column),
@@ -40,7 +41,7 @@ impl RowsDigest {
     }
 }
 
-/// Rows and hash sums over `s.shardwright_row`.
+/// Returns the expressions of the number of rows and of the hash sums over `s.shardwright_row`.
 fn sums() -> String {
     let sum = |seed: i64| {
         format!(
@@ -50,8 +51,8 @@ fn sums() -> String {
     format!("pg_catalog.count(*), {}, {}", sum(SEEDS[0]), sum(SEEDS[1]))
 }
 
-/// The sub-chunk of a row: by its key alone.
-pub(super) fn class(moving: &MovingRows<'_>, of: i64) -> String {
+/// Returns the expression of a row's sub-chunk, which depends only on its key.
+pub(super) fn class_expression(moving: &MovingRows<'_>, of: i64) -> String {
     format!(
         "((pg_catalog.hashtextextended({key} collate pg_catalog.\"C\", 0) operator(pg_catalog.>>) 20) operator(pg_catalog.&) {mask}::pg_catalog.int8)",
         key = moving.key(),
@@ -59,10 +60,10 @@ pub(super) fn class(moving: &MovingRows<'_>, of: i64) -> String {
     )
 }
 
-/// The chunk's rows as texts, `s.shardwright_row`, behind the columns `before`.
+/// Returns the subquery of the chunk's rows as texts, `s.shardwright_row`, after the columns `before`.
 ///
-/// `offset 0` keeps the text from being made once for each hash.
-fn texts(moving: &MovingRows<'_>, part: &ChunkScope, before: &str) -> String {
+/// `offset 0` prevents the server from computing the text once for each hash.
+fn row_texts(moving: &MovingRows<'_>, part: &ChunkScope, before: &str) -> String {
     format!(
         "(select {before}{row} as shardwright_row from only {name} t where {predicate} and {part} offset 0) s",
         row = moving.row(),
@@ -72,35 +73,38 @@ fn texts(moving: &MovingRows<'_>, part: &ChunkScope, before: &str) -> String {
     )
 }
 
-/// The digest of one chunk, as the session's transaction sees it.
+/// Computes the digest of one chunk, as the session's transaction sees it.
 pub(crate) async fn digest(
     side: &Connected,
     moving: &MovingRows<'_>,
     part: &ChunkScope,
 ) -> Result<RowsDigest, StepError> {
-    let sql = format!("select {} from {}", sums(), texts(moving, part, ""));
+    let sql = format!("select {} from {}", sums(), row_texts(moving, part, ""));
     let row = side.query_one(&sql, &[]).await.at(format_args!(
-        "shard {}: digesting {}",
+        "shard {}: computing a digest of {}",
         side.name(),
         moving.table.table
     ))?;
     Ok(RowsDigest::read(&row, 0))
 }
 
-/// The digests of a chunk's sub-chunks, and how many there can be.
-pub(super) async fn classes(
+/// Computes the digests of a chunk's sub-chunks that have rows.
+pub(super) async fn class_digests(
     side: &Connected,
     moving: &MovingRows<'_>,
     part: &ChunkScope,
 ) -> Result<BTreeMap<i64, RowsDigest>, StepError> {
-    let class = format!("{} as shardwright_class, ", class(moving, CLASSES));
+    let class = format!(
+        "{} as shardwright_class, ",
+        class_expression(moving, CLASSES)
+    );
     let sql = format!(
         "select s.shardwright_class, {} from {} group by 1",
         sums(),
-        texts(moving, part, &class)
+        row_texts(moving, part, &class)
     );
     let rows = side.query(&sql, &[]).await.at(format_args!(
-        "shard {}: digesting {} by sub-chunk",
+        "shard {}: computing digests of sub-chunks of {}",
         side.name(),
         moving.table.table
     ))?;
@@ -108,18 +112,18 @@ pub(super) async fn classes(
     Ok(rows.iter().map(|row| (row.get(0), digest(row))).collect())
 }
 
-/// Sub-chunks in which the two sides differ, gathered so that one reading of each group is about
-/// `rows_at_once` rows of one side.
-pub(super) fn differing(
-    origin: &BTreeMap<i64, RowsDigest>,
-    copy: &BTreeMap<i64, RowsDigest>,
+/// Returns the sub-chunks in which the two shards differ, in groups: reading one group reads about `rows_at_once`
+/// rows of one shard.
+pub(super) fn differing_classes(
+    upstream: &BTreeMap<i64, RowsDigest>,
+    downstream: &BTreeMap<i64, RowsDigest>,
     rows_at_once: i64,
 ) -> Vec<Vec<i64>> {
     let rows =
         |side: &BTreeMap<i64, RowsDigest>, class: i64| side.get(&class).map_or(0, |d| d.rows);
     let (mut groups, mut gathered) = (Vec::new(), 0);
-    for class in (0..CLASSES).filter(|class| origin.get(class) != copy.get(class)) {
-        let more = rows(origin, class).max(rows(copy, class));
+    for class in (0..CLASSES).filter(|class| upstream.get(class) != downstream.get(class)) {
+        let more = rows(upstream, class).max(rows(downstream, class));
         if groups.is_empty() || gathered + more > rows_at_once {
             groups.push(Vec::new());
             gathered = 0;
@@ -132,7 +136,7 @@ pub(super) fn differing(
     groups
 }
 
-/// The condition on a row of the given sub-chunks; `$1` are those.
-pub(super) fn in_classes(moving: &MovingRows<'_>) -> String {
-    format!("{} = any ($1)", class(moving, CLASSES))
+/// Returns the condition that a row is in one of the sub-chunks of `$1`.
+pub(super) fn classes_condition(moving: &MovingRows<'_>) -> String {
+    format!("{} = any ($1)", class_expression(moving, CLASSES))
 }

@@ -1,7 +1,7 @@
-//! The log of dirty keys on the destination, read in pages.
+//! The log of dirty keys on the downstream shard, read in pages.
 //!
-//! An entry is written with the changes of its keys, in one transaction, and never changed. Who reads a page first and
-//! the rows of its keys afterwards may forget its entries: a change that the rows did not show yet comes with another.
+//! An entry is written in the transaction of its changes, and never changed. A caller that reads a page, and then the
+//! rows of its keys, may delete the page's entries: each later change adds a new entry.
 
 use std::collections::BTreeSet;
 
@@ -11,25 +11,25 @@ use crate::shard::apply_progress;
 use crate::shard::epoch::EpochToken;
 use connect::Connected;
 
-/// Entries of one relation behind each other.
+/// Consecutive entries of one relation.
 #[derive(Debug, Default)]
 pub(crate) struct DirtyPage {
     pub(crate) entries: Vec<i64>,
-    /// Each once.
+    /// The keys of the entries, without duplicates.
     pub(crate) keys: BTreeSet<String>,
-    /// The newest of their commits.
+    /// The position of the newest commit among the entries.
     pub(crate) lsn: Lsn,
-    /// There may be more behind it.
-    pub(crate) full: bool,
+    /// Whether there may be more entries after this page.
+    pub(crate) may_have_more: bool,
 }
 
-/// The relations that have dirty keys, each with its last entry.
+/// Returns the relations that have dirty keys, each with its last entry.
 pub(crate) async fn dirty_relations(
     client: &Connected,
     token: &EpochToken,
 ) -> Result<Vec<(String, i64)>, StepError> {
     let shard = client.name();
-    // Two steps of the index for each relation, however many entries it has.
+    // Two index lookups for each relation, however many entries it has.
     let rows = client
         .query_prepared(
             "with recursive dirty (relation) as (
@@ -44,18 +44,19 @@ pub(crate) async fn dirty_relations(
             &[&token.migration.0],
         )
         .await
-        .at(format_args!("shard {shard}: reading changed keys"))?;
+        .at(format_args!("shard {shard}: reading dirty keys"))?;
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Entries of a relation behind `after` and up to `last`, with about `most` keys; an entry is not divided.
+/// Reads the entries of a relation after `after` and up to `last`, with about `limit` keys. A page ends with a whole
+/// entry.
 pub(crate) async fn dirty_page(
     side: &Connected,
     token: &EpochToken,
     relation: &str,
     after: i64,
     last: i64,
-    most: i64,
+    limit: i64,
 ) -> Result<DirtyPage, StepError> {
     let rows = side
         .query_prepared(
@@ -65,11 +66,11 @@ pub(crate) async fn dirty_page(
                      where migration = $1 and relation = $2 and id > $3 and id <= $4
                      order by id limit $5) entry
              ) entry where before < $5",
-            &[&token.migration.0, &relation, &after, &last, &most],
+            &[&token.migration.0, &relation, &after, &last, &limit],
         )
         .await
         .at(format_args!(
-            "shard {}: reading changed keys of {relation}",
+            "shard {}: reading dirty keys of {relation}",
             side.name()
         ))?;
     let mut page = DirtyPage::default();
@@ -81,18 +82,18 @@ pub(crate) async fn dirty_page(
         keys += found.len();
         page.keys.extend(found);
     }
-    let most = usize::try_from(most).unwrap_or(usize::MAX);
-    page.full = keys >= most || rows.len() >= most;
+    let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+    page.may_have_more = keys >= limit || rows.len() >= limit;
     Ok(page)
 }
 
-/// Forgets entries by relation and number, but for the keys that `stay`, of which none has changed behind `lsn`; inside
-/// the caller's transaction.
-pub(crate) async fn forget(
+/// Deletes these entries, by relation and number, inside the caller's transaction. Marks the keys `still_dirty` as
+/// dirty again, with the position `lsn`, after which none of them has changed.
+pub(crate) async fn delete_dirty_entries(
     side: &Connected,
     token: &EpochToken,
     entries: &[(String, i64)],
-    stay: &[(String, String)],
+    still_dirty: &[(String, String)],
     lsn: Lsn,
 ) -> Result<(), StepError> {
     let (relations, numbers): (Vec<&str>, Vec<i64>) = entries
@@ -107,11 +108,11 @@ pub(crate) async fn forget(
     )
     .await
     .at(format_args!(
-        "shard {}: forgetting compared keys",
+        "shard {}: deleting the entries of compared keys",
         side.name()
     ))?;
-    if stay.is_empty() {
+    if still_dirty.is_empty() {
         return Ok(());
     }
-    apply_progress::mark_dirty(side, token, stay, lsn).await
+    apply_progress::mark_dirty(side, token, still_dirty, lsn).await
 }

@@ -1,6 +1,6 @@
-//! Rows behind digests that differ: sub-chunks, then keys and hashes of rows, then columns.
+//! Finds the rows that make digests differ: first by sub-chunks, then by keys and hashes of rows, then by columns.
 //!
-//! Memory is bounded by the rows that are looked at at once, never by how many differ.
+//! Memory is bounded by the number of rows that are compared at once, and does not depend on how many differ.
 
 use std::collections::BTreeMap;
 
@@ -9,22 +9,22 @@ use plans::sql::quote_ident;
 use plans::step::verify::{DifferenceKind, RowDifference};
 use tokio_postgres::Row;
 
-use super::digest::{classes, differing, in_classes};
-use super::{ChunkScope, GIVEN, MovingRows, canonical, parse_key};
+use super::digest::{class_digests, classes_condition, differing_classes};
+use super::{ChunkScope, GIVEN, MovingRows, canonical_key, parse_key};
 use crate::error::{StepError, WithIntent};
 
-/// Rows of one side that are held at once.
+/// The number of rows of one shard that are held in memory at once.
 const ROWS_AT_ONCE: i64 = 100_000;
-/// Keys that are looked up with one statement.
+/// The number of keys that one statement looks up.
 const KEYS_AT_ONCE: usize = 1_000;
 
-/// Rows that differ.
+/// The numbers of rows that differ, with the keys of some of them.
 #[derive(Debug, Default)]
 pub(crate) struct RowDifferences {
     pub(crate) missing: i64,
     pub(crate) extra: i64,
     pub(crate) changed: i64,
-    /// The first of them.
+    /// The first differing rows, with their keys.
     pub(crate) named: Vec<RowDifference>,
 }
 
@@ -34,25 +34,27 @@ impl RowDifferences {
     }
 }
 
-/// The rows of a chunk that differ, `most` of them by name.
-pub(crate) async fn drill(
-    origin: &Connected,
-    copy: &Connected,
+/// Finds the rows of a chunk that differ; returns their numbers, and at most `max_named` of them with their keys.
+pub(crate) async fn find_differences(
+    upstream: &Connected,
+    downstream: &Connected,
     moving: &MovingRows<'_>,
     part: &ChunkScope,
-    most: usize,
+    max_named: usize,
 ) -> Result<RowDifferences, StepError> {
-    let (here, there) =
-        tokio::try_join!(classes(origin, moving, part), classes(copy, moving, part))?;
+    let (upstream_rows, downstream_rows) = tokio::try_join!(
+        class_digests(upstream, moving, part),
+        class_digests(downstream, moving, part)
+    )?;
     let mut found = RowDifferences::default();
-    for group in differing(&here, &there, ROWS_AT_ONCE) {
-        let (here, there) = tokio::try_join!(
-            hashes(origin, moving, part, &group),
-            hashes(copy, moving, part, &group)
+    for group in differing_classes(&upstream_rows, &downstream_rows, ROWS_AT_ONCE) {
+        let (upstream_rows, downstream_rows) = tokio::try_join!(
+            hashes(upstream, moving, part, &group),
+            hashes(downstream, moving, part, &group)
         )?;
-        let changed = compare(&here, &there, &mut found, most);
+        let changed = compare_hashes(&upstream_rows, &downstream_rows, &mut found, max_named);
         for keys in changed.chunks(KEYS_AT_ONCE) {
-            let named = columns_of(origin, copy, moving, keys).await?;
+            let named = differing_columns(upstream, downstream, moving, keys).await?;
             found.named.extend(named);
         }
     }
@@ -60,48 +62,52 @@ pub(crate) async fn drill(
     Ok(found)
 }
 
-/// Counts what differs and names what is missing on a side; the changed keys that are to be named.
-fn compare(
-    here: &BTreeMap<String, String>,
-    there: &BTreeMap<String, String>,
+/// Counts the differing rows and records the keys of missing and extra rows. Returns the keys of changed rows whose
+/// columns are to be compared.
+fn compare_hashes(
+    upstream_rows: &BTreeMap<String, String>,
+    downstream_rows: &BTreeMap<String, String>,
     found: &mut RowDifferences,
-    most: usize,
+    max_named: usize,
 ) -> Vec<String> {
     let mut changed = Vec::new();
-    for (key, hash) in here {
-        match there.get(key) {
+    for (key, hash) in upstream_rows {
+        match downstream_rows.get(key) {
             Some(other) if other == hash => {}
             Some(_) => {
                 found.changed += 1;
-                if found.named.len() + changed.len() < most {
+                if found.named.len() + changed.len() < max_named {
                     changed.push(key.clone());
                 }
             }
             None => {
                 found.missing += 1;
-                if found.named.len() + changed.len() < most {
-                    found.named.push(row(key, DifferenceKind::Missing));
+                if found.named.len() + changed.len() < max_named {
+                    found.named.push(difference(key, DifferenceKind::Missing));
                 }
             }
         }
     }
-    for key in there.keys().filter(|key| !here.contains_key(*key)) {
+    for key in downstream_rows
+        .keys()
+        .filter(|key| !upstream_rows.contains_key(*key))
+    {
         found.extra += 1;
-        if found.named.len() + changed.len() < most {
-            found.named.push(row(key, DifferenceKind::Extra));
+        if found.named.len() + changed.len() < max_named {
+            found.named.push(difference(key, DifferenceKind::Extra));
         }
     }
     changed
 }
 
-fn row(key: &str, kind: DifferenceKind) -> RowDifference {
+fn difference(key: &str, kind: DifferenceKind) -> RowDifference {
     RowDifference {
         key: parse_key(key),
         kind,
     }
 }
 
-/// Hash of each row of the given sub-chunks, by the row's key.
+/// Returns the hash of each row of the given sub-chunks, by the row's key.
 async fn hashes(
     side: &Connected,
     moving: &MovingRows<'_>,
@@ -115,11 +121,11 @@ async fn hashes(
                  where {predicate} and {part} and {classes} {grouped}",
                 key = moving.key_array(),
                 hash = moving.hash(),
-                grouped = grouped(moving),
+                grouped = group_clause(moving),
                 name = moving.name(),
                 predicate = moving.predicate,
                 part = part.sql(moving),
-                classes = in_classes(moving),
+                classes = classes_condition(moving),
             ),
             &[&group],
         )
@@ -129,44 +135,50 @@ async fn hashes(
             side.name(),
             moving.table.table
         ))?;
-    let key = |row: &Row| canonical(&parse_key(row.get(0)));
+    let key = |row: &Row| canonical_key(&parse_key(row.get(0)));
     Ok(rows.iter().map(|row| (key(row), row.get(1))).collect())
 }
 
-/// Equal rows of a table without a key are one line, which says how many there are.
-fn grouped(moving: &MovingRows<'_>) -> &'static str {
-    if moving.is_whole() { "group by 1" } else { "" }
+/// Equal rows of a table without a key are one row of the result, whose hash includes their number.
+fn group_clause(moving: &MovingRows<'_>) -> &'static str {
+    if moving.has_no_key() {
+        "group by 1"
+    } else {
+        ""
+    }
 }
 
-/// Which columns differ in rows that both sides have.
-async fn columns_of(
-    origin: &Connected,
-    copy: &Connected,
+/// Determines which columns differ in rows that both shards have.
+async fn differing_columns(
+    upstream: &Connected,
+    downstream: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<Vec<RowDifference>, StepError> {
-    let (here, there) = tokio::try_join!(
-        by_column(origin, moving, keys),
-        by_column(copy, moving, keys)
+    let (upstream_rows, downstream_rows) = tokio::try_join!(
+        hashes_by_column(upstream, moving, keys),
+        hashes_by_column(downstream, moving, keys)
     )?;
     let names = moving.table.columns.iter().map(|column| &column.name);
-    let difference = |key: &String| {
-        let (here, there) = (here.get(key), there.get(key));
-        let same = |at: usize| here.and_then(|h| h.get(at)) == there.and_then(|t| t.get(at));
+    let named_difference = |key: &String| {
+        let (upstream_rows, downstream_rows) = (upstream_rows.get(key), downstream_rows.get(key));
+        let same = |at: usize| {
+            upstream_rows.and_then(|h| h.get(at)) == downstream_rows.and_then(|t| t.get(at))
+        };
         let columns = names.clone().enumerate();
         let columns = columns.filter(|(at, _)| !same(*at));
-        row(
+        difference(
             key,
             DifferenceKind::Changed {
                 columns: columns.map(|(_, name)| name.clone()).collect(),
             },
         )
     };
-    Ok(keys.iter().map(difference).collect())
+    Ok(keys.iter().map(named_difference).collect())
 }
 
-/// A hash of each column of the rows with these keys, by key.
-async fn by_column(
+/// Returns a hash of each column of the rows with these keys, by key.
+async fn hashes_by_column(
     side: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
@@ -185,7 +197,7 @@ async fn by_column(
             &format!(
                 "{GIVEN} select given.shardwright_text, array[{hashes}] from given {join}",
                 hashes = hashes.join(", "),
-                join = moving.join_given(),
+                join = moving.join_given_keys(),
             ),
             &[&keys],
         )
@@ -198,8 +210,8 @@ async fn by_column(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Keys of some rows, whichever are read first.
-pub(crate) async fn keys_of(
+/// Returns the keys of at most `limit` rows, in no particular order.
+pub(crate) async fn read_keys(
     side: &Connected,
     moving: &MovingRows<'_>,
     limit: i64,
@@ -215,12 +227,12 @@ pub(crate) async fn keys_of(
         side.name(),
         moving.table.table
     ))?;
-    let key = |row: &Row| canonical(&parse_key(row.get(0)));
+    let key = |row: &Row| canonical_key(&parse_key(row.get(0)));
     Ok(rows.iter().map(key).collect())
 }
 
-/// Hash of each row whose key is given, by that key; a key without a row is missing.
-pub(crate) async fn keyed_rows(
+/// Returns the hash of each row with one of these keys, by key. A key without a row is not in the result.
+pub(crate) async fn hashes_by_key(
     side: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
@@ -230,8 +242,8 @@ pub(crate) async fn keyed_rows(
             &format!(
                 "{GIVEN} select given.shardwright_text, {hash} from given {join} {grouped}",
                 hash = moving.hash(),
-                join = moving.join_given(),
-                grouped = grouped(moving),
+                join = moving.join_given_keys(),
+                grouped = group_clause(moving),
             ),
             &[&keys],
         )

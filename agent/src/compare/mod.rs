@@ -1,12 +1,12 @@
-//! Comparison of the two copies; shares no code with the copy or the apply.
+//! Compares the moving rows of the two shards; shares no code with the copy or the apply.
 //!
-//! Order: a table is cut into chunks by its primary key, each side digests a chunk, and where the
-//! digests differ its rows are looked at: sub-chunks first, then keys, then columns.
+//! Order: a table is cut into chunks by its primary key, and each shard computes a digest of a chunk. If the digests
+//! differ, the rows are compared: first sub-chunks, then keys, then columns.
 //!
-//! A row is compared as the text of its columns, which is exact to the byte: numeric keeps its scale,
-//! json its spaces, citext its case, char(n) its padding, a float its last bit and the sign of zero,
-//! NULL is not the empty text. Both sides print it under the same settings ([`prepare`]).
-//! Names of ours have a prefix, since a column of the user's may be called anything.
+//! A row is compared as the text of its columns, which is exact to the byte: numeric keeps its scale, json its
+//! spaces, citext its case, char(n) its padding, a float its last bit and the sign of zero. NULL is not the empty
+//! text. Both shards print the text under the same settings (`prepare`).
+//! Names in the statements have a prefix, since a column of a user's table may have any name.
 
 mod cut;
 mod digest;
@@ -16,12 +16,12 @@ mod record;
 mod repair;
 mod report;
 
-pub(crate) use cut::{ChunkScope, cut};
+pub(crate) use cut::{ChunkScope, cut_into_chunks};
 pub(crate) use digest::{RowsDigest, digest};
-pub(crate) use dirty::{DirtyPage, dirty_page, dirty_relations, forget};
-pub(crate) use drill::{RowDifferences, drill, keyed_rows, keys_of};
+pub(crate) use dirty::{DirtyPage, delete_dirty_entries, dirty_page, dirty_relations};
+pub(crate) use drill::{RowDifferences, find_differences, hashes_by_key, read_keys};
 pub(crate) use record::{ChunkRecord, ComparisonRecords, RunTotals, TableStorage};
-pub(crate) use repair::{RepairValues, delete_rows, insert_rows, values};
+pub(crate) use repair::{RepairValues, delete_rows, insert_rows, read_rows};
 pub(crate) use report::read_report;
 
 use plans::key_set::KeySet;
@@ -32,7 +32,7 @@ use plans::table::MovingTable;
 #[derive(Debug)]
 pub(crate) struct MovingRows<'a> {
     pub(crate) table: &'a MovingTable,
-    /// Over a row called `t`.
+    /// The condition on a row with the alias `t`.
     predicate: String,
 }
 
@@ -44,7 +44,7 @@ impl<'a> MovingRows<'a> {
         }
     }
 
-    /// Rows that match a predicate over a row called `t`.
+    /// The rows of `table` that match a predicate over the alias `t`.
     pub(crate) fn of_rows(table: &'a MovingTable, predicate: String) -> Self {
         Self { table, predicate }
     }
@@ -53,28 +53,28 @@ impl<'a> MovingRows<'a> {
         self.table.table.sql()
     }
 
-    /// Every column as one text: those of the plan in its order, whatever the physical one is.
+    /// Returns the expression of all columns as one text, in the order of the plan, whatever the physical order is.
     fn row(&self) -> String {
         text_of(self.table.columns.iter().map(|column| &column.name))
     }
 
-    /// Rows are told apart by all that is written of them: equal ones are counted.
-    fn is_whole(&self) -> bool {
+    /// Whether the table has no key: rows are then identified by all written columns, and equal rows are counted.
+    fn has_no_key(&self) -> bool {
         self.table.identity.is_empty()
     }
 
-    /// What a row is found by, as one text.
+    /// Returns the expression of a row's key as one text.
     fn key(&self) -> String {
-        if self.is_whole() {
+        if self.has_no_key() {
             return text_of(self.table.written_columns().map(|column| &column.name));
         }
         text_of(&self.table.identity)
     }
 
-    /// What stands for the rows of one key; over whole rows it is an aggregate.
+    /// Returns the expression of the hash of the rows with one key. For a table without a key it is an aggregate.
     fn hash(&self) -> String {
         let row = self.row();
-        if self.is_whole() {
+        if self.has_no_key() {
             return format!(
                 "pg_catalog.md5(pg_catalog.concat(pg_catalog.count(*), pg_catalog.min({row})))"
             );
@@ -82,8 +82,8 @@ impl<'a> MovingRows<'a> {
         format!("pg_catalog.md5({row})")
     }
 
-    /// The values of a whole row: text in quotes, or NULL.
-    fn whole_values(&self) -> Vec<String> {
+    /// Returns the expressions of the values of a whole row: text in quotes, or NULL.
+    fn whole_row_values(&self) -> Vec<String> {
         let columns = self.table.written_columns();
         columns
             .map(|column| {
@@ -95,11 +95,12 @@ impl<'a> MovingRows<'a> {
             .collect()
     }
 
-    /// What a row is found by, as a JSON array of its columns' output; `::text` would strip char(n).
+    /// Returns the expression of a row's key as a JSON array of its columns' output; `::text` would strip the padding
+    /// of char(n).
     fn key_array(&self) -> String {
         let identity = self.table.identity.iter();
-        let parts: Vec<String> = if self.is_whole() {
-            self.whole_values()
+        let parts: Vec<String> = if self.has_no_key() {
+            self.whole_row_values()
         } else {
             identity
                 .map(|column| format!("pg_catalog.format('%s', t.{})", quote_ident(column)))
@@ -111,10 +112,10 @@ impl<'a> MovingRows<'a> {
         )
     }
 
-    /// A join that finds the row of each `given.shardwright_text`, a key as [`canonical`] writes it; `given` is a common
-    /// table expression. The session is one for lookups.
-    fn join_given(&self) -> String {
-        if self.is_whole() {
+    /// Returns a join that finds the row of each `given.shardwright_text`, a key as [`canonical_key`] writes it;
+    /// `given` is a common table expression. The session must be one for lookups.
+    fn join_given_keys(&self) -> String {
+        if self.has_no_key() {
             return self.join_whole();
         }
         let identity = self.table.identity.iter().enumerate();
@@ -127,7 +128,8 @@ impl<'a> MovingRows<'a> {
         let values: Vec<String> = (0..parts.len())
             .map(|at| format!("k.shardwright_{at}"))
             .collect();
-        // The values are made once for each key. The predicate stays outside: an index is not chosen by it.
+        // The values are computed once for each key. The predicate stays outside, so that the planner does not choose
+        // an index by it.
         format!(
             "cross join lateral (
                select {parts} from (select given.shardwright_text::pg_catalog.jsonb as shardwright_json) j offset 0
@@ -140,8 +142,9 @@ impl<'a> MovingRows<'a> {
         )
     }
 
-    /// As [`MovingRows::join_given`], over whole rows. Each row of the given shard keys is put into text once, whatever the
-    /// number of given rows, and matched by hash; the columns of the shard key may have an index.
+    /// Returns the same join as [`MovingRows::join_given_keys`] for a table without a key. The text of each row with
+    /// one of the given shard keys is computed once, whatever the number of given rows, and matched by hash. The
+    /// columns of the shard key may have an index.
     fn join_whole(&self) -> String {
         let names = self.table.key_names();
         let columns = self.table.written_columns().enumerate();
@@ -158,7 +161,7 @@ impl<'a> MovingRows<'a> {
                 (format!("t.{}", quote_ident(&column.name)), value)
             })
             .unzip();
-        // Rows that belong to those of another table have no shard key of their own.
+        // Rows of a dependent table have no shard key of their own.
         let of_given = if own.is_empty() {
             "true".to_owned()
         } else {
@@ -195,15 +198,15 @@ fn text_of<'a>(columns: impl IntoIterator<Item = &'a String>) -> String {
     format!("row({})::pg_catalog.text", columns.join(", "))
 }
 
-/// A key as it stands in `shardwright.dirty` and in reports: a JSON array of text without spaces.
-pub(crate) fn canonical(key: &[String]) -> String {
+/// Returns a key in the form of `shardwright.dirty` and of reports: a JSON array of text without spaces.
+pub(crate) fn canonical_key(key: &[String]) -> String {
     serde_json::json!(key).to_string()
 }
 
-/// The columns of a key that [`canonical`] or the server wrote.
+/// Parses the columns of a key that [`canonical_key`] or the server wrote.
 pub(crate) fn parse_key(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// `given` for [`MovingRows::join_given`], from the statement's first parameter.
+/// The common table expression `given` for [`MovingRows::join_given_keys`], from the statement's first parameter.
 const GIVEN: &str = "with given as materialized (select pg_catalog.unnest($1::pg_catalog.text[]) as shardwright_text)";

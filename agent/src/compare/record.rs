@@ -1,9 +1,9 @@
-//! What a comparison has found so far, on the copy's shard, so that another process can go on with it.
+//! The records of a comparison on the downstream shard, with which another process can continue it.
 //!
-//! A chunk's result commits with the rows that differ in it and with their marks as dirty, under the
-//! epoch: so a difference that nobody repairs is met again inside the cutover.
-//! Another run's number begins anew. The marks of dirty keys go only when every chunk of the run was
-//! equal, and only those that are older than the oldest point of them.
+//! A chunk's result commits with the rows that differ in it and with their marks as dirty, under the epoch. So a
+//! difference that is not repaired is found again inside the cutover.
+//! A run with another number starts from the beginning. The marks of dirty keys are deleted only if every chunk of
+//! the run was equal, and only those older than the oldest point of a chunk.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ use plans::names::Direction;
 use plans::step::verify::{DifferenceKind, RowDifference, TableVerified};
 use tokio_postgres::Row;
 
-use super::{ChunkScope, RowDifferences, RowsDigest, canonical};
+use super::{ChunkScope, RowDifferences, RowsDigest, canonical_key};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress;
@@ -24,26 +24,26 @@ pub(crate) struct ChunkRecord {
     pub(crate) relation: String,
     ordinal: i32,
     pub(crate) part: ChunkScope,
-    /// The point at which it was compared last.
+    /// The point at which the chunk was compared last.
     pub(crate) at: Option<Lsn>,
     pub(crate) rows: i64,
     pub(crate) different: i64,
 }
 
-/// Sums of a run.
+/// The sums of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RunTotals {
     pub(crate) chunks: i64,
     pub(crate) rows: i64,
     pub(crate) different: i64,
-    /// The oldest point that a chunk was compared at.
+    /// The oldest point at which a chunk was compared.
     pub(crate) oldest: Option<Lsn>,
 }
 
-/// Where the rows of each table lie, as [`crate::postgres::catalog::storage`] says.
+/// The storage of each table's rows, as [`crate::postgres::catalog::storage`] returns it.
 pub(crate) type TableStorage = BTreeMap<String, String>;
 
-/// The records of one direction of a migration, written by its owner.
+/// The records of one direction of a migration, which the owner of the migration writes.
 pub(crate) struct ComparisonRecords<'a> {
     pub(crate) client: &'a Connected,
     pub(crate) token: &'a EpochToken,
@@ -51,7 +51,7 @@ pub(crate) struct ComparisonRecords<'a> {
 }
 
 impl ComparisonRecords<'_> {
-    fn what(&self) -> String {
+    fn intent(&self) -> String {
         format!("shard {}: recording a comparison", self.client.name())
     }
 
@@ -59,9 +59,9 @@ impl ComparisonRecords<'_> {
         (self.token.migration.as_str(), self.direction.to_string())
     }
 
-    /// Takes up run `number` over tables of this fingerprint, whose rows lie as `storage` says; true when it has ended
-    /// already.
-    pub(crate) async fn begin(
+    /// Begins or continues run `number` over tables with this fingerprint and this storage of rows. Returns true if
+    /// the run has already ended.
+    pub(crate) async fn begin_run(
         &self,
         number: i64,
         fingerprint: &str,
@@ -78,10 +78,10 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction, &number, &fingerprint, &storage],
             )
             .await
-            .at(self.what())?;
+            .at(self.intent())?;
         let (same, ended) = known.map_or((false, false), |row| (row.get(0), row.get(1)));
         if !same {
-            self.clear().await?;
+            self.delete_records().await?;
             self.client
                 .execute(
                     "insert into shardwright.verification (migration, direction, run, fingerprint, storage)
@@ -89,14 +89,14 @@ impl ComparisonRecords<'_> {
                     &[&id, &direction, &number, &fingerprint, &storage],
                 )
                 .await
-                .at(self.what())?;
+                .at(self.intent())?;
         }
-        epoch::commit(self.client, &self.what()).await?;
+        epoch::commit(self.client, &self.intent()).await?;
         Ok(same && ended)
     }
 
-    /// Where the rows lay that the last run compared; nothing where none has ended.
-    pub(crate) async fn storage(&self) -> Result<TableStorage, StepError> {
+    /// Returns the storage of the rows that the last run compared; it is empty if no run has ended.
+    pub(crate) async fn last_storage(&self) -> Result<TableStorage, StepError> {
         let (id, direction) = self.id();
         let row = self
             .client
@@ -111,13 +111,13 @@ impl ComparisonRecords<'_> {
                 self.client.name()
             ))?;
         let text: Option<String> = row.map(|row| row.get(0));
-        // What cannot be read compares as different: the rows are compared again.
+        // An unreadable record counts as different storage: the rows are compared again.
         Ok(text
             .and_then(|text| serde_json::from_str(&text).ok())
             .unwrap_or_default())
     }
 
-    async fn clear(&self) -> Result<(), StepError> {
+    async fn delete_records(&self) -> Result<(), StepError> {
         let (id, direction) = self.id();
         for table in ["verification", "verified", "difference"] {
             self.client
@@ -128,13 +128,17 @@ impl ComparisonRecords<'_> {
                     &[&id, &direction],
                 )
                 .await
-                .at(self.what())?;
+                .at(self.intent())?;
         }
         Ok(())
     }
 
-    /// Writes down how a table is cut.
-    pub(crate) async fn plan(&self, relation: &str, parts: &[ChunkScope]) -> Result<(), StepError> {
+    /// Records the chunks of a table.
+    pub(crate) async fn record_chunks(
+        &self,
+        relation: &str,
+        parts: &[ChunkScope],
+    ) -> Result<(), StepError> {
         let (id, direction) = self.id();
         let texts: Vec<String> = parts
             .iter()
@@ -149,11 +153,11 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction, &relation, &texts],
             )
             .await
-            .at(self.what())?;
-        epoch::commit(self.client, &self.what()).await
+            .at(self.intent())?;
+        epoch::commit(self.client, &self.intent()).await
     }
 
-    /// The chunks of the run, table by table.
+    /// Returns the chunks of the run, table by table.
     pub(crate) async fn chunks(&self) -> Result<Vec<ChunkRecord>, StepError> {
         let (id, direction) = self.id();
         let rows = self
@@ -165,12 +169,12 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction],
             )
             .await
-            .at(self.what())?;
-        rows.iter().map(chunk).collect()
+            .at(self.intent())?;
+        rows.iter().map(chunk_record).collect()
     }
 
     /// A chunk was compared at `at`.
-    pub(crate) async fn compared(
+    pub(crate) async fn record_result(
         &self,
         chunk: &ChunkRecord,
         at: Lsn,
@@ -199,14 +203,15 @@ impl ComparisonRecords<'_> {
                 ],
             )
             .await
-            .at(self.what())?;
+            .at(self.intent())?;
         if chunk.different > 0 || found.different() > 0 {
-            self.name_rows(chunk, at, &found.named).await?;
+            self.record_differences(chunk, at, &found.named).await?;
         }
-        epoch::commit(self.client, &self.what()).await
+        epoch::commit(self.client, &self.intent()).await
     }
 
-    /// What was compared of each table: its rows, and one digest of all of them, however it was cut.
+    /// Returns, for each table, the number of compared rows and one digest of all of them, which does not depend on
+    /// the chunks.
     pub(crate) async fn digests(&self) -> Result<Vec<TableVerified>, StepError> {
         let (id, direction) = self.id();
         let rows = self
@@ -219,7 +224,7 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction],
             )
             .await
-            .at(self.what())?;
+            .at(self.intent())?;
         let table = |row: &Row| TableVerified {
             table: row.get(0),
             rows: row.get(1),
@@ -228,7 +233,7 @@ impl ComparisonRecords<'_> {
         Ok(rows.iter().map(table).collect())
     }
 
-    async fn name_rows(
+    async fn record_differences(
         &self,
         chunk: &ChunkRecord,
         at: Lsn,
@@ -243,9 +248,9 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction, relation, &chunk.ordinal],
             )
             .await
-            .at(self.what())?;
-        // Columns go as JSON: their number is not the same for every row.
-        let rows: Vec<String> = named.iter().map(record).collect();
+            .at(self.intent())?;
+        // Columns are sent as JSON: their number differs between rows.
+        let rows: Vec<String> = named.iter().map(difference_json).collect();
         self.client
             .execute(
                 "insert into shardwright.difference (migration, direction, relation, ordinal, key, digest, kind, columns)
@@ -257,17 +262,17 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction, relation, &chunk.ordinal, &rows],
             )
             .await
-            .at(self.what())?;
+            .at(self.intent())?;
         let mut marks: Vec<(String, String)> = named
             .iter()
-            .map(|row| (relation.clone(), canonical(&row.key)))
+            .map(|row| (relation.clone(), canonical_key(&row.key)))
             .collect();
-        // In the order in which the stream marks them: neither waits for the other in a circle.
+        // The keys are sorted as the stream sorts them, so that the two do not deadlock.
         marks.sort_unstable();
         apply_progress::mark_dirty(self.client, self.token, &marks, at).await
     }
 
-    /// Keys of a relation that differ, as [`canonical`] writes them.
+    /// Returns the keys of a relation whose rows differ, as [`canonical_key`] writes them.
     pub(crate) async fn different_keys(&self, relation: &str) -> Result<Vec<String>, StepError> {
         let (id, direction) = self.id();
         let rows = self
@@ -278,12 +283,12 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction, &relation],
             )
             .await
-            .at(self.what())?;
+            .at(self.intent())?;
         Ok(rows.iter().map(|row| row.get(0)).collect())
     }
 
-    /// Chunks that differ are to be compared again; `repaired` rows were written meanwhile.
-    pub(crate) async fn again(&self, repaired: i64) -> Result<(), StepError> {
+    /// Marks the differing chunks as not compared, and adds `repaired` rows to the number of repaired rows.
+    pub(crate) async fn reset_differing_chunks(&self, repaired: i64) -> Result<(), StepError> {
         let (id, direction) = self.id();
         epoch::begin(self.client, self.token).await?;
         self.client
@@ -293,7 +298,7 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction],
             )
             .await
-            .at(self.what())?;
+            .at(self.intent())?;
         self.client
             .execute(
                 "update shardwright.verification set repaired = repaired + $3
@@ -301,12 +306,13 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction, &repaired],
             )
             .await
-            .at(self.what())?;
-        epoch::commit(self.client, &self.what()).await
+            .at(self.intent())?;
+        epoch::commit(self.client, &self.intent()).await
     }
 
-    /// Ends the run: keys whose last change lies before the oldest point have been compared, if all is equal.
-    pub(crate) async fn end(&self, sums: RunTotals) -> Result<i64, StepError> {
+    /// Ends the run; returns the number of repaired rows. If all chunks are equal, the dirty keys whose last change
+    /// is older than the oldest point are deleted, since the run has compared them.
+    pub(crate) async fn end_run(&self, sums: RunTotals) -> Result<i64, StepError> {
         let (id, direction) = self.id();
         epoch::begin(self.client, self.token).await?;
         if let (0, Some(oldest)) = (sums.different, sums.oldest) {
@@ -316,7 +322,7 @@ impl ComparisonRecords<'_> {
                     &[&id, &oldest],
                 )
                 .await
-                .at(self.what())?;
+                .at(self.intent())?;
         }
         let row = self
             .client
@@ -326,8 +332,8 @@ impl ComparisonRecords<'_> {
                 &[&id, &direction],
             )
             .await
-            .at(self.what())?;
-        epoch::commit(self.client, &self.what()).await?;
+            .at(self.intent())?;
+        epoch::commit(self.client, &self.intent()).await?;
         Ok(row.get(0))
     }
 }
@@ -343,13 +349,13 @@ impl RunTotals {
     }
 }
 
-fn chunk(row: &Row) -> Result<ChunkRecord, StepError> {
+fn chunk_record(row: &Row) -> Result<ChunkRecord, StepError> {
     let part: String = row.get(2);
     let part = serde_json::from_str(&part).map_err(|_| {
         StepError::refused(
             "verify.records",
             "the record of a chunk to compare is unreadable",
-            "order the comparison again with `shardwright verify`",
+            "start the comparison again with `shardwright verify`",
         )
     })?;
     Ok(ChunkRecord {
@@ -362,12 +368,13 @@ fn chunk(row: &Row) -> Result<ChunkRecord, StepError> {
     })
 }
 
-fn record(row: &RowDifference) -> String {
+fn difference_json(row: &RowDifference) -> String {
     let none = Vec::new();
     let (kind, columns) = match &row.kind {
         DifferenceKind::Missing => ("missing", &none),
         DifferenceKind::Extra => ("extra", &none),
         DifferenceKind::Changed { columns } => ("changed", columns),
     };
-    serde_json::json!({ "key": canonical(&row.key), "kind": kind, "columns": columns }).to_string()
+    serde_json::json!({ "key": canonical_key(&row.key), "kind": kind, "columns": columns })
+        .to_string()
 }

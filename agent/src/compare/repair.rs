@@ -1,30 +1,30 @@
-//! Writes rows of the copy again: all that differ go first, so that rows which have swapped a unique
-//! value do not meet, then those that the owner has come back.
+//! Repairs rows of the downstream shard: first all differing rows are deleted, so that rows that have swapped a
+//! unique value do not conflict; then the rows of the upstream shard are inserted.
 //!
-//! Values travel as the text of each column, one by one; generated columns are computed by the copy.
+//! Values are sent as the text of each column; the downstream shard computes generated columns.
 
 use connect::Connected;
 use futures::future::try_join_all;
 use plans::sql::quote_ident;
 
-use super::{GIVEN, MovingRows, canonical, parse_key};
+use super::{GIVEN, MovingRows, canonical_key, parse_key};
 use crate::error::{StepError, WithIntent};
 
-/// Rows that are on their way at once.
+/// The number of rows that are sent at once.
 const AT_ONCE: usize = 200;
 
 /// A row's values in the order of the table's written columns.
 pub(crate) type RepairValues = Vec<Option<String>>;
 
-/// The owner's rows with these keys, each with the key that it has itself.
+/// Reads the rows with these keys on the upstream shard, each with its own key.
 ///
-/// A key that another text can name (numeric 1.0 and 1.00) is read once for each.
-pub(crate) async fn values(
+/// If several given keys are equal as values (numeric 1.0 and 1.00), the row is returned once for each.
+pub(crate) async fn read_rows(
     side: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<Vec<(String, RepairValues)>, StepError> {
-    // A composite of nothing but NULLs "is null" and is not NULL.
+    // A composite value of only NULLs "is null" but is not NULL.
     let columns: Vec<String> = moving
         .table
         .written_columns()
@@ -41,7 +41,7 @@ pub(crate) async fn values(
                 "{GIVEN} select {key}, array[{columns}]::pg_catalog.text[] from given {join}",
                 key = moving.key_array(),
                 columns = columns.join(", "),
-                join = moving.join_given(),
+                join = moving.join_given_keys(),
             ),
             &[&keys],
         )
@@ -51,11 +51,11 @@ pub(crate) async fn values(
             side.name(),
             moving.table.table
         ))?;
-    let row = |row: &tokio_postgres::Row| (canonical(&parse_key(row.get(0))), row.get(1));
+    let row = |row: &tokio_postgres::Row| (canonical_key(&parse_key(row.get(0))), row.get(1));
     Ok(rows.iter().map(row).collect())
 }
 
-/// Deletes the copy's rows with these keys, inside the caller's transaction; how many there were.
+/// Deletes the rows with these keys on the downstream shard, inside the caller's transaction; returns their number.
 pub(crate) async fn delete_rows(
     side: &Connected,
     moving: &MovingRows<'_>,
@@ -67,7 +67,7 @@ pub(crate) async fn delete_rows(
                    select t.ctid as shardwright_ctid from given {join}) found
                  where gone.ctid = found.shardwright_ctid",
             name = moving.name(),
-            join = moving.join_given(),
+            join = moving.join_given_keys(),
         ),
         &[&keys],
     )
@@ -79,7 +79,7 @@ pub(crate) async fn delete_rows(
     ))
 }
 
-/// Inserts rows of the owner, inside the caller's transaction.
+/// Inserts rows of the upstream shard, inside the caller's transaction.
 pub(crate) async fn insert_rows(
     side: &Connected,
     moving: &MovingRows<'_>,

@@ -1,4 +1,4 @@
-//! The report of a comparison, as its records on the copy's shard say.
+//! The report of a comparison, from its records on the downstream shard.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -10,14 +10,14 @@ use tokio_postgres::Row;
 use super::parse_key;
 use crate::error::{StepError, WithIntent};
 
-/// The report of the last comparison in `direction`, from the copy's shard; `None` if there is none.
+/// Reads the report of the last comparison in `direction` from the downstream shard; `None` if there is none.
 pub(crate) async fn read_report(
     client: &Connected,
     migration: &str,
     direction: Direction,
 ) -> Result<Option<DifferenceReport>, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: reading what a comparison found");
+    let what = format!("shard {shard}: reading the records of a comparison");
     let name = direction.to_string();
     let run = client
         .query_opt(
@@ -49,7 +49,9 @@ pub(crate) async fn read_report(
     let mut tables = Vec::with_capacity(rows.len());
     for row in rows {
         let table: String = row.get(0);
-        let named = named(client, migration, &name, &table).await.at(&what)?;
+        let named = read_named_rows(client, migration, &name, &table)
+            .await
+            .at(&what)?;
         tables.push(TableDifferences {
             rows: row.get(1),
             missing: row.get(2),
@@ -72,7 +74,7 @@ pub(crate) async fn read_report(
     }))
 }
 
-async fn named(
+async fn read_named_rows(
     client: &Connected,
     migration: &str,
     direction: &str,

@@ -3,8 +3,8 @@
 use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{
-    CheckTask, Checked, GuardSeen, KeyRows, Look, ReferenceSeen, RowsSeen, SAMPLE, Seen,
-    SequenceSeen, TableSeen,
+    CheckFinding, CheckSubject, CheckTask, Checked, KeyRows, ObservedGuard, ObservedReference,
+    ObservedSequence, ObservedTable, SAMPLE, StrayRows,
 };
 use plans::key::{Key, KeyType, accept};
 use plans::key_set::{KeyRange, KeySet};
@@ -25,7 +25,7 @@ use crate::shard::{released_keys_check, sequences};
 pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
     let client = super::session(&task.shard, "check").await?;
     let shard = task.shard.name.as_str();
-    if task.look != Look::Guards {
+    if task.subject != CheckSubject::Guards {
         let sql = "set default_transaction_read_only = on";
         client
             .batch_execute(sql)
@@ -33,34 +33,36 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
             .at(format_args!("shard {shard}"))?;
     }
     let tables = tied(&client, task).await?;
-    match &task.look {
-        Look::Rows { .. } | Look::Reference | Look::Present { .. } => {
+    match &task.subject {
+        CheckSubject::Rows { .. } | CheckSubject::Reference | CheckSubject::Present { .. } => {
             let references = &task.settings.reference;
             begin_reading(&client, &task.shard, &tables, references).await?;
         }
-        Look::Schema | Look::Guards | Look::Sequences => {}
+        CheckSubject::Schema | CheckSubject::Guards | CheckSubject::Sequences => {}
     }
-    let seen = match &task.look {
-        Look::Rows { table } => Seen::Rows(rows(&client, task, &tables, table).await?),
-        Look::Schema => Seen::Schema {
+    let seen = match &task.subject {
+        CheckSubject::Rows { table } => {
+            CheckFinding::Rows(rows(&client, task, &tables, table).await?)
+        }
+        CheckSubject::Schema => CheckFinding::Schema {
             tables: schema(&client, task).await?,
         },
-        Look::Reference => Seen::Reference {
+        CheckSubject::Reference => CheckFinding::Reference {
             tables: references(&client, task).await?,
         },
-        Look::Guards => Seen::Guards {
+        CheckSubject::Guards => CheckFinding::Guards {
             broken: guards(&client, task, &tables).await?,
         },
-        Look::Sequences => Seen::Sequences {
+        CheckSubject::Sequences => CheckFinding::Sequences {
             sequences: issued(&client, &tables).await?,
         },
-        Look::Present { keys } => Seen::Present {
+        CheckSubject::Present { keys } => CheckFinding::Present {
             keys: present(&client, task, &tables, keys).await?,
         },
     };
     Ok(Checked {
         shard: task.shard.name.clone(),
-        seen,
+        finding: seen,
     })
 }
 
@@ -113,10 +115,10 @@ async fn rows(
     task: &CheckTask,
     tables: &[MovingTable],
     name: &TableName,
-) -> Result<RowsSeen, StepError> {
-    let mut seen = RowsSeen {
+) -> Result<StrayRows, StepError> {
+    let mut seen = StrayRows {
         table: name.to_string(),
-        ..RowsSeen::default()
+        ..StrayRows::default()
     };
     let Some(table) = tables.iter().find(|table| &table.table == name) else {
         return Ok(seen);
@@ -125,7 +127,7 @@ async fn rows(
         "shard {}: looking for rows of others in {name}",
         task.shard.name
     );
-    let own = table.predicate(&task.owned.union(&task.under_way), "t");
+    let own = table.predicate(&task.owned.union(&task.moving_keys), "t");
     let keyed = match &table.key {
         TableKey::Through(through) => format!("not ({})", keys::refers_to_none(through, "t")),
         TableKey::Columns(_) | TableKey::Reference => "true".to_owned(),
@@ -261,7 +263,7 @@ async fn present(
     Ok(found)
 }
 
-async fn schema(client: &Connected, task: &CheckTask) -> Result<Vec<TableSeen>, StepError> {
+async fn schema(client: &Connected, task: &CheckTask) -> Result<Vec<ObservedTable>, StepError> {
     let settings = &task.settings;
     let names = settings.tables.keys().chain(settings.through.keys());
     let names = names.chain(&settings.reference);
@@ -269,19 +271,22 @@ async fn schema(client: &Connected, task: &CheckTask) -> Result<Vec<TableSeen>, 
     let facts = catalog::facts(client, &names).await?;
     Ok(facts
         .into_iter()
-        .map(|(table, facts)| TableSeen {
+        .map(|(table, facts)| ObservedTable {
             table: table.to_string(),
             facts,
         })
         .collect())
 }
 
-async fn references(client: &Connected, task: &CheckTask) -> Result<Vec<ReferenceSeen>, StepError> {
+async fn references(
+    client: &Connected,
+    task: &CheckTask,
+) -> Result<Vec<ObservedReference>, StepError> {
     let mut seen = Vec::new();
     for name in &task.settings.reference {
         let table = TableName::parse(name);
         if let Some(rows) = reference::digest(client, &table).await? {
-            seen.push(ReferenceSeen {
+            seen.push(ObservedReference {
                 table: table.to_string(),
                 rows: count(rows.count),
                 digest: rows.digest,
@@ -295,7 +300,7 @@ async fn guards(
     client: &Connected,
     task: &CheckTask,
     tables: &[MovingTable],
-) -> Result<Vec<GuardSeen>, StepError> {
+) -> Result<Vec<ObservedGuard>, StepError> {
     let mut broken = Vec::new();
     let Some(keys) = released_keys_check::read_keys(client, &task.map).await? else {
         return Ok(broken);
@@ -306,7 +311,7 @@ async fn guards(
     {
         let problems = released_keys_check::find_problems(client, &task.map, &keys, table).await?;
         if !problems.is_empty() {
-            broken.push(GuardSeen {
+            broken.push(ObservedGuard {
                 table: table.table.clone(),
                 problem: problems.join("; "),
                 keys: keys.clone(),
@@ -320,7 +325,7 @@ async fn guards(
 async fn issued(
     client: &Connected,
     tables: &[MovingTable],
-) -> Result<Vec<SequenceSeen>, StepError> {
+) -> Result<Vec<ObservedSequence>, StepError> {
     let mut seen = Vec::new();
     for (name, _, _) in sequences::list_used_by(client, tables).await? {
         seen.push(sequence(client, &name).await?);
@@ -329,7 +334,10 @@ async fn issued(
 }
 
 /// One sequence as it stands.
-pub(super) async fn sequence(client: &Connected, name: &str) -> Result<SequenceSeen, StepError> {
+pub(super) async fn sequence(
+    client: &Connected,
+    name: &str,
+) -> Result<ObservedSequence, StepError> {
     let shard = client.name();
     let row = client
         .query_one(
@@ -342,7 +350,7 @@ pub(super) async fn sequence(client: &Connected, name: &str) -> Result<SequenceS
         )
         .await
         .at(format_args!("shard {shard}: reading sequence {name}"))?;
-    Ok(SequenceSeen {
+    Ok(ObservedSequence {
         name: name.to_owned(),
         last: row.get(0),
         called: row.get(1),

@@ -54,7 +54,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
             "shard {name}: closed the register of migration {}",
             token.migration
         ));
-        if closing.tell {
+        if closing.notify {
             register::notify_of_flip(&session, &token, attempt, closing.version).await?;
         }
     }

@@ -2,7 +2,7 @@
 
 use plans::doctor::Finding;
 use plans::failure::Severity;
-use plans::fix::{Fix, Stage};
+use plans::fix::{Fix, FixStage};
 
 /// Findings as they are gathered.
 #[derive(Debug, Default)]
@@ -87,8 +87,14 @@ impl Findings {
 /// Columns are altered at the top, and the leaves follow; each leaf has an identity of its own.
 fn fix_of_leaf(whole: &Finding, leaf: &Finding) -> Option<Fix> {
     let (whole, leaf) = (whole.fix.as_ref()?, leaf.fix.as_ref()?);
-    let columns = whole.statements.iter().filter(|s| s.stage == Stage::Tables);
-    let rest = leaf.statements.iter().filter(|s| s.stage != Stage::Tables);
+    let columns = whole
+        .statements
+        .iter()
+        .filter(|s| s.stage == FixStage::Tables);
+    let rest = leaf
+        .statements
+        .iter()
+        .filter(|s| s.stage != FixStage::Tables);
     Some(Fix {
         shard: leaf.shard.clone(),
         statements: columns.chain(rest).cloned().collect(),

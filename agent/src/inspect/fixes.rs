@@ -1,6 +1,6 @@
 //! Statements that fix what was found: each can run again, and none holds a lock while it reads a whole table.
 
-use plans::fix::{Stage, Statement};
+use plans::fix::{FixStage, FixStatement};
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::TableName;
 
@@ -11,7 +11,7 @@ const BATCH: u32 = 10_000;
 
 /// Declares a column to be never null. A check that is validated first spares the table a lock for as long as it is read;
 /// it is not left behind where rows are without a value, for it would refuse the application's own.
-pub(super) fn not_null(table: &TableName, column: &str) -> Statement {
+pub(super) fn not_null(table: &TableName, column: &str) -> FixStatement {
     let name = quote_ident(&cut(&format!("shardwright_given_{column}"), NAME_MAX));
     let warned = quote_literal(&format!(
         "rows of {table} are without {column}: give it to them, or delete them"
@@ -34,14 +34,14 @@ alter table {table} alter column {column} set not null, drop constraint {name};
 \\endif
 \\endif"
     );
-    Statement::psql(Stage::Tables, sql)
+    FixStatement::psql(FixStage::Tables, sql)
 }
 
 /// Builds a unique index over these columns, and has it identify the rows; with both statements in short.
 pub(super) fn identify_by_new_index(
     table: &TableName,
     columns: &[&str],
-) -> (String, Vec<Statement>) {
+) -> (String, Vec<FixStatement>) {
     let name = format!("{}_shard_identity", shortened(&table.name));
     let quoted: Vec<String> = columns.iter().map(|column| quote_ident(column)).collect();
     let index = TableName {
@@ -64,33 +64,36 @@ pub(super) fn identify_by_new_index(
     );
     let identify = identify_by(table, &name);
     let short = format!("{create}; {}", identify.sql);
-    (short, vec![Statement::new(Stage::Indexes, sql), identify])
+    (
+        short,
+        vec![FixStatement::new(FixStage::Indexes, sql), identify],
+    )
 }
 
 /// Has an index identify the rows.
-pub(super) fn identify_by(table: &TableName, index: &str) -> Statement {
+pub(super) fn identify_by(table: &TableName, index: &str) -> FixStatement {
     let (table, index) = (table.sql(), quote_ident(index));
     let sql = format!("alter table {table} replica identity using index {index}");
-    Statement::new(Stage::Identities, sql)
+    FixStatement::new(FixStage::Identities, sql)
 }
 
 /// Has the primary key, or the whole row, identify the rows.
-pub(super) fn identify_by_default(table: &TableName) -> Statement {
+pub(super) fn identify_by_default(table: &TableName) -> FixStatement {
     identify(table, "default")
 }
 
 /// Has the whole row identify itself.
-pub(super) fn identify_by_row(table: &TableName) -> Statement {
+pub(super) fn identify_by_row(table: &TableName) -> FixStatement {
     identify(table, "full")
 }
 
-fn identify(table: &TableName, by: &str) -> Statement {
+fn identify(table: &TableName, by: &str) -> FixStatement {
     let sql = format!("alter table {} replica identity {by}", table.sql());
-    Statement::new(Stage::Identities, sql)
+    FixStatement::new(FixStage::Identities, sql)
 }
 
 /// Deletes the rows `t` of a table that fulfil a condition, some at a time.
-pub(super) fn delete(table: &TableName, condition: &str) -> Statement {
+pub(super) fn delete(table: &TableName, condition: &str) -> FixStatement {
     let table = table.sql();
     let body = format!(
         "begin
@@ -102,7 +105,7 @@ pub(super) fn delete(table: &TableName, condition: &str) -> Statement {
 end"
     );
     let sql = format!("do {}", quote_literal(&body));
-    Statement::new(Stage::Deletes, sql)
+    FixStatement::new(FixStage::Deletes, sql)
 }
 
 /// A table's name with room for an ending: of a long one both ends, for long names often begin alike.

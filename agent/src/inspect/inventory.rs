@@ -7,10 +7,13 @@ use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MigrationId};
 use plans::inspection::inventory::{
-    About, AwaySeen, Given, Inventory, InventoryTask, MoveSeen, Object, ObjectKind, Similar, Whose,
+    About, Inventory, InventoryTask, Object, ObjectKind, ObservedMove, ReleasedKeys, ReleasedMove,
+    Similar, Whose,
 };
 use plans::key_set::KeySet;
-use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX, SCHEMA, TRIGGER_PREFIX, away_trigger};
+use plans::names::{
+    LOAD_PREFIX, REPLICATION_PREFIX, SCHEMA, TRIGGER_PREFIX, released_keys_trigger,
+};
 use plans::sql::quote_ident;
 use tokio_postgres::Row;
 
@@ -43,13 +46,13 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
         objects,
         similar,
         moves: Vec::new(),
-        away: Vec::new(),
-        given: Vec::new(),
+        released_keys: Vec::new(),
+        released_moves: Vec::new(),
     };
     if is_ours(&client).await.at(&what)? {
         inventory.moves = moves(&client, &what).await?;
-        inventory.away = away(&client, &what).await?;
-        inventory.given = given(&client, &what).await?;
+        inventory.released_keys = away(&client, &what).await?;
+        inventory.released_moves = given(&client, &what).await?;
     }
     let _ = client.batch_execute("rollback").await;
     Ok(inventory)
@@ -76,7 +79,7 @@ async fn is_ours(client: &Connected) -> Result<bool, tokio_postgres::Error> {
     Ok(row.get(0))
 }
 
-async fn moves(client: &Connected, what: &str) -> Result<Vec<MoveSeen>, StepError> {
+async fn moves(client: &Connected, what: &str) -> Result<Vec<ObservedMove>, StepError> {
     let rows = client
         .query(
             "select m.migration, m.role, m.epoch, m.attempt, m.map, m.map_version, m.flipped,
@@ -99,7 +102,7 @@ async fn moves(client: &Connected, what: &str) -> Result<Vec<MoveSeen>, StepErro
             false => None,
         };
         let about: Option<serde_json::Value> = row.get(8);
-        moves.push(MoveSeen {
+        moves.push(ObservedMove {
             role: row.get(1),
             epoch: row.get(2),
             attempt: row.get(3),
@@ -109,7 +112,7 @@ async fn moves(client: &Connected, what: &str) -> Result<Vec<MoveSeen>, StepErro
             register,
             guards: guards(&row, 10),
             owns: row.get::<_, Option<bool>>(11).unwrap_or(false),
-            brought: row.get(7),
+            copied: row.get(7),
             about: about.and_then(|about| serde_json::from_value::<About>(about).ok()),
             migration,
         });
@@ -130,7 +133,7 @@ fn guards(row: &Row, index: usize) -> u32 {
     u32::try_from(row.get::<_, i64>(index)).unwrap_or(u32::MAX)
 }
 
-async fn away(client: &Connected, what: &str) -> Result<Vec<AwaySeen>, StepError> {
+async fn away(client: &Connected, what: &str) -> Result<Vec<ReleasedKeys>, StepError> {
     let rows = client
         .query(
             "select map, keys, map_version from shardwright.away order by map",
@@ -141,7 +144,7 @@ async fn away(client: &Connected, what: &str) -> Result<Vec<AwaySeen>, StepError
     let mut away = Vec::with_capacity(rows.len());
     for row in rows {
         let map = MapName(row.get(0));
-        let stem = away_trigger(&map, "");
+        let stem = released_keys_trigger(&map, "");
         let standing = client
             .query_one(
                 "select count(*) from pg_catalog.pg_trigger t where not t.tgisinternal and t.tgenabled = 'A'
@@ -150,7 +153,7 @@ async fn away(client: &Connected, what: &str) -> Result<Vec<AwaySeen>, StepError
             )
             .await
             .at(what)?;
-        away.push(AwaySeen {
+        away.push(ReleasedKeys {
             keys: keys(&row, 1, what)?,
             version: row.get(2),
             guards: guards(&standing, 0),
@@ -160,7 +163,7 @@ async fn away(client: &Connected, what: &str) -> Result<Vec<AwaySeen>, StepError
     Ok(away)
 }
 
-async fn given(client: &Connected, what: &str) -> Result<Vec<Given>, StepError> {
+async fn given(client: &Connected, what: &str) -> Result<Vec<ReleasedMove>, StepError> {
     let rows = client
         .query(
             "select map, version, keys, shard, migration from shardwright.given order by map, version",
@@ -170,7 +173,7 @@ async fn given(client: &Connected, what: &str) -> Result<Vec<Given>, StepError> 
         .at(what)?;
     rows.iter()
         .map(|row| {
-            Ok(Given {
+            Ok(ReleasedMove {
                 map: MapName(row.get(0)),
                 version: row.get(1),
                 keys: keys(row, 2, what)?,

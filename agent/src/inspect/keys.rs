@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use plans::key::KeyType;
 use plans::shard_map::{MapSettings, ThroughRef};
 use plans::sql::quote_ident;
-use plans::table::{KeyColumn, TableKey, TableName, Through};
+use plans::table::{KeyColumn, TableKey, TableName, ThroughTable};
 
 use crate::postgres::catalog::ForeignKey;
 
@@ -55,7 +55,7 @@ pub(super) fn resolve(
             match joined(&table, reference, foreign_keys) {
                 Ok(columns) => tied.push((
                     table,
-                    TableKey::Through(Box::new(Through {
+                    TableKey::Through(Box::new(ThroughTable {
                         parent: TableName::parse(&reference.parent),
                         columns,
                         key,
@@ -144,7 +144,7 @@ fn nested(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
 
 /// That a row called `row`, or one that it belongs to, has NULL where it would refer to its parent: it has no key, and stays
 /// where it is.
-pub(super) fn refers_to_none(through: &Through, row: &str) -> String {
+pub(super) fn refers_to_none(through: &ThroughTable, row: &str) -> String {
     let own = through.columns.iter();
     let mut none: Vec<String> = own
         .map(|(own, _)| format!("{row}.{} is null", quote_ident(own)))
@@ -162,7 +162,7 @@ pub(super) fn refers_to_none(through: &Through, row: &str) -> String {
 }
 
 /// That a parent's row is the one that a row refers to.
-pub(super) fn join_condition(through: &Through, parent: &str, row: &str) -> String {
+pub(super) fn join_condition(through: &ThroughTable, parent: &str, row: &str) -> String {
     let pairs: Vec<String> = through
         .columns
         .iter()

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use connect::Connected;
 use plans::fleet::ShardRef;
-use plans::inspection::check::{Mend, MendTask, Mended};
+use plans::inspection::check::{Repair, RepairResult, RepairTask};
 use plans::shard_map::Sequences;
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableName};
@@ -25,16 +25,16 @@ use crate::shard::released_keys_check;
 use crate::shard::sequences::{BLOCK_BITS, STRIDE};
 
 /// `files`: the agent's folder, for rows that are deleted.
-pub(super) async fn run(task: &MendTask, files: &Path) -> Result<Mended, StepError> {
-    match &task.mend {
-        Mend::RecreateGuard { table, .. } => recreate_guard(task, table).await,
-        Mend::Restride {
+pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult, StepError> {
+    match &task.repair {
+        Repair::RecreateGuard { table, .. } => recreate_guard(task, table).await,
+        Repair::Restride {
             sequence,
             increment,
             past,
             ..
         } => restride(task, sequence, *increment, *past).await,
-        Mend::CopyReference {
+        Repair::CopyReference {
             table,
             from_digest,
             to_digest,
@@ -43,10 +43,10 @@ pub(super) async fn run(task: &MendTask, files: &Path) -> Result<Mended, StepErr
             let (to, from) = (shard(task, 0)?, shard(task, 1)?);
             copy_reference::run(from, from_digest, to, to_digest, table).await
         }
-        Mend::DeleteStray { keys, .. } => {
+        Repair::DeleteStray { keys, .. } => {
             delete_stray::run(task, shard(task, 0)?, shard(task, 1)?, keys, files).await
         }
-        Mend::MapKeys { .. } | Mend::ByHand { .. } => Err(StepError::refused(
+        Repair::MapKeys { .. } | Repair::ByHand { .. } => Err(StepError::refused(
             "mend.kind",
             "this is not mended on a shard",
             "change the map, or decide as the advice says",
@@ -54,7 +54,7 @@ pub(super) async fn run(task: &MendTask, files: &Path) -> Result<Mended, StepErr
     }
 }
 
-fn shard(task: &MendTask, index: usize) -> Result<&ShardRef, StepError> {
+fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
     task.shards.get(index).ok_or_else(|| {
         StepError::refused(
             "mend.shards",
@@ -73,7 +73,7 @@ fn changed(what: impl std::fmt::Display) -> StepError {
 }
 
 /// The map's tables on a shard, parents before children, without their columns.
-async fn tables(client: &Connected, task: &MendTask) -> Result<Vec<MovingTable>, StepError> {
+async fn tables(client: &Connected, task: &RepairTask) -> Result<Vec<MovingTable>, StepError> {
     let shard = client.name();
     let foreign_keys = catalog::foreign_keys(client).await?;
     let found = catalog::tables(client).await?;
@@ -102,11 +102,11 @@ async fn tables(client: &Connected, task: &MendTask) -> Result<Vec<MovingTable>,
     Ok(tables)
 }
 
-async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, StepError> {
+async fn recreate_guard(task: &RepairTask, name: &TableName) -> Result<RepairResult, StepError> {
     let reference = shard(task, 0)?;
     let client = super::session_to_change(reference, "mend").await?;
     let shard = reference.name.as_str();
-    let nothing = |why: &str| Mended {
+    let nothing = |why: &str| RepairResult {
         done: format!("shard {shard}, table {name}: {why}"),
         rows: 0,
     };
@@ -133,11 +133,11 @@ async fn recreate_guard(task: &MendTask, name: &TableName) -> Result<Mended, Ste
 }
 
 async fn restride(
-    task: &MendTask,
+    task: &RepairTask,
     sequence: &str,
     increment: i64,
     past: i64,
-) -> Result<Mended, StepError> {
+) -> Result<RepairResult, StepError> {
     let reference = shard(task, 0)?;
     let client = super::session_to_change(reference, "mend").await?;
     let shard = reference.name.as_str();
@@ -180,7 +180,7 @@ async fn restride(
         ))
         .await
         .at(&what)?;
-    Ok(Mended {
+    Ok(RepairResult {
         done: format!("shard {shard}: sequence {sequence} goes on after {last} by {step}"),
         rows: 0,
     })

@@ -43,7 +43,7 @@ pub(crate) async fn run(inspection: &Inspection, files: &Path) -> Result<Inspect
         Inspection::Load(task) => load::run(task).await.map(Inspected::Load),
         Inspection::Directory(task) => directory::run(task).await.map(Inspected::Directory),
         Inspection::Check(task) => check::run(task).await.map(Inspected::Check),
-        Inspection::Mend(task) => mend::run(task, files).await.map(Inspected::Mend),
+        Inspection::Repair(task) => mend::run(task, files).await.map(Inspected::Repair),
         Inspection::Differences(task) => differences::run(task).await.map(Inspected::Differences),
         Inspection::Inventory(task) => {
             let seen = inventory::run(task).await;

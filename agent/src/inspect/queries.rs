@@ -18,7 +18,7 @@ pub(super) use pair::check as check_pair;
 pub(super) use role::{unreadable, usable};
 
 use connect::Connected;
-use plans::fix::{Stage, Statement};
+use plans::fix::{FixStage, FixStatement};
 use plans::request::Mode;
 use plans::shard_map::Sequences;
 use plans::table::{MovingTable, TableName};
@@ -32,7 +32,7 @@ struct DoctorQuery {
     /// The name of its row in `plans::doctor`.
     code: &'static str,
     /// When the remedy runs in a script; none where it is no statement, or not right for every application.
-    fix: Option<Stage>,
+    fix: Option<FixStage>,
     sql: &'static str,
 }
 
@@ -132,7 +132,7 @@ fn add(question: &DoctorQuery, rows: &[tokio_postgres::Row], shard: &str, findin
         let (object, problem, remedy): (String, String, String) =
             (row.get(0), row.get(1), row.get(2));
         let object = format!("shard {shard}, {object}");
-        let statement = question.fix.map(|stage| Statement::new(stage, &remedy));
+        let statement = question.fix.map(|stage| FixStatement::new(stage, &remedy));
         let finding = findings.add(question.code, object, problem, remedy);
         if let Some(statement) = statement {
             finding.fixed_by(shard, vec![statement]);

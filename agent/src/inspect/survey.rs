@@ -31,7 +31,7 @@ use futures::{StreamExt, TryStreamExt};
 use plans::plan::TargetState;
 use plans::request::Mode;
 use plans::survey::{Survey, SurveyTask};
-use plans::table::{Majors, MovingTable, TableKey};
+use plans::table::{MajorVersions, MovingTable, TableKey};
 
 use super::findings::Findings;
 use super::{keys, queries};
@@ -93,7 +93,7 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
         schema_fingerprint,
         tables: listed.moving,
         target: state,
-        majors: Majors {
+        majors: MajorVersions {
             source: versions[0],
             target: versions[1],
         },

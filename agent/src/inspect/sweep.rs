@@ -12,7 +12,7 @@ use plans::id::{Epoch, MapName, MapVersion, MigrationId};
 use plans::inspection::inventory::{Inventory, InventoryTask, ObjectKind, Whose};
 use plans::inspection::sweep::{Guards, Sweep, SweepTask, Swept};
 use plans::key_set::KeySet;
-use plans::names::{SCHEMA, away_function, away_trigger};
+use plans::names::{SCHEMA, released_keys_function, released_keys_trigger};
 use plans::request::Options;
 use plans::sql::quote_literal;
 use plans::table::MovingTable;
@@ -52,10 +52,10 @@ pub(super) async fn run(task: &SweepTask) -> Result<Swept, StepError> {
                     left.leave(&seen).await?;
                 }
             }
-            Sweep::Away { map } => {
+            Sweep::ReleasedKeys { map } => {
                 give_back(&task.shard, map, &mut swept).await?;
             }
-            Sweep::Looks => load::sweep(&task.shard, &mut swept).await?,
+            Sweep::Probes => load::sweep(&task.shard, &mut swept).await?,
         }
     }
     Ok(swept)
@@ -191,7 +191,7 @@ impl AbandonedMigration {
             .filter(|table| !table.is_reference() && there.contains_key(&table.table))
             .cloned()
             .collect();
-        if let Some(keys) = guards.keys.as_ref().filter(|_| guards.brought) {
+        if let Some(keys) = guards.keys.as_ref().filter(|_| guards.copied) {
             self.brought(guards, keys).remove().await?;
             swept.done.push(format!(
                 "shard {shard}: removed what migration {} brought",
@@ -270,7 +270,7 @@ async fn give_back(
              join pg_catalog.pg_proc f on f.oid = t.tgfoid
              where not t.tgisinternal and t.tgparentid = 0 and pg_catalog.starts_with(t.tgname::text, $1)
                and f.pronamespace = pg_catalog.to_regnamespace($2)",
-            &[&away_trigger(map, ""), &SCHEMA],
+            &[&released_keys_trigger(map, ""), &SCHEMA],
         )
         .await
         .at(&what)?;
@@ -284,7 +284,7 @@ async fn give_back(
          drop function if exists {SCHEMA}.{function}(); commit",
         lock = quote_literal(&released_keys::lock_name(map)),
         drops = drops.join("; "),
-        function = away_function(map),
+        function = released_keys_function(map),
     );
     let done = session.batch_execute(&sql).await;
     rollback_after(&session, &done).await;

@@ -257,9 +257,9 @@ impl StepContext {
         let mut slot = self.session.stream.lock().await;
         if let Some(stream) = slot
             .as_ref()
-            .filter(|s| s.direction == direction && s.runs())
+            .filter(|s| s.direction == direction && s.is_running())
         {
-            stream.apply(apply);
+            stream.set_apply(apply);
             return Ok(());
         }
         if let Some(old) = slot.take() {
@@ -296,15 +296,15 @@ impl StepContext {
         token: EpochToken,
     ) -> Result<StreamSpec, StepError> {
         let known: Preflighted = self.output(StepKind::Preflight)?;
-        let (origin, destination, identity) = match direction {
+        let (upstream, downstream, identity) = match direction {
             Direction::Forward => (self.source()?, self.target()?, known.source),
             Direction::Reverse => (self.target()?, self.source()?, known.target),
         };
         let log_limit = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
         Ok(StreamSpec {
             direction,
-            origin,
-            destination,
+            upstream,
+            downstream,
             system: system(&identity)?,
             token,
             tables: Arc::new(self.dispatch.tables.clone()),
@@ -312,7 +312,7 @@ impl StepContext {
             spool: (direction == Direction::Forward).then(|| self.spool()),
             dual_write: self.dual_write(),
             spool_beyond: log_limit / 4,
-            keep_behind: log_limit / 4,
+            keep_on_upstream: log_limit / 4,
             log_limit,
             max_attempts: self.dispatch.options.max_attempts,
         })
@@ -334,7 +334,7 @@ impl StepContext {
             slot.as_ref().map(ApplyStream::watch)
         };
         match watch {
-            Some(watch) => crate::stream::failure_of(watch).await,
+            Some(watch) => crate::stream::wait_for_failure(watch).await,
             None => std::future::pending().await,
         }
     }

@@ -132,7 +132,7 @@ impl MigrationSession {
     pub(crate) fn stream_status(&self) -> Option<StreamStatus> {
         let mut last_status = self.last_status.lock().ok()?;
         if let Ok(stream) = self.stream.try_lock() {
-            *last_status = stream.as_ref().map(|stream| stream.seen().status);
+            *last_status = stream.as_ref().map(|stream| stream.observation().status);
         }
         last_status.clone()
     }
@@ -141,8 +141,8 @@ impl MigrationSession {
     pub(crate) async fn stop_applying(&self) {
         let mut slot = self.stream.lock().await;
         match slot.as_ref() {
-            Some(stream) if stream.direction == Direction::Forward && stream.runs() => {
-                stream.apply(false);
+            Some(stream) if stream.direction == Direction::Forward && stream.is_running() => {
+                stream.set_apply(false);
             }
             _ => {
                 if let Some(stream) = slot.take() {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
-use plans::inspection::check::Fact;
+use plans::inspection::check::SchemaFact;
 use plans::key::KeyType;
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, RowOrder, TableKey, TableName};
@@ -395,7 +395,7 @@ pub(crate) async fn storage(
 pub(crate) async fn facts(
     client: &Connected,
     tables: &[TableName],
-) -> Result<BTreeMap<TableName, Vec<Fact>>, StepError> {
+) -> Result<BTreeMap<TableName, Vec<SchemaFact>>, StepError> {
     let shard = client.name();
     let rows = client
         .query(
@@ -412,7 +412,7 @@ pub(crate) async fn facts(
         .at(format_args!(
             "shard {shard}: reading the tables' definitions"
         ))?;
-    let mut facts: BTreeMap<TableName, Vec<Fact>> = BTreeMap::new();
+    let mut facts: BTreeMap<TableName, Vec<SchemaFact>> = BTreeMap::new();
     let partitioned = rows.iter().filter_map(|row| {
         Some(TableName {
             schema: row.get::<_, Option<String>>(3)?,
@@ -423,8 +423,8 @@ pub(crate) async fn facts(
     for table in all {
         let name = table.sql();
         let own = rows.iter().filter(|row| row.get::<_, &str>(0) == name);
-        let own: Vec<Fact> = own
-            .map(|row| Fact {
+        let own: Vec<SchemaFact> = own
+            .map(|row| SchemaFact {
                 what: row.get(1),
                 definition: row.get(2),
             })

@@ -13,13 +13,13 @@ use super::shard::{LIMIT, until};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
-use crate::stream::{ApplyStream, failure_of};
+use crate::stream::{ApplyStream, wait_for_failure};
 
 const FORWARD: Direction = Direction::Forward;
 
 /// Why the stream gave up.
 pub(super) async fn halted(stream: &ApplyStream) -> (String, String) {
-    let failure = tokio::time::timeout(LIMIT, failure_of(stream.watch()));
+    let failure = tokio::time::timeout(LIMIT, wait_for_failure(stream.watch()));
     let failure = failure.await.expect("in time");
     let failure = failure.failure().expect("a failure").clone();
     (failure.code, failure.message)

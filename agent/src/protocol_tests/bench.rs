@@ -9,7 +9,7 @@ use plans::id::{Epoch, MapName, MapVersion, MigrationId, ShardName};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::names::Direction;
-use plans::table::{CopyFormat, KeyColumn, Majors, MovingTable, TableKey, copy_format};
+use plans::table::{CopyFormat, KeyColumn, MajorVersions, MovingTable, TableKey, copy_format};
 
 use super::shard::{LIMIT, Shard as Database, until};
 use crate::error::StepError;
@@ -252,8 +252,8 @@ impl Bench {
         let (origin, destination) = self.ends(direction);
         StreamSpec {
             direction,
-            origin: self.shard(origin, self.token.epoch),
-            destination: self.shard(destination, self.token.epoch),
+            upstream: self.shard(origin, self.token.epoch),
+            downstream: self.shard(destination, self.token.epoch),
             system: system(origin).await,
             token: self.token.clone(),
             tables: self.tables.clone(),
@@ -261,7 +261,7 @@ impl Bench {
             spool: None,
             dual_write: None,
             spool_beyond: u64::MAX,
-            keep_behind: 0,
+            keep_on_upstream: 0,
             log_limit: u64::MAX,
             max_attempts: 50,
         }
@@ -278,9 +278,12 @@ impl Bench {
         let session = self.ours(origin).await;
         let marker = Marker::new(&self.token, 1, MarkerKind::Probe);
         marker.emit(&session, &self.token).await?;
-        tokio::time::timeout(LIMIT, crate::stream::reached(stream.watch(), marker.id))
-            .await
-            .expect("applied in time")
+        tokio::time::timeout(
+            LIMIT,
+            crate::stream::wait_for_marker(stream.watch(), marker.id),
+        )
+        .await
+        .expect("applied in time")
     }
 
     /// The moving rows of a database, whole, in order of their text.
@@ -344,7 +347,8 @@ pub(crate) async fn tables(session: &Connected) -> Vec<MovingTable> {
             columns: columns.into_iter().map(|found| found.column).collect(),
             ..MovingTable::bare(name, key)
         };
-        (table.format, table.format_why) = copy_format(&table, Majors::default(), CopyFormat::Auto);
+        (table.format, table.format_why) =
+            copy_format(&table, MajorVersions::default(), CopyFormat::Auto);
         tables.push(table);
     }
     tables

@@ -298,7 +298,7 @@ async fn sweep(bench: &Bench, left_too: &[MigrationId]) -> Result<(), String> {
         refuse: None,
         keys: Some(bench.keys.clone()),
         tables: bench.tables.to_vec(),
-        brought: true,
+        copied: true,
         left_too: left_too.to_vec(),
     };
     let task = SweepTask {

@@ -7,7 +7,7 @@ use plans::fleet::ShardInfo;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
-    Checked, Defect, DefectKind, Mend, MendRequest, combine, follow_up, questions,
+    Checked, Defect, DefectKind, Repair, RepairRequest, combine, follow_up, questions,
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key::{Key, KeyType, accept};
@@ -90,14 +90,15 @@ impl Fleet {
 
     /// Mends what the check proposes, as the request's file would have it, and says what was done.
     async fn mend(&self, defects: &[Defect]) -> Vec<Result<String, String>> {
-        let request = MendRequest::propose(&self.map, defects);
+        let request = RepairRequest::propose(&self.map, defects);
         let text = serde_json::to_string(&request).expect("written");
-        let request = MendRequest::parse(&text).expect("read");
+        let request = RepairRequest::parse(&text).expect("read");
         let mut done = Vec::new();
         for task in request.tasks(&self.map, &self.shards()).expect("tasks") {
             done.push(
-                match inspect::run(&Inspection::Mend(Box::new(task)), &std::env::temp_dir()).await {
-                    Ok(Inspected::Mend(mended)) => Ok(mended.done),
+                match inspect::run(&Inspection::Repair(Box::new(task)), &std::env::temp_dir()).await
+                {
+                    Ok(Inspected::Repair(mended)) => Ok(mended.done),
                     Ok(other) => panic!("{other:?}"),
                     Err(failure) => Err(failure.code),
                 },
@@ -204,7 +205,7 @@ async fn gaps_overlaps_and_unknown_shards_are_told_of_the_map_itself() {
     );
     let keys = KeySet::range(Some(Key::Int(90)), Some(Key::Int(100)));
     let shard = ShardName::from("a");
-    assert_eq!(defects[0].mend, Some(Mend::MapKeys { keys, shard }));
+    assert_eq!(defects[0].repair, Some(Repair::MapKeys { keys, shard }));
 }
 
 #[tokio::test]
@@ -227,7 +228,7 @@ async fn rows_of_unmapped_keys_say_which_shard_should_own_the_gap() {
     assert_eq!(unmapped.sample, [Key::Int(95), Key::Int(999)]);
     let keys = KeySet::range(Some(Key::Int(90)), Some(Key::Int(100)));
     let shard = ShardName::from("b");
-    assert_eq!(gap.mend, Some(Mend::MapKeys { keys, shard }));
+    assert_eq!(gap.repair, Some(Repair::MapKeys { keys, shard }));
 }
 
 #[tokio::test]
@@ -240,7 +241,7 @@ async fn a_stray_row_that_its_owner_lacks_is_for_somebody_to_decide() {
     };
     assert_eq!((stray.kind, stray.count), (DefectKind::StrayRow, 1));
     assert_eq!(stray.sample, [Key::Int(150)]);
-    assert!(matches!(stray.mend, Some(Mend::ByHand { .. })));
+    assert!(matches!(stray.repair, Some(Repair::ByHand { .. })));
     assert_eq!(fleet.mend(&defects).await, []);
 }
 

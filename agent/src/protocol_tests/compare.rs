@@ -43,7 +43,7 @@ async fn one_changed_value_is_found_by_digest_by_row_and_by_key() {
     let moving = MovingRows::new(&bench.tables[0], &bench.keys);
     let (origin, copy) = (&here, &there);
     let drill = async |most| {
-        let found = compare::drill(origin, copy, &moving, &ChunkScope::Whole, most);
+        let found = compare::find_differences(origin, copy, &moving, &ChunkScope::Whole, most);
         found.await.expect("compared")
     };
     for (change, wanted) in CHANGES {
@@ -85,7 +85,7 @@ async fn keyed(
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> BTreeMap<String, String> {
-    let rows = compare::keyed_rows(side, moving, keys).await;
+    let rows = compare::hashes_by_key(side, moving, keys).await;
     rows.expect("read")
 }
 
@@ -99,7 +99,9 @@ async fn tiles(name: &str, ddl: &str, plant: &str) -> Vec<ChunkScope> {
     let moving = MovingRows::new(&bench.tables[0], &bench.keys);
     let all = whole(&here, &moving).await;
     there.batch_execute(plant).await.expect("planted");
-    let parts = compare::cut(&here, &moving, 300).await.expect("cut");
+    let parts = compare::cut_into_chunks(&here, &moving, 300)
+        .await
+        .expect("cut");
     let (mut rows, mut different) = (0, 0);
     for part in &parts {
         let text = serde_json::to_string(part).expect("written");

@@ -14,7 +14,7 @@ use crate::postgres::replication::{ChangeStream, StreamEvent, StreamStart};
 use crate::postgres::wait_out::{wait_out, writers};
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::register::{self, RegisterSetting};
-use crate::stream::reached;
+use crate::stream::wait_for_marker;
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -56,9 +56,9 @@ async fn drained_to_marker(bench: &Bench, ours: &Connected) {
     let marker = Marker::new(&bench.token, 1, MarkerKind::Sealed);
     stream.stop_at(marker.id);
     marker.emit(ours, &bench.token).await.expect("marked");
-    let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
     arrived.await.expect("in time").expect("reached");
-    stream.ended().await;
+    stream.wait_until_ended().await;
 }
 
 #[tokio::test]
@@ -201,7 +201,7 @@ async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
     let stream = bench.stream(FORWARD).await;
     // The stream reads its progress behind a lock on the row, so that must be over before the test takes the lock.
     bench.drain(&stream).await.expect("live");
-    let _hurried = stream.hurry();
+    let _hurried = stream.commit_promptly();
     let (ours, app) = (
         bench.ours(&bench.source).await,
         bench.source.session().await,
@@ -224,7 +224,7 @@ async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
     .await;
     assert!(!stream.watch().borrow().markers.contains_key(&marker.id));
     lock.batch_execute("commit").await.expect("let go");
-    let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
     assert_eq!(arrived.await.expect("in time").expect("told"), 1);
     assert!(bench.assert_equal().await >= 1);
 }

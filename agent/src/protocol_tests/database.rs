@@ -163,7 +163,7 @@ async fn on_a_promoted_standby_nothing_of_an_owner_is_deleted_before_it_is_accep
     assert_eq!(code(drop_old::run(&context).await), OTHER_DATABASE);
     let mend = Inspection::Sweep(Box::new(SweepTask {
         shard: reference(&bench.source, Some(before)),
-        sweeps: vec![Sweep::Away { map: "m".into() }],
+        sweeps: vec![Sweep::ReleasedKeys { map: "m".into() }],
     }));
     let refused = inspect::run(&mend, &std::env::temp_dir())
         .await

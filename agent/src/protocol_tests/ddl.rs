@@ -15,7 +15,7 @@ use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::guard::{self, ddl_guard};
 use crate::steps::shape;
-use crate::stream::failure_of;
+use crate::stream::wait_for_failure;
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -195,7 +195,7 @@ async fn a_stream_halts_at_a_column_of_one_side_and_goes_on_where_both_have_it()
     .await;
     run(&app, "update public.item set note = 'changed' where id = 1").await;
     let stream = bench.stream(FORWARD).await;
-    let failure = failure_of(stream.watch()).await;
+    let failure = wait_for_failure(stream.watch()).await;
     let failure = failure.failure().expect("a failure").clone();
     assert_eq!(failure.code, "schema.drift");
     assert!(
@@ -251,7 +251,7 @@ async fn another_type_halts_the_stream() {
     run(&app, "alter table public.item alter v type varchar(9)").await;
     run(&app, "insert into public.item values (100, 1, 'x')").await;
     let stream = bench.stream(FORWARD).await;
-    let failure = failure_of(stream.watch()).await;
+    let failure = wait_for_failure(stream.watch()).await;
     let message = failure.failure().expect("a failure").message.clone();
     assert!(
         message.contains("column v: on shard s place 3 character varying(9)"),

@@ -57,7 +57,7 @@ fn why(stream: &ApplyStream) -> Option<String> {
 }
 
 fn state(stream: &ApplyStream) -> DualWriteState {
-    stream.seen().status.dual_write
+    stream.observation().status.dual_write
 }
 
 async fn setting(database: &Database) -> String {
@@ -189,8 +189,8 @@ async fn an_absent_shard_stops_writes_no_longer_than_the_limit_and_is_waited_for
     assert!(hung >= NEAR / 2 && hung < NEAR + SLACK, "{hung:?}");
     // The agent and its watchdog have the same limit: whoever looks first takes the name out.
     let known = [
-        "the other shard has confirmed nothing for too long",
-        "our name is not in force in synchronous_standby_names",
+        "the downstream shard has confirmed nothing for too long",
+        "the stream's name is not in force in synchronous_standby_names",
     ];
     assert!(known.contains(&why.as_str()), "{why}");
     until_synchronous(&stream).await;

@@ -10,7 +10,7 @@ use plans::key_set::KeySet;
 use plans::names::Direction;
 
 use super::bench::Bench;
-use crate::compare::{MovingRows, canonical, delete_rows, keyed_rows, parse_key, values};
+use crate::compare::{MovingRows, canonical_key, delete_rows, hashes_by_key, parse_key, read_rows};
 use crate::postgres::pgoutput::{OldRow, Relation, RelationColumn, Tuple, TupleValue};
 use crate::stream::apply::{Applier, Executor, PlannedChanges, RowChange};
 
@@ -139,20 +139,24 @@ async fn changed_keys_are_compared_by_the_index_of_the_identity() {
             let moving = MovingRows::new(&bench.tables[0], &keys_that_move);
             let side = &session;
             if let Statistics::Empty = statistics {
-                let none = keyed_rows(side, &moving, &keys()).await.expect("looked up");
+                let none = hashes_by_key(side, &moving, &keys())
+                    .await
+                    .expect("looked up");
                 assert!(none.is_empty());
                 let app = bench.target.session().await;
                 load(&app).await;
             }
             session.batch_execute("begin").await.expect("begun");
             let before = scans(&session).await;
-            let found = keyed_rows(side, &moving, &keys()).await.expect("looked up");
+            let found = hashes_by_key(side, &moving, &keys())
+                .await
+                .expect("looked up");
             assert_eq!(found.len(), keys().len());
             let what = format!("compare, {statistics:?}, {keys_that_move:?}");
             assert_by_identity(&what, &session, &before, LOOKED_UP).await;
 
             let before = scans(&session).await;
-            let read = values(side, &moving, &keys()).await.expect("read");
+            let read = read_rows(side, &moving, &keys()).await.expect("read");
             assert_eq!(read.len(), keys().len());
             let what = format!("read to repair, {statistics:?}");
             assert_by_identity(&what, &session, &before, LOOKED_UP).await;
@@ -226,7 +230,7 @@ async fn changes_are_applied_by_the_index_of_the_identity() {
         let mut applier = Applier::prepare(&session, &bench.tables)
             .await
             .expect("prepared");
-        applier.relation(relation()).expect("its shape");
+        applier.set_relation(relation()).expect("its shape");
         let mut executor = Executor::new(session).await.expect("a session");
         if let Statistics::Empty = statistics {
             plan_on_empty(&mut executor, &applier).await;
@@ -323,7 +327,7 @@ async fn an_index_in_another_order_is_not_asked_for_its_own() {
             Some(1) => "[\"n4\",\"100\"]",
             _ => "[\"100\",\"n4\"]",
         };
-        let found = keyed_rows(side, &moving, &[key.to_owned()]).await;
+        let found = hashes_by_key(side, &moving, &[key.to_owned()]).await;
         assert_eq!(found.expect("looked up").len(), 1, "{name}");
     }
 }
@@ -390,9 +394,9 @@ async fn rows_are_found_whatever_the_type_of_the_first_column_is() {
         let rows = session.query(keys, &[]).await.expect("keys");
         let keys: Vec<String> = rows
             .iter()
-            .map(|row| canonical(&parse_key(row.get(0))))
+            .map(|row| canonical_key(&parse_key(row.get(0))))
             .collect();
-        let found = keyed_rows(side, &moving, &keys).await.expect(name);
+        let found = hashes_by_key(side, &moving, &keys).await.expect(name);
         assert_eq!(found.len(), 26, "{name}");
     }
 }

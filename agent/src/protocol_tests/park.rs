@@ -14,7 +14,7 @@ use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot;
-use crate::stream::{ApplyStream, ParkAt, reached};
+use crate::stream::{ApplyStream, ParkAt, wait_for_marker};
 
 const FORWARD: Direction = Direction::Forward;
 
@@ -172,9 +172,9 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
         row.is_some_and(|row| row.get(0))
     })
     .await;
-    assert!(!stream.seen().markers.contains_key(&marker.id));
+    assert!(!stream.observation().markers.contains_key(&marker.id));
     drop(held);
-    let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
     arrived.await.expect("in time").expect("it goes on");
 }
 
@@ -210,9 +210,9 @@ async fn a_stream_that_is_to_stop_does_so_at_its_marker_even_after_a_restart() {
     let session = bench.ours(&bench.source).await;
     marker.emit(&session, &bench.token).await.expect("marked");
     app.batch_execute(&insert(2)).await.expect("after");
-    let arrived = tokio::time::timeout(LIMIT, reached(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
     arrived.await.expect("in time").expect("reached");
-    let ended = tokio::time::timeout(Duration::from_secs(60), stream.ended());
+    let ended = tokio::time::timeout(Duration::from_secs(60), stream.wait_until_ended());
     ended.await.expect("it ends by itself");
     let target = bench.ours(&bench.target).await;
     assert_eq!(bench.rows(&target).await.len(), 1, "exactly at the marker");

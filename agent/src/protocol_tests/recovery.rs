@@ -9,7 +9,7 @@ use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
 use plans::wire::{
-    CutoverAnswer, CutoverAsk, CutoverCall, Dispatch, Heartbeat, HeartbeatReply, Outcome, Report,
+    CutoverAnswer, CutoverCall, CutoverQuery, Dispatch, Heartbeat, HeartbeatReply, Outcome, Report,
     WireSecret, Work,
 };
 use serde_json::{Value, json};
@@ -30,7 +30,7 @@ const CLOSED: i64 = i64::MAX;
 /// A controller as an agent hears it, and the agent.
 struct Play {
     reports: mpsc::UnboundedReceiver<Report>,
-    asked: Arc<Mutex<Vec<CutoverAsk>>>,
+    asked: Arc<Mutex<Vec<CutoverQuery>>>,
     tasks: [JoinHandle<()>; 2],
 }
 
@@ -87,8 +87,8 @@ impl Play {
 
     fn released(&self) -> Vec<Direction> {
         let asked = self.asked.lock().expect("asked");
-        let direction = |ask: &CutoverAsk| {
-            let CutoverAsk::Release { direction, .. } = ask else {
+        let direction = |ask: &CutoverQuery| {
+            let CutoverQuery::Release { direction, .. } = ask else {
                 panic!("{ask:?}");
             };
             *direction
@@ -100,7 +100,7 @@ impl Play {
 #[derive(Clone)]
 struct Script {
     work: Arc<Mutex<Option<Work>>>,
-    asked: Arc<Mutex<Vec<CutoverAsk>>>,
+    asked: Arc<Mutex<Vec<CutoverQuery>>>,
     /// What every call must show.
     secret: Option<WireSecret>,
     heard: mpsc::UnboundedSender<Report>,
@@ -145,7 +145,7 @@ impl Script {
             "cutover" => {
                 let call: CutoverCall = serde_json::from_slice(body).expect("a call");
                 assert_eq!(call.secret, self.secret);
-                self.asked.lock().expect("asked").push(call.ask);
+                self.asked.lock().expect("asked").push(call.query);
                 json!(CutoverAnswer::Released)
             }
             "report" => {

@@ -71,7 +71,7 @@ async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) ->
         FORWARD,
         bench.token.epoch,
     ));
-    spec.keep_behind = keep_behind;
+    spec.keep_on_upstream = keep_behind;
     ApplyStream::start(spec, false, apply)
 }
 
@@ -120,17 +120,17 @@ async fn captured_changes_are_confirmed_before_the_target_has_them_and_applied_l
     until_captured(&bench, &app).await;
     let (confirmed, applied) = positions(&bench).await;
     assert!(confirmed > applied, "{confirmed} {applied}");
-    assert_eq!(stream.seen().status.mode, StreamMode::Spooling);
+    assert_eq!(stream.observation().status.mode, StreamMode::Spooling);
     until("the log's end is known", || async {
-        stream.seen().status.written_at >= bytes(confirmed)
+        stream.observation().status.written_at >= bytes(confirmed)
     })
     .await;
-    assert_eq!(stream.seen().status.applied_at, 0);
-    stream.apply(true);
+    assert_eq!(stream.observation().status.applied_at, 0);
+    stream.set_apply(true);
     bench.drain(&stream).await.expect("drained");
-    assert!(stream.seen().status.applied_at >= bytes(confirmed));
+    assert!(stream.observation().status.applied_at >= bytes(confirmed));
     until("the stream is live", || async {
-        stream.seen().status.mode == StreamMode::Live
+        stream.observation().status.mode == StreamMode::Live
     })
     .await;
     app.batch_execute("update public.item set v = 'live' where id % 7 = 0")
@@ -152,7 +152,7 @@ async fn very_large_values_are_not_spooled_and_arrive() {
     app.batch_execute(insert).await.expect("written");
     until_captured(&bench, &app).await;
     assert!(folder.bytes() < 1 << 20, "{}", folder.bytes());
-    stream.apply(true);
+    stream.set_apply(true);
     bench.drain(&stream).await.expect("drained");
     assert_eq!(bench.assert_equal().await, 4);
 }
@@ -234,7 +234,7 @@ async fn an_agent_without_the_spool_goes_on_from_the_slot_and_an_old_spool_is_pu
     let stream = keeping(&bench, &two.0, true, keep).await;
     bench.drain(&stream).await.expect("drained");
     until("the stream is live", || async {
-        stream.seen().status.mode == StreamMode::Live
+        stream.observation().status.mode == StreamMode::Live
     })
     .await;
     app.batch_execute("update public.item set v = 'two' where id % 7 = 0")
@@ -264,9 +264,9 @@ async fn a_stream_that_may_not_apply_any_more_goes_on_capturing() {
     bench.capture(FORWARD).await;
     let stream = spooling(&bench, &folder.0, true).await;
     bench.drain(&stream).await.expect("drained");
-    stream.apply(false);
+    stream.set_apply(false);
     until("it spools", || async {
-        stream.seen().status.mode == StreamMode::Spooling
+        stream.observation().status.mode == StreamMode::Spooling
     })
     .await;
     let app = bench.source.session().await;
@@ -274,7 +274,7 @@ async fn a_stream_that_may_not_apply_any_more_goes_on_capturing() {
         .await
         .expect("written");
     until_captured(&bench, &app).await;
-    stream.apply(true);
+    stream.set_apply(true);
     bench.drain(&stream).await.expect("drained");
     assert!(bench.assert_equal().await >= 1);
 }
@@ -316,7 +316,7 @@ async fn a_row_that_is_read_again_at_the_end_of_the_spool_arrives_and_the_spool_
     let into = "update public.item set tenant_id = 100";
     app.batch_execute(into).await.expect("moved in");
     until_captured(&bench, &app).await;
-    stream.apply(true);
+    stream.set_apply(true);
     bench.drain(&stream).await.expect("drained");
     assert_eq!(bench.assert_equal().await, 2);
     until("the spool is gone", || async { folder.is_empty() }).await;

@@ -42,7 +42,7 @@ async fn a_standby_that_stands_still_is_behind_until_it_goes_on() {
         let looked = load::probe(&session, &mut *history.lock().await).await;
         let replicas = looked.expect("seen").replicas;
         let lagging = replicas.iter().find(|replica| replica.name == "lagging");
-        lagging.map(|replica| replica.behind_s)
+        lagging.map(|replica| replica.lag_s)
     };
     until("it follows", || async { behind().await == Some(0.0) }).await;
     there

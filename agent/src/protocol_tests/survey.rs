@@ -111,7 +111,7 @@ async fn a_table_that_does_not_exist_is_named() {
         &survey,
         "table.missing",
         "table app.lost",
-        "correct the name",
+        "create it as on the map's other shards, or correct the name",
     );
 }
 

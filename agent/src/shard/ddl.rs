@@ -9,14 +9,14 @@
 use std::collections::BTreeMap;
 
 use connect::Connected;
-use plans::inspection::check::Fact;
+use plans::inspection::check::SchemaFact;
 use plans::table::{Column, MovingTable, TableName};
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog::{self, TableFacts};
 
 /// Definitions of tables. Each is a list of facts.
-pub(crate) type FactsByTable = BTreeMap<TableName, Vec<Fact>>;
+pub(crate) type FactsByTable = BTreeMap<TableName, Vec<SchemaFact>>;
 
 /// One shard of a comparison.
 #[derive(Debug, Clone, Copy)]
@@ -38,11 +38,11 @@ pub(crate) fn differences(
     for (table, facts) in first.definitions {
         let nothing = Vec::new();
         let others = second.definitions.get(table).unwrap_or(&nothing);
-        let counts = |fact: &&Fact| {
+        let counts = |fact: &&SchemaFact| {
             let early = ["column ", "partition "];
             !columns_only || early.iter().any(|part| fact.what.starts_with(part))
         };
-        let text = |facts: &[Fact], what: &str| {
+        let text = |facts: &[SchemaFact], what: &str| {
             let found = facts.iter().find(|fact| fact.what == what);
             found.map_or_else(|| "missing".to_owned(), |fact| fact.definition.clone())
         };

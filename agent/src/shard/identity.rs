@@ -86,7 +86,7 @@ pub(crate) fn session_opening(known: &DatabaseIdentity) -> Opening {
     );
     let proof = proof_sql(TimelineRule::NotEarlier);
     Opening {
-        look: format!("{setting}; {quick_check}"),
+        quick_check: format!("{setting}; {quick_check}"),
         proof: format!("{setting}; {proof}"),
     }
 }

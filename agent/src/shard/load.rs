@@ -125,7 +125,7 @@ pub(crate) async fn probe(
     let replicas = names.into_iter().zip(replayed).zip(lags);
     let replicas = replicas.map(|((name, replayed), reported_s)| ReplicaLag {
         name,
-        behind_s: positions.lag_seconds(replayed, position, reported_s, now),
+        lag_s: positions.lag_seconds(replayed, position, reported_s, now),
     });
     let count = |at: usize| {
         sessions

@@ -10,7 +10,7 @@
 use connect::Connected;
 use plans::id::MapName;
 use plans::key_set::KeySet;
-use plans::names::{SCHEMA, SQLSTATE_NOT_OWNER, away_function, away_trigger};
+use plans::names::{SCHEMA, SQLSTATE_NOT_OWNER, released_keys_function, released_keys_trigger};
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 
@@ -85,8 +85,8 @@ impl ReleasedKeys<'_> {
     fn triggers_sql(&self, table: &MovingTable, refused: &KeySet, role: &str) -> String {
         guard::row_triggers(
             table,
-            |event| away_trigger(self.map, event),
-            &away_function(self.map),
+            |event| released_keys_trigger(self.map, event),
+            &released_keys_function(self.map),
             |row| table.predicate(refused, row),
             &guard::foreign_session_sql(role),
         )
@@ -281,7 +281,7 @@ impl ReleasedKeys<'_> {
             .map(|event| {
                 format!(
                     "drop trigger if exists {} on {}",
-                    quote_ident(&away_trigger(self.map, event)),
+                    quote_ident(&released_keys_trigger(self.map, event)),
                     table.top().sql()
                 )
             })
@@ -296,7 +296,7 @@ impl ReleasedKeys<'_> {
         let sql = format!(
             "delete from {SCHEMA}.away where map = {}; drop function if exists {SCHEMA}.{}()",
             quote_literal(self.map.as_str()),
-            away_function(self.map)
+            released_keys_function(self.map)
         );
         epoch::execute(client, self.token, &sql)
             .await
@@ -316,7 +316,7 @@ pub(crate) fn lock_name(map: &MapName) -> String {
 
 /// Returns the statement that creates the function of a map's guard.
 pub(crate) fn function_sql(map: &MapName) -> String {
-    let name = away_function(map);
+    let name = released_keys_function(map);
     let map = quote_literal(map.as_str());
     format!(
         "create or replace function {SCHEMA}.{name}() returns trigger

@@ -9,7 +9,7 @@ use std::time::Duration;
 use connect::Connected;
 use plans::id::MapName;
 use plans::key_set::KeySet;
-use plans::names::{SCHEMA, away_function, away_trigger};
+use plans::names::{SCHEMA, released_keys_function, released_keys_trigger};
 use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableName};
 use tokio_postgres::error::SqlState;
@@ -74,15 +74,21 @@ async fn compare_triggers(
         .query_opt(
             "select p.prosrc from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
              where n.nspname = $1 and p.proname = $2",
-            &[&SCHEMA, &away_function(map)],
+            &[&SCHEMA, &released_keys_function(map)],
         )
         .await?;
     let Some(source) = source else {
-        return Ok(vec![format!("function {} is missing", away_function(map))]);
+        return Ok(vec![format!(
+            "function {} is missing",
+            released_keys_function(map)
+        )]);
     };
     let mut problems = Vec::new();
     if !released_keys::function_sql(map).contains(source.get::<_, &str>(0)) {
-        problems.push(format!("function {} is altered", away_function(map)));
+        problems.push(format!(
+            "function {} is altered",
+            released_keys_function(map)
+        ));
     }
     let role = guard::session_user(client).await?;
     let mut sample = table.clone();
@@ -100,7 +106,7 @@ async fn compare_triggers(
     let expected = read_triggers(client, &sample).await?;
     let found = read_triggers(client, table).await?;
     for event in EVENTS {
-        let name = away_trigger(map, event);
+        let name = released_keys_trigger(map, event);
         match (found.get(&name), expected.get(&name)) {
             (None, _) => problems.push(format!("trigger {name} is missing")),
             (Some((state, _)), _) if state != "A" => {
@@ -150,8 +156,8 @@ async fn read_triggers(
 fn triggers_sql(map: &MapName, keys: &KeySet, table: &MovingTable, role: &str) -> String {
     guard::row_triggers(
         table,
-        |event| away_trigger(map, event),
-        &away_function(map),
+        |event| released_keys_trigger(map, event),
+        &released_keys_function(map),
         |row| table.predicate(keys, row),
         &guard::foreign_session_sql(role),
     )

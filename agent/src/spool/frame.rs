@@ -1,39 +1,40 @@
-//! The form of a segment file: a head, then frames; each frame is checked by its sum.
+//! The format of a segment file: a head, then frames; each frame has a checksum.
 //!
-//! Head: eight bytes of magic, then the position that the segment goes on from.
+//! Head: eight bytes of magic, then the position after which the segment begins.
 //! Frame: length and CRC-32 of the body, then the body: kind, position, message.
 
 use bytes::{Buf, BufMut, Bytes, BytesMut};
 
 use crate::postgres::lsn::Lsn;
 
-/// First bytes of every segment.
+/// The first bytes of every segment.
 const MAGIC: &[u8; 8] = b"SWSPOOL1";
-/// Bytes of a segment's head.
+/// The size of a segment's head in bytes.
 pub(super) const HEAD: usize = 16;
-/// Bytes before a frame's body.
+/// The number of bytes before a frame's body.
 const PREFIX: usize = 8;
-/// Bytes of a body before its message.
+/// The number of bytes of a body before its message.
 const BODY: usize = 9;
 
 /// One entry of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum SpoolFrame {
-    /// A message of the stream, in pgoutput's form; a segment may end after the last of a transaction.
+    /// A message of the stream, in the format of pgoutput. `ends` is set for the last message of a transaction, after
+    /// which a segment may end.
     Message { at: Lsn, ends: bool, message: Bytes },
-    /// Nothing of interest lies before this position.
+    /// Up to this position there is no further change for the stream.
     Idle { until: Lsn },
 }
 
-/// The head of a segment that goes on from `from`.
-pub(super) fn head(from: Lsn) -> Bytes {
+/// Encodes the head of a segment that begins after `from`.
+pub(super) fn encode_head(from: Lsn) -> Bytes {
     let mut out = BytesMut::with_capacity(HEAD);
     out.put_slice(MAGIC);
     out.put_u64(from.0);
     out.freeze()
 }
 
-/// The position in a head; `None` when it is not one.
+/// Decodes the position in a head; `None` if the bytes are no head.
 pub(super) fn read_head(mut bytes: &[u8]) -> Option<Lsn> {
     if bytes.len() < HEAD || &bytes[..MAGIC.len()] != MAGIC {
         return None;
@@ -42,8 +43,8 @@ pub(super) fn read_head(mut bytes: &[u8]) -> Option<Lsn> {
     Some(Lsn(bytes.get_u64()))
 }
 
-/// Appends a frame.
-pub(super) fn put(out: &mut BytesMut, frame: &SpoolFrame) {
+/// Appends a frame to `out`.
+pub(super) fn append_frame(out: &mut BytesMut, frame: &SpoolFrame) {
     let (kind, at, message): (u8, Lsn, &[u8]) = match frame {
         SpoolFrame::Message { at, ends, message } => {
             (if *ends { b'e' } else { b'm' }, *at, message)
@@ -63,8 +64,8 @@ pub(super) fn put(out: &mut BytesMut, frame: &SpoolFrame) {
     out.put_slice(message);
 }
 
-/// Takes the first frame from `bytes`, if it is whole; `Err` when it is damaged.
-pub(super) fn take(bytes: &mut BytesMut) -> Result<Option<SpoolFrame>, DamagedFrame> {
+/// Removes the first frame from `bytes` and returns it; `None` if it is incomplete, and an error if it is damaged.
+pub(super) fn take_frame(bytes: &mut BytesMut) -> Result<Option<SpoolFrame>, DamagedFrame> {
     if bytes.len() < PREFIX {
         return Ok(None);
     }
@@ -93,8 +94,8 @@ pub(super) fn take(bytes: &mut BytesMut) -> Result<Option<SpoolFrame>, DamagedFr
     }
 }
 
-/// Length of a frame as it stands in the file.
-pub(super) fn length(frame: &SpoolFrame) -> u64 {
+/// Returns the size of a frame in the file.
+pub(super) fn frame_length(frame: &SpoolFrame) -> u64 {
     let message = match frame {
         SpoolFrame::Message { message, .. } => message.len(),
         SpoolFrame::Idle { .. } => 0,
@@ -102,7 +103,7 @@ pub(super) fn length(frame: &SpoolFrame) -> u64 {
     (PREFIX + BODY + message) as u64
 }
 
-/// A frame whose sum is not that of its body.
+/// The error for a frame whose checksum is not that of its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct DamagedFrame;
 
@@ -127,34 +128,34 @@ mod tests {
     fn frames_are_read_as_they_were_written_and_a_torn_one_is_not() {
         let mut bytes = BytesMut::new();
         for frame in &frames() {
-            put(&mut bytes, frame);
+            append_frame(&mut bytes, frame);
         }
-        let whole = frames().iter().map(length).sum::<u64>();
+        let whole = frames().iter().map(frame_length).sum::<u64>();
         assert_eq!(bytes.len() as u64, whole);
         let mut torn = BytesMut::from(&bytes[..bytes.len() - 1]);
         for frame in frames() {
-            assert_eq!(take(&mut bytes), Ok(Some(frame)));
+            assert_eq!(take_frame(&mut bytes), Ok(Some(frame)));
         }
-        assert_eq!(take(&mut bytes), Ok(None));
-        assert!(take(&mut torn).is_ok_and(|frame| frame.is_some()));
-        assert!(take(&mut torn).is_ok_and(|frame| frame.is_some()));
-        assert_eq!(take(&mut torn), Ok(None));
+        assert_eq!(take_frame(&mut bytes), Ok(None));
+        assert!(take_frame(&mut torn).is_ok_and(|frame| frame.is_some()));
+        assert!(take_frame(&mut torn).is_ok_and(|frame| frame.is_some()));
+        assert_eq!(take_frame(&mut torn), Ok(None));
     }
 
     #[test]
     fn a_changed_bit_is_noticed() {
         let mut whole = BytesMut::new();
-        put(&mut whole, &frames()[0]);
+        append_frame(&mut whole, &frames()[0]);
         for at in 4..whole.len() {
             let mut changed = whole.clone();
             changed[at] ^= 1;
-            assert_eq!(take(&mut changed), Err(DamagedFrame), "byte {at}");
+            assert_eq!(take_frame(&mut changed), Err(DamagedFrame), "byte {at}");
         }
     }
 
     #[test]
     fn a_head_names_the_position() {
-        assert_eq!(read_head(&head(Lsn(5))), Some(Lsn(5)));
+        assert_eq!(read_head(&encode_head(Lsn(5))), Some(Lsn(5)));
         assert_eq!(read_head(b"SWSPOOL1"), None);
         assert_eq!(read_head(b"another file it is"), None);
     }

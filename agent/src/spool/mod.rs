@@ -1,10 +1,12 @@
-//! The spool: captured changes on the agent's disk, so that the source need not keep its log for them.
+//! The spool: captured changes on the agent's disk, so that the upstream shard need not retain its WAL for them.
 //!
-//! A stream spools while the copy runs, while the other shard is away, and when it falls far behind.
-//! What is in the spool is durable before it is confirmed to the slot (I3, ADR 15). Order: segments of older
-//! epochs, then our own; a segment ends with a whole transaction and names the position it goes on from.
-//! Each epoch writes files of its own, so that a process that was stopped for a while disturbs nobody.
-//! A spool that is not there (another machine) is a gap: before the flip the copy then begins again.
+//! A stream spools while the copy runs, while the downstream shard is unavailable, and when the stream lags far.
+//! Changes in the spool are durable before they are confirmed to the slot (I3, ADR 15).
+//! Segments of older epochs come first, then those of the current epoch. A segment contains whole transactions, and
+//! records the position after which it begins.
+//! Each epoch writes its own files. So a process that was stopped and continues cannot damage the files of its
+//! successor.
+//! A spool that is missing (another machine) is a gap: before the flip the copy then begins again.
 
 mod frame;
 mod reader;
@@ -25,7 +27,7 @@ use crate::postgres::lsn::Lsn;
 pub(crate) use reader::SpoolReader;
 pub(crate) use writer::SpoolWriter;
 
-/// Where one stream's spool lies, and who writes it.
+/// The folder of one stream's spool, and the epoch that writes to it.
 #[derive(Debug, Clone)]
 pub(crate) struct SpoolLocation {
     folder: PathBuf,
@@ -33,7 +35,7 @@ pub(crate) struct SpoolLocation {
 }
 
 impl SpoolLocation {
-    /// The spool of a stream below the agent's folder `root`.
+    /// Returns the location of a stream's spool below the agent's folder `root`.
     pub(crate) fn new(
         root: &Path,
         migration: &MigrationId,
@@ -54,37 +56,37 @@ impl SpoolLocation {
         format!("{:020}-{number:020}.spool", self.epoch.0).into()
     }
 
-    /// Removes what this epoch and earlier ones have written, the newest first: what an interruption leaves is a
-    /// beginning without a gap. What a successor has written by now is his.
+    /// Removes the segments of this epoch and of earlier ones, the newest first: after an interruption the remaining
+    /// segments are contiguous. Segments of later epochs are not removed.
     pub(crate) async fn remove(&self) -> Result<(), StepError> {
-        let what = self.what("removing");
+        let what = self.intent("removing");
         let own = self.segment_name(u64::MAX);
-        let mut paths = recover::paths(self).await?;
+        let mut paths = recover::segment_paths(self).await?;
         paths.retain(|path| path.file_name().is_some_and(|name| *name <= *own));
         for path in paths.iter().rev() {
-            gone(tokio::fs::remove_file(path).await).at(&what)?;
+            ignore_not_found(tokio::fs::remove_file(path).await).at(&what)?;
         }
         match tokio::fs::remove_dir(&self.folder).await {
             Err(error) if error.kind() == std::io::ErrorKind::DirectoryNotEmpty => Ok(()),
-            removed => gone(removed).at(&what),
+            removed => ignore_not_found(removed).at(&what),
         }
     }
 
-    fn what(&self, verb: &str) -> String {
+    fn intent(&self, verb: &str) -> String {
         format!("{verb} the spool {}", self.folder.display())
     }
 }
 
-/// Somebody else may have removed it.
-fn gone(removed: std::io::Result<()>) -> std::io::Result<()> {
+/// Treats a missing file as removed: another process may have removed it.
+fn ignore_not_found(removed: std::io::Result<()>) -> std::io::Result<()> {
     match removed {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
 }
 
-/// The migrations that have a spool below `root`.
-pub(crate) fn owners(root: &Path) -> Vec<MigrationId> {
+/// Returns the migrations that have a spool below `root`.
+pub(crate) fn migrations_with_spool(root: &Path) -> Vec<MigrationId> {
     let end = format!("-{}", Direction::Forward);
     let entries = std::fs::read_dir(root).into_iter().flatten().flatten();
     entries
@@ -97,50 +99,52 @@ pub(crate) fn owners(root: &Path) -> Vec<MigrationId> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct SpoolSegment {
     path: PathBuf,
-    /// It holds what commits after this position.
+    /// The segment contains transactions that commit after this position.
     from: Lsn,
-    /// Its valid bytes and where they end; `None`: it is being written.
-    done: Option<(u64, Lsn)>,
+    /// The number of valid bytes, and the position after the last transaction in them; `None` while the segment is
+    /// being written.
+    completed: Option<(u64, Lsn)>,
 }
 
-/// How far a spool is durable.
+/// The position up to which a spool is durable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct DurablePosition {
-    /// Bytes of the segment that is being written.
+    /// The durable bytes of the segment that is being written.
     bytes: u64,
-    /// Number of segments before it since the spool was opened.
+    /// The number of segments before it since the spool was opened.
     segment: usize,
-    /// Position after the last transaction in it.
+    /// The position after the last durable transaction.
     pub(crate) end: Lsn,
 }
 
-/// What writer and reader share.
+/// The segments that the writer and the reader share.
 #[derive(Debug)]
 struct SharedSegments {
     segments: Mutex<VecDeque<SpoolSegment>>,
-    /// Segments that were removed from the front.
+    /// The number of segments that were removed from the front.
     removed: Mutex<usize>,
 }
 
 /// An open spool.
 #[derive(Debug)]
 pub(crate) struct Spool {
-    place: SpoolLocation,
+    location: SpoolLocation,
     shared: Arc<SharedSegments>,
-    /// It holds what commits after `begin`, up to `end`; `None` while it is empty.
+    /// (begin, end): the spool contained every transaction that commits after begin and up to end when it was opened.
+    /// `None` if it was empty.
     covered: Option<(Lsn, Lsn)>,
 }
 
 impl Spool {
-    /// Finds what earlier runs have left.
+    /// Opens a spool with the segments that earlier runs have left.
     ///
     /// # Errors
-    /// `slot.gap` when segments are missing in between; what the file system says.
-    pub(crate) async fn open(place: SpoolLocation) -> Result<Self, StepError> {
-        let found = recover::segments(&place).await?;
-        let covered = recover::covered(&place, &found)?;
+    /// `slot.gap` if a segment is missing between two others; an I/O error.
+    pub(crate) async fn open(location: SpoolLocation) -> Result<Self, StepError> {
+        let found = recover::read_segments(&location).await?;
+        let covered = recover::covered(&location, &found)?;
         Ok(Self {
-            place,
+            location,
             shared: Arc::new(SharedSegments {
                 segments: Mutex::new(found.into()),
                 removed: Mutex::new(0),
@@ -149,28 +153,29 @@ impl Spool {
         })
     }
 
-    /// Between which positions it holds everything; `None` while it is empty.
+    /// Returns the positions (begin, end) between which the spool contained every transaction when it was opened;
+    /// `None` if it was empty.
     pub(crate) fn covered(&self) -> Option<(Lsn, Lsn)> {
         self.covered
     }
 
-    /// Goes on writing from `from`, in a segment of our own.
+    /// Creates a writer that continues after the position `from`, in a new segment.
     pub(crate) async fn writer(&self, from: Lsn) -> Result<SpoolWriter, StepError> {
-        SpoolWriter::begin(&self.place, self.shared.clone(), from).await
+        SpoolWriter::create(&self.location, self.shared.clone(), from).await
     }
 
-    /// Reads it from its beginning; follows `durable` until its sender is gone.
+    /// Creates a reader that reads the spool from its beginning, and follows `durable` until its sender is dropped.
     pub(crate) fn reader(&self, durable: watch::Receiver<DurablePosition>) -> SpoolReader {
         SpoolReader::start(self.shared.clone(), durable)
     }
 
-    /// Removes it: everything in it is applied.
+    /// Removes the spool, of which everything is applied.
     pub(crate) async fn remove(&self) -> Result<(), StepError> {
-        self.place.remove().await
+        self.location.remove().await
     }
 
-    /// Removes segments whose every transaction is applied on the other shard.
-    pub(crate) fn applied(&self, until: Lsn) {
+    /// Removes the segments whose transactions are all applied on the downstream shard.
+    pub(crate) fn remove_applied(&self, until: Lsn) {
         let (Ok(mut segments), Ok(mut removed)) =
             (self.shared.segments.lock(), self.shared.removed.lock())
         else {
@@ -178,7 +183,7 @@ impl Spool {
         };
         while segments
             .front()
-            .is_some_and(|first| first.done.is_some_and(|(_, end)| end <= until))
+            .is_some_and(|first| first.completed.is_some_and(|(_, end)| end <= until))
             && segments.len() > 1
         {
             if let Some(first) = segments.pop_front() {

@@ -1,4 +1,4 @@
-//! Reads a spool from its beginning and follows its writer.
+//! Reads a spool from its beginning, and follows its writer.
 
 use std::io::ErrorKind::NotFound;
 use std::sync::Arc;
@@ -15,12 +15,12 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::pgoutput::decode;
 use crate::postgres::replication::{SLOT_GAP, StreamEvent};
 
-/// Events that are read ahead.
-const AHEAD: usize = 4096;
-/// Bytes that are read at a time.
-const STEP: usize = 256 << 10;
+/// The number of events that are read ahead.
+const READ_AHEAD_EVENTS: usize = 4096;
+/// The number of bytes that are read at a time.
+const READ_BYTES: usize = 256 << 10;
 
-/// The reading end of a spool; dropping it ends the reading.
+/// The reading end of a spool. Dropping it stops the reading.
 #[derive(Debug)]
 pub(crate) struct SpoolReader {
     events: mpsc::Receiver<Result<StreamEvent, StepError>>,
@@ -38,27 +38,28 @@ impl SpoolReader {
         shared: Arc<SharedSegments>,
         durable: watch::Receiver<DurablePosition>,
     ) -> Self {
-        let (send, events) = mpsc::channel(AHEAD);
+        let (send, events) = mpsc::channel(READ_AHEAD_EVENTS);
         let task = tokio::spawn(async move {
             let mut work = ReadTask {
                 shared,
                 durable,
                 send,
             };
-            if let Err(error) = work.all().await {
+            if let Err(error) = work.read_all().await {
                 let _ = work.send.send(Err(error)).await;
             }
         });
         Self { events, task }
     }
 
-    /// The next event; `None` once the writer is gone and everything was read. May be cancelled.
+    /// Returns the next event; `None` when the writer is dropped and everything is read. Cancelling the call loses no
+    /// event.
     pub(crate) async fn next(&mut self) -> Option<Result<StreamEvent, StepError>> {
         self.events.recv().await
     }
 }
 
-/// The reader is gone.
+/// The reader was dropped.
 struct ReaderGone;
 
 struct ReadTask {
@@ -68,23 +69,24 @@ struct ReadTask {
 }
 
 impl ReadTask {
-    async fn all(&mut self) -> Result<(), StepError> {
-        let mut number = self.first();
+    async fn read_all(&mut self) -> Result<(), StepError> {
+        let mut number = self.first_segment();
         while let Some(segment) = self.segment(number) {
-            if self.one(number, &segment).await?.is_err() {
+            if self.read_segment(number, &segment).await?.is_err() {
                 return Ok(());
             }
-            // Those that were removed meanwhile are applied.
-            number = self.first().max(number + 1);
+            // Segments that were removed meanwhile are applied.
+            number = self.first_segment().max(number + 1);
         }
         Ok(())
     }
 
-    fn first(&self) -> usize {
+    fn first_segment(&self) -> usize {
         self.shared.removed.lock().map_or(0, |removed| *removed)
     }
 
-    /// The segment of this number since the spool was opened.
+    /// Returns the segment with this number since the spool was opened; `None` if it was removed or does not exist
+    /// yet.
     fn segment(&self, number: usize) -> Option<SpoolSegment> {
         let (segments, removed) = (
             self.shared.segments.lock().ok()?,
@@ -94,7 +96,7 @@ impl ReadTask {
     }
 
     /// Reads one segment to its end.
-    async fn one(
+    async fn read_segment(
         &mut self,
         number: usize,
         segment: &SpoolSegment,
@@ -106,11 +108,11 @@ impl ReadTask {
             }
             opened => opened.at(&what)?,
         };
-        let mut bytes = BytesMut::with_capacity(STEP * 2);
-        // Bytes taken from the file; bytes of it that were handed on.
-        let (mut read, mut taken) = (0_u64, 0_u64);
+        let mut bytes = BytesMut::with_capacity(READ_BYTES * 2);
+        // The bytes that were read from the file, and those of the head that were skipped.
+        let (mut read, mut head_skipped) = (0_u64, 0_u64);
         loop {
-            let limit = match self.limit(number, segment) {
+            let limit = match self.read_limit(number, segment) {
                 ReadLimit::Whole(limit) if read >= limit => return Ok(Ok(())),
                 ReadLimit::Whole(limit) => limit,
                 ReadLimit::Removed => {
@@ -122,58 +124,60 @@ impl ReadTask {
                 }
                 ReadLimit::Growing(limit) if read < limit => limit,
                 ReadLimit::Growing(_) => {
-                    let gone = self.durable.changed().await.is_err();
-                    if gone && self.is_last(number, segment, read) {
+                    let writer_ended = self.durable.changed().await.is_err();
+                    if writer_ended && self.is_last(number, segment, read) {
                         return Ok(Ok(()));
                     }
                     continue;
                 }
             };
-            let room = usize::try_from(limit - read).unwrap_or(STEP).min(STEP);
+            let room = usize::try_from(limit - read)
+                .unwrap_or(READ_BYTES)
+                .min(READ_BYTES);
             let mut part = vec![0; room];
             file.read_exact(&mut part).await.at(&what)?;
             bytes.extend_from_slice(&part);
             read += room as u64;
-            if taken == 0 && bytes.len() >= HEAD {
+            if head_skipped == 0 && bytes.len() >= HEAD {
                 let _ = bytes.split_to(HEAD);
-                taken = HEAD as u64;
+                head_skipped = HEAD as u64;
             }
-            if taken > 0 && self.hand_on(&mut bytes, &what).await?.is_err() {
+            if head_skipped > 0 && self.send_events(&mut bytes, &what).await?.is_err() {
                 return Ok(Err(ReaderGone));
             }
         }
     }
 
-    async fn hand_on(
+    async fn send_events(
         &mut self,
         bytes: &mut BytesMut,
         what: &str,
     ) -> Result<Result<(), ReaderGone>, StepError> {
         loop {
-            let frame = match frame::take(bytes) {
+            let frame = match frame::take_frame(bytes) {
                 Ok(Some(frame)) => frame,
                 Ok(None) => return Ok(Ok(())),
                 Err(frame::DamagedFrame) => {
                     return Err(StepError::passing(
                         SLOT_GAP,
-                        format!("{what}: it is damaged"),
+                        format!("{what}: the segment is damaged"),
                     ));
                 }
             };
-            let event = event(frame, what)?;
+            let event = decode_event(frame, what)?;
             if self.send.send(Ok(event)).await.is_err() {
                 return Ok(Err(ReaderGone));
             }
         }
     }
 
-    fn limit(&self, number: usize, opened: &SpoolSegment) -> ReadLimit {
+    fn read_limit(&self, number: usize, opened: &SpoolSegment) -> ReadLimit {
         let Some(now) = self.segment(number) else {
             return opened
-                .done
+                .completed
                 .map_or(ReadLimit::Removed, |(bytes, _)| ReadLimit::Whole(bytes));
         };
-        if let Some((bytes, _)) = now.done {
+        if let Some((bytes, _)) = now.completed {
             return ReadLimit::Whole(bytes);
         }
         let durable = *self.durable.borrow();
@@ -184,26 +188,27 @@ impl ReadTask {
         }
     }
 
-    /// The writer is gone and nothing of this segment is left.
+    /// Whether everything that the dropped writer made durable is read.
     fn is_last(&self, number: usize, opened: &SpoolSegment, read: u64) -> bool {
-        match self.limit(number, opened) {
+        match self.read_limit(number, opened) {
             ReadLimit::Whole(_) | ReadLimit::Removed => false,
             ReadLimit::Growing(limit) => read >= limit,
         }
     }
 }
 
-/// How far a segment may be read.
+/// The limit up to which a segment may be read.
 enum ReadLimit {
-    /// It is complete.
+    /// The segment is complete.
     Whole(u64),
-    /// It is being written.
+    /// The segment is being written.
     Growing(u64),
-    /// It was completed, which cut its file to what is whole, and removed, since all of it is applied.
+    /// The segment was completed, which cut its file to its valid bytes, and then removed, since all of it is
+    /// applied.
     Removed,
 }
 
-fn event(frame: SpoolFrame, what: &str) -> Result<StreamEvent, StepError> {
+fn decode_event(frame: SpoolFrame, what: &str) -> Result<StreamEvent, StepError> {
     match frame {
         SpoolFrame::Idle { until } => Ok(StreamEvent::KeepAlive { wal_end: until }),
         SpoolFrame::Message { at, message, .. } => {
@@ -236,7 +241,7 @@ mod tests {
     use crate::postgres::lsn::Lsn;
 
     /// More transactions than are read ahead.
-    const MANY: u64 = 3 * AHEAD as u64;
+    const MANY: u64 = 3 * READ_AHEAD_EVENTS as u64;
 
     fn begin(id: u64) -> Bytes {
         let mut message = vec![b'B'];
@@ -247,13 +252,13 @@ mod tests {
     }
 
     /// Transactions that begin at `from`, in a segment of their own.
-    async fn write(place: &SpoolLocation, from: u64) {
-        let spool = Spool::open(place.clone()).await.expect("open");
+    async fn write(location: &SpoolLocation, from: u64) {
+        let spool = Spool::open(location.clone()).await.expect("open");
         let mut writer = spool.writer(Lsn(from)).await.expect("a writer");
         for at in from + 1..=from + MANY {
             let end = Lsn(at);
             writer
-                .message(begin(at), end, Some(end))
+                .append_message(begin(at), end, Some(end))
                 .await
                 .expect("written");
         }
@@ -263,11 +268,11 @@ mod tests {
     #[tokio::test]
     async fn segments_that_go_while_they_are_read_are_read_to_their_end() {
         let id = MigrationId(format!("removed-{}", std::process::id()));
-        let place = SpoolLocation::new(&std::env::temp_dir(), &id, Direction::Forward, Epoch(1));
+        let location = SpoolLocation::new(&std::env::temp_dir(), &id, Direction::Forward, Epoch(1));
         for segment in 0..3 {
-            write(&place, 1000 + segment * MANY).await;
+            write(&location, 1000 + segment * MANY).await;
         }
-        let spool = Spool::open(place).await.expect("open");
+        let spool = Spool::open(location).await.expect("open");
         let writer = spool.writer(Lsn(1000 + 3 * MANY)).await.expect("a writer");
         let mut reader = spool.reader(writer.durable());
         let mut read = 0;
@@ -275,10 +280,10 @@ mod tests {
             let next = tokio::time::timeout(Duration::from_secs(20), reader.next()).await;
             next.expect("in time").expect("an event").expect("whole");
             read += 1;
-            // An earlier life of the stream has applied the first two.
-            spool.applied(Lsn(1000 + 2 * MANY));
+            // An earlier run of the stream has applied the first two segments.
+            spool.remove_applied(Lsn(1000 + 2 * MANY));
             if read == 1 {
-                // The first is being read, so it is read whole; the second is not read at all.
+                // The first segment is being read, so it is read to its end; the second is not read at all.
                 read += MANY;
             }
         }

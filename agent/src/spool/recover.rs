@@ -1,4 +1,4 @@
-//! Finds the segments that earlier runs have left, and how much of each is whole.
+//! Finds the segments that earlier runs have left, and how much of each is valid.
 
 use std::path::{Path, PathBuf};
 
@@ -11,13 +11,13 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::SLOT_GAP;
 
-/// Bytes that are read at a time.
-const STEP: usize = 1 << 20;
+/// The number of bytes that are read at a time.
+const READ_BYTES: usize = 1 << 20;
 
-/// The files of segments in the order in which they were written.
-pub(super) async fn paths(place: &SpoolLocation) -> Result<Vec<PathBuf>, StepError> {
-    let what = place.what("reading");
-    let mut entries = match tokio::fs::read_dir(&place.folder).await {
+/// Returns the files of the segments in the order in which they were written.
+pub(super) async fn segment_paths(location: &SpoolLocation) -> Result<Vec<PathBuf>, StepError> {
+    let what = location.intent("reading");
+    let mut entries = match tokio::fs::read_dir(&location.folder).await {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries.at(&what)?,
     };
@@ -32,21 +32,23 @@ pub(super) async fn paths(place: &SpoolLocation) -> Result<Vec<PathBuf>, StepErr
     Ok(paths)
 }
 
-/// Segments in the order in which they were written.
-pub(super) async fn segments(place: &SpoolLocation) -> Result<Vec<SpoolSegment>, StepError> {
-    let what = place.what("reading");
+/// Returns the segments in the order in which they were written.
+pub(super) async fn read_segments(
+    location: &SpoolLocation,
+) -> Result<Vec<SpoolSegment>, StepError> {
+    let what = location.intent("reading");
     let mut found = Vec::new();
-    for path in paths(place).await? {
-        if let Some(segment) = measure(&path).await.at(&what)? {
+    for path in segment_paths(location).await? {
+        if let Some(segment) = measure_segment(&path).await.at(&what)? {
             found.push(segment);
         }
     }
     Ok(found)
 }
 
-/// Between which positions the segments hold everything.
+/// Returns the positions between which the segments contain every transaction; `None` if there is no segment.
 pub(super) fn covered(
-    place: &SpoolLocation,
+    location: &SpoolLocation,
     segments: &[SpoolSegment],
 ) -> Result<Option<(Lsn, Lsn)>, StepError> {
     let Some(first) = segments.first() else {
@@ -58,21 +60,22 @@ pub(super) fn covered(
             return Err(StepError::passing(
                 SLOT_GAP,
                 format!(
-                    "{}: nothing is there between {end} and {}",
-                    place.what("reading"),
+                    "{}: a segment between {end} and {} is missing",
+                    location.intent("reading"),
                     segment.from
                 ),
             ));
         }
-        end = end.max(segment.done.map_or(segment.from, |(_, end)| end));
+        end = end.max(segment.completed.map_or(segment.from, |(_, end)| end));
     }
     Ok(Some((first.from, end)))
 }
 
-/// How far a segment reaches; `None` for a file without a head, in which nothing was confirmed yet.
-async fn measure(path: &Path) -> std::io::Result<Option<SpoolSegment>> {
+/// Determines how much of a segment is valid. Returns `None` for a file without a head, of which nothing was
+/// confirmed yet.
+async fn measure_segment(path: &Path) -> std::io::Result<Option<SpoolSegment>> {
     let mut file = tokio::fs::File::open(path).await?;
-    let mut bytes = BytesMut::with_capacity(STEP);
+    let mut bytes = BytesMut::with_capacity(READ_BYTES);
     while bytes.len() < HEAD {
         if file.read_buf(&mut bytes).await? == 0 {
             return Ok(None);
@@ -82,25 +85,25 @@ async fn measure(path: &Path) -> std::io::Result<Option<SpoolSegment>> {
         return Ok(None);
     };
     let _ = bytes.split_to(HEAD);
-    let (mut at, mut done) = (HEAD as u64, (HEAD as u64, from));
+    let (mut at, mut completed) = (HEAD as u64, (HEAD as u64, from));
     loop {
-        match frame::take(&mut bytes) {
+        match frame::take_frame(&mut bytes) {
             Ok(Some(whole)) => {
-                at += frame::length(&whole);
+                at += frame::frame_length(&whole);
                 match whole {
                     SpoolFrame::Message {
                         at: end,
                         ends: true,
                         ..
                     }
-                    | SpoolFrame::Idle { until: end } => done = (at, end.max(done.1)),
+                    | SpoolFrame::Idle { until: end } => completed = (at, end.max(completed.1)),
                     SpoolFrame::Message { ends: false, .. } => {}
                 }
             }
-            // What follows was not durable, hence not confirmed.
+            // The rest was not durable, hence not confirmed.
             Err(frame::DamagedFrame) => break,
             Ok(None) => {
-                bytes.reserve(STEP);
+                bytes.reserve(READ_BYTES);
                 if file.read_buf(&mut bytes).await? == 0 {
                     break;
                 }
@@ -110,6 +113,6 @@ async fn measure(path: &Path) -> std::io::Result<Option<SpoolSegment>> {
     Ok(Some(SpoolSegment {
         path: path.to_owned(),
         from,
-        done: Some(done),
+        completed: Some(completed),
     }))
 }

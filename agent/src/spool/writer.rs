@@ -1,4 +1,4 @@
-//! Appends captured messages; what it has announced is on disk.
+//! Appends captured messages. A position that the writer has announced is durable.
 
 use std::collections::BTreeMap;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -15,49 +15,49 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 
 /// A segment is closed at the first end of a transaction beyond this size.
-const SEGMENT: u64 = 64 << 20;
-/// So much is made durable without waiting for more.
-const HEAVY: u64 = 8 << 20;
-/// What is gathered is handed to the file at this size.
-const GATHER: usize = 1 << 20;
+const SEGMENT_BYTES: u64 = 64 << 20;
+/// More bytes than this are made durable without a wait for more changes.
+const MAX_UNSYNCED_BYTES: u64 = 8 << 20;
+/// Gathered bytes are written to the file at this size.
+const WRITE_BYTES: usize = 1 << 20;
 
 /// The writing end of a spool.
 #[derive(Debug)]
 pub(crate) struct SpoolWriter {
-    place: SpoolLocation,
+    location: SpoolLocation,
     shared: Arc<SharedSegments>,
     file: File,
     number: u64,
     gathered: BytesMut,
-    /// Bytes of the segment, gathered ones included.
+    /// The size of the segment, with the gathered bytes.
     bytes: u64,
-    /// The same, up to the end of the last whole transaction, and its position.
-    whole: (u64, Lsn),
-    /// Shapes of tables and types, which each segment begins with.
+    /// The size of the segment up to the end of the last complete transaction, and the position of that end.
+    complete: (u64, Lsn),
+    /// The Relation and Type messages with which each segment begins.
     shapes: BTreeMap<(u8, u32), Bytes>,
     durable: watch::Sender<DurablePosition>,
-    /// A write failed: nobody knows which of the gathered bytes are in the file.
+    /// A write has failed: it is unknown which of the gathered bytes are in the file.
     broken: bool,
 }
 
 impl SpoolWriter {
-    /// Opens a segment that goes on from `from`.
-    pub(super) async fn begin(
-        place: &SpoolLocation,
+    /// Creates a writer with a new segment that begins after `from`.
+    pub(super) async fn create(
+        location: &SpoolLocation,
         shared: Arc<SharedSegments>,
         from: Lsn,
     ) -> Result<Self, StepError> {
-        let what = place.what("opening");
+        let what = location.intent("opening");
         std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
-            .create(&place.folder)
+            .create(&location.folder)
             .at(&what)?;
         let mut number = 0;
-        while place.segment(number).exists() {
+        while location.segment(number).exists() {
             number += 1;
         }
-        let file = create(place, number)?;
+        let file = create_file(location, number)?;
         let durable = DurablePosition {
             bytes: HEAD as u64,
             segment: 0,
@@ -65,48 +65,50 @@ impl SpoolWriter {
         };
         let (durable, _) = watch::channel(durable);
         let mut writer = Self {
-            place: place.clone(),
+            location: location.clone(),
             shared,
             file,
             number,
-            gathered: BytesMut::with_capacity(GATHER * 2),
+            gathered: BytesMut::with_capacity(WRITE_BYTES * 2),
             bytes: 0,
-            whole: (HEAD as u64, from),
+            complete: (HEAD as u64, from),
             shapes: BTreeMap::new(),
             durable,
             broken: false,
         };
-        writer.head(from).await?;
+        writer.begin_segment(from).await?;
         Ok(writer)
     }
 
-    /// Tells readers how far the spool is durable.
+    /// Returns the channel by which readers learn up to which position the spool is durable.
     pub(crate) fn durable(&self) -> watch::Receiver<DurablePosition> {
         self.durable.subscribe()
     }
 
-    /// Position after the last transaction that is durable.
+    /// Returns the position after the last durable transaction.
     pub(crate) fn end(&self) -> Lsn {
         self.durable.borrow().end
     }
 
-    /// A write has failed: this writer announces nothing more. What is on disk is found by opening the spool again.
+    /// Whether a write has failed: this writer announces nothing more. Opening the spool again determines what is on
+    /// disk.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken
     }
 
-    /// Whether whole transactions wait to be made durable.
-    pub(crate) fn waits(&self) -> bool {
-        self.whole.1 > self.end()
+    /// Whether complete transactions are not durable yet.
+    pub(crate) fn has_unsynced(&self) -> bool {
+        self.complete.1 > self.end()
     }
 
-    /// Whether so much is not durable yet that it should be made so at once.
-    pub(crate) fn is_heavy(&self) -> bool {
-        self.waits() && self.whole.0.saturating_sub(self.durable.borrow().bytes) > HEAVY
+    /// Whether so many bytes are not durable yet that they should be made durable now.
+    pub(crate) fn should_sync(&self) -> bool {
+        self.has_unsynced()
+            && self.complete.0.saturating_sub(self.durable.borrow().bytes) > MAX_UNSYNCED_BYTES
     }
 
-    /// Appends one message of the stream; `ends` is the position after a transaction that it completes.
-    pub(crate) async fn message(
+    /// Appends one message of the stream. `ends` is the position after the transaction if the message completes one.
+    pub(crate) async fn append_message(
         &mut self,
         message: Bytes,
         at: Lsn,
@@ -123,29 +125,29 @@ impl SpoolWriter {
         };
         self.append(&frame).await?;
         if let Some(end) = ends {
-            self.whole = (self.bytes, end);
-            if self.bytes >= SEGMENT {
-                self.next_segment().await?;
+            self.complete = (self.bytes, end);
+            if self.bytes >= SEGMENT_BYTES {
+                self.start_next_segment().await?;
             }
         }
         Ok(())
     }
 
-    /// Nothing of interest lies before `until`; only between transactions.
-    pub(crate) async fn idle(&mut self, until: Lsn) -> Result<(), StepError> {
+    /// Records that there is no change before `until`. The caller must not be inside a transaction.
+    pub(crate) async fn append_idle(&mut self, until: Lsn) -> Result<(), StepError> {
         self.append(&SpoolFrame::Idle { until }).await?;
-        self.whole = (self.bytes, until);
+        self.complete = (self.bytes, until);
         Ok(())
     }
 
-    /// Makes what was written durable; the position up to which it is, which may then be confirmed.
+    /// Makes complete transactions durable. Returns the position up to which they are, which may then be confirmed.
     pub(crate) async fn sync(&mut self) -> Result<Lsn, StepError> {
-        self.hand_over().await?;
+        self.write_gathered().await?;
         let flushed = self.file.flush().await;
-        self.wrote(flushed)?;
+        self.check_written(flushed)?;
         let synced = self.file.sync_data().await;
-        self.wrote(synced)?;
-        let (bytes, end) = self.whole;
+        self.check_written(synced)?;
+        let (bytes, end) = self.complete;
         self.durable.send_modify(|durable| {
             durable.bytes = bytes;
             durable.end = end;
@@ -153,26 +155,26 @@ impl SpoolWriter {
         Ok(end)
     }
 
-    /// A new session of the stream begins: what is left of a transaction will be sent again.
-    pub(crate) async fn restart(&mut self) -> Result<(), StepError> {
-        if self.bytes > self.whole.0 {
-            self.next_segment().await?;
+    /// Discards an incomplete transaction, because a new session of the stream begins, which sends it again.
+    pub(crate) async fn discard_partial_transaction(&mut self) -> Result<(), StepError> {
+        if self.bytes > self.complete.0 {
+            self.start_next_segment().await?;
         }
         Ok(())
     }
 
     async fn append(&mut self, frame: &SpoolFrame) -> Result<(), StepError> {
-        frame::put(&mut self.gathered, frame);
-        self.bytes += frame::length(frame);
-        if self.gathered.len() >= GATHER {
-            self.hand_over().await?;
+        frame::append_frame(&mut self.gathered, frame);
+        self.bytes += frame::frame_length(frame);
+        if self.gathered.len() >= WRITE_BYTES {
+            self.write_gathered().await?;
         }
         Ok(())
     }
 
-    async fn hand_over(&mut self) -> Result<(), StepError> {
+    async fn write_gathered(&mut self) -> Result<(), StepError> {
         if self.broken {
-            let what = self.place.what("writing");
+            let what = self.location.intent("writing");
             return Err(StepError::passing(
                 "io",
                 format!("{what}: an earlier write failed"),
@@ -183,40 +185,40 @@ impl SpoolWriter {
         }
         let bytes = self.gathered.split();
         let written = self.file.write_all(&bytes).await;
-        self.wrote(written)
+        self.check_written(written)
     }
 
-    /// What the file system says of a write; the first error ends this writer.
-    fn wrote(&mut self, result: std::io::Result<()>) -> Result<(), StepError> {
+    /// Checks the result of a write; the first error disables this writer.
+    fn check_written(&mut self, result: std::io::Result<()>) -> Result<(), StepError> {
         self.broken |= result.is_err();
-        result.at(self.place.what("writing"))
+        result.at(self.location.intent("writing"))
     }
 
-    async fn next_segment(&mut self) -> Result<(), StepError> {
+    async fn start_next_segment(&mut self) -> Result<(), StepError> {
         self.sync().await?;
-        let (bytes, end) = self.whole;
+        let (bytes, end) = self.complete;
         let cut = self.file.set_len(bytes).await;
-        self.wrote(cut)?;
+        self.check_written(cut)?;
         let synced = self.file.sync_all().await;
-        self.wrote(synced)?;
+        self.check_written(synced)?;
         if let Ok(mut segments) = self.shared.segments.lock()
             && let Some(last) = segments.back_mut()
         {
-            last.done = Some((bytes, end));
+            last.completed = Some((bytes, end));
         }
         self.number += 1;
-        // Until the new segment has its head there is nothing to write to.
+        // Until the new segment has its head there is no file to write to.
         self.broken = true;
-        self.file = create(&self.place, self.number)?;
+        self.file = create_file(&self.location, self.number)?;
         self.broken = false;
-        self.head(end).await
+        self.begin_segment(end).await
     }
 
-    async fn head(&mut self, from: Lsn) -> Result<(), StepError> {
+    async fn begin_segment(&mut self, from: Lsn) -> Result<(), StepError> {
         let segment = SpoolSegment {
-            path: self.place.segment(self.number),
+            path: self.location.segment(self.number),
             from,
-            done: None,
+            completed: None,
         };
         let mut before = 0;
         if let (Ok(mut segments), Ok(removed)) =
@@ -225,7 +227,7 @@ impl SpoolWriter {
             before = segments.len() + *removed;
             segments.push_back(segment);
         }
-        self.gathered.extend_from_slice(&frame::head(from));
+        self.gathered.extend_from_slice(&frame::encode_head(from));
         self.bytes = HEAD as u64;
         let shapes: Vec<Bytes> = self.shapes.values().cloned().collect();
         for message in shapes {
@@ -234,15 +236,15 @@ impl SpoolWriter {
                 ends: false,
                 message,
             };
-            frame::put(&mut self.gathered, &frame);
-            self.bytes += frame::length(&frame);
+            frame::append_frame(&mut self.gathered, &frame);
+            self.bytes += frame::frame_length(&frame);
         }
-        self.whole = (self.bytes, from);
-        self.hand_over().await?;
+        self.complete = (self.bytes, from);
+        self.write_gathered().await?;
         let flushed = self.file.flush().await;
-        self.wrote(flushed)?;
-        let named = sync_folder(&self.place);
-        self.wrote(named)?;
+        self.check_written(flushed)?;
+        let named = sync_folder(&self.location);
+        self.check_written(named)?;
         self.durable.send_modify(|durable| {
             durable.segment = before;
             durable.bytes = self.bytes;
@@ -251,19 +253,19 @@ impl SpoolWriter {
     }
 }
 
-fn create(place: &SpoolLocation, number: u64) -> Result<File, StepError> {
+fn create_file(location: &SpoolLocation, number: u64) -> Result<File, StepError> {
     let file = std::fs::OpenOptions::new()
         .write(true)
         .create_new(true)
         .mode(0o600)
-        .open(place.segment(number))
-        .at(place.what("opening"))?;
+        .open(location.segment(number))
+        .at(location.intent("opening"))?;
     Ok(File::from_std(file))
 }
 
-/// The names of new files are durable too.
-fn sync_folder(place: &SpoolLocation) -> std::io::Result<()> {
-    std::fs::File::open(&place.folder)?.sync_all()
+/// Makes the names of new files durable.
+fn sync_folder(location: &SpoolLocation) -> std::io::Result<()> {
+    std::fs::File::open(&location.folder)?.sync_all()
 }
 
 #[cfg(test)]
@@ -282,30 +284,33 @@ mod tests {
     async fn after_a_failed_write_nothing_more_is_announced() {
         let root = std::env::temp_dir();
         let id = MigrationId(format!("full-{}", std::process::id()));
-        let place = SpoolLocation::new(&root, &id, Direction::Forward, Epoch(1));
-        let spool = Spool::open(place.clone()).await.unwrap();
+        let location = SpoolLocation::new(&root, &id, Direction::Forward, Epoch(1));
+        let spool = Spool::open(location.clone()).await.unwrap();
         let mut writer = spool.writer(Lsn(100)).await.unwrap();
         let commit = Bytes::from_static(b"C");
         writer
-            .message(commit.clone(), Lsn(200), Some(Lsn(200)))
+            .append_message(commit.clone(), Lsn(200), Some(Lsn(200)))
             .await
             .unwrap();
         assert_eq!(writer.sync().await.unwrap(), Lsn(200));
 
         let file = std::mem::replace(&mut writer.file, full());
         writer
-            .message(commit.clone(), Lsn(300), Some(Lsn(300)))
+            .append_message(commit.clone(), Lsn(300), Some(Lsn(300)))
             .await
             .unwrap();
         writer.sync().await.unwrap_err();
-        // The disk has room again, but what was handed over is lost.
+        // The disk has room again, but the gathered bytes are lost.
         writer.file = file;
         assert!(writer.is_broken());
-        writer.message(commit, Lsn(400), Some(Lsn(400))).await.ok();
+        writer
+            .append_message(commit, Lsn(400), Some(Lsn(400)))
+            .await
+            .ok();
         writer.sync().await.unwrap_err();
         assert_eq!(writer.end(), Lsn(200));
         drop(writer);
-        let again = Spool::open(place).await.unwrap();
+        let again = Spool::open(location).await.unwrap();
         assert_eq!(again.covered(), Some((Lsn(100), Lsn(200))));
         again.remove().await.unwrap();
     }

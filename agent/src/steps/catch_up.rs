@@ -41,12 +41,12 @@ async fn catch_up(context: &StepContext) -> Result<(i64, i64), StepError> {
     loop {
         let took = probe(context, Direction::Forward).await?;
         let slot = context.session.stream.lock().await;
-        let seen = slot.as_ref().map(ApplyStream::seen);
+        let seen = slot.as_ref().map(ApplyStream::observation);
         if took <= level(context) {
             return Ok(seen.map_or((0, 0), |s| (s.status.transactions, s.status.changes)));
         }
         drop(slot);
-        context.report_message(match seen.and_then(|seen| seen.away) {
+        context.report_message(match seen.and_then(|seen| seen.downstream_error) {
             Some(why) => format!("changes are spooled until the target is back: {why}"),
             None => format!("catching up; a marker took {} ms", took.as_millis()),
         });
@@ -94,7 +94,7 @@ pub(super) async fn probe(
         slot.as_ref().map(ApplyStream::watch)
     };
     let watch = watch.ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    let reached = crate::stream::reached(watch, marker.id);
+    let reached = crate::stream::wait_for_marker(watch, marker.id);
     // A marker whose commit lost its answer is never announced: the caller's next one is.
     if let Ok(outcome) = tokio::time::timeout(PROBE_PATIENCE, reached).await {
         outcome?;

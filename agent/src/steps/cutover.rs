@@ -20,8 +20,8 @@ use connect::Connected;
 use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 use plans::step::StepKind;
-use plans::step::cutover::{CutOver, Window};
-use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall, Markers};
+use plans::step::cutover::{CutoverResult, WriteBlockTimes};
+use plans::wire::{CutoverAnswer, CutoverCall, CutoverQuery, Markers};
 use tokio::time::Instant;
 
 use super::verify::StreamShards;
@@ -77,7 +77,10 @@ impl CutoverParties {
     }
 }
 
-pub(super) async fn run(context: &StepContext, direction: Direction) -> Result<CutOver, StepError> {
+pub(super) async fn run(
+    context: &StepContext,
+    direction: Direction,
+) -> Result<CutoverResult, StepError> {
     let mut parties = CutoverParties::of(context, direction)?;
     if let RecoveredRegister::Flipped(attempt, version) = recover(context, &parties).await? {
         return finish_flipped(context, parties, attempt, version).await;
@@ -133,7 +136,7 @@ async fn begin(
     context: &StepContext,
     parties: &mut CutoverParties,
 ) -> Result<BegunAttempt, StepError> {
-    let ask = CutoverAsk::Begin {
+    let ask = CutoverQuery::Begin {
         direction: parties.direction,
     };
     let answer = ask_controller(context, ask).await?;
@@ -171,13 +174,13 @@ fn refused(what: &str, answer: &CutoverAnswer) -> StepError {
 /// One call; the caller decides what an unreachable controller means.
 async fn ask_controller(
     context: &StepContext,
-    ask: CutoverAsk,
+    ask: CutoverQuery,
 ) -> Result<CutoverAnswer, StepError> {
     let call = CutoverCall {
         migration: context.dispatch.migration.clone(),
         epoch: context.dispatch.epoch,
         secret: context.dispatch.secret.clone(),
-        ask,
+        query: ask,
     };
     Ok(context.controller.cutover(&call).await?)
 }
@@ -185,13 +188,13 @@ async fn ask_controller(
 /// Asks until the controller answers: for questions that must not stay open.
 async fn ask_until_answered(
     context: &StepContext,
-    ask: &CutoverAsk,
+    ask: &CutoverQuery,
 ) -> Result<CutoverAnswer, StepError> {
     let call = CutoverCall {
         migration: context.dispatch.migration.clone(),
         epoch: context.dispatch.epoch,
         secret: context.dispatch.secret.clone(),
-        ask: ask.clone(),
+        query: ask.clone(),
     };
     loop {
         match context.controller.cutover(&call).await {
@@ -233,7 +236,7 @@ async fn recover(
         return Ok(RecoveredRegister::Open);
     }
     context.report_message("an earlier attempt was interrupted; finding out how it ended");
-    let ask = CutoverAsk::Release {
+    let ask = CutoverQuery::Release {
         direction: parties.direction,
         attempt,
         reason: "an earlier attempt was interrupted".to_owned(),
@@ -317,7 +320,7 @@ async fn release(
     attempt: AttemptNo,
     reason: &str,
 ) -> Result<(), StepError> {
-    let ask = CutoverAsk::Release {
+    let ask = CutoverQuery::Release {
         direction: parties.direction,
         attempt,
         reason: reason.to_owned(),
@@ -371,7 +374,7 @@ async fn finish_flipped(
     mut parties: CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
-) -> Result<CutOver, StepError> {
+) -> Result<CutoverResult, StepError> {
     context.report_message("the map has flipped; opening the new owner");
     parties.version = MapVersion(version.0 - 1);
     let parties = &parties;
@@ -387,13 +390,13 @@ async fn finish_flipped(
     let open = millis(started);
     tell_former(parties, attempt, version, &losing).await?;
     follow(context, parties).await?;
-    Ok(CutOver {
+    Ok(CutoverResult {
         attempt: attempt.0,
         map_version: version.0,
-        window: Window {
+        write_block: WriteBlockTimes {
             total: open,
             open,
-            ..Window::default()
+            ..WriteBlockTimes::default()
         },
         dirty_keys: 0,
         refused: None,

@@ -168,8 +168,8 @@ async fn compare<'a>(
     let page = page.await?;
     let keys: Vec<String> = page.keys.iter().cloned().collect();
     let (here, there) = tokio::try_join!(
-        compare::keyed_rows(origin, moving, &keys),
-        compare::keyed_rows(copy, moving, &keys)
+        compare::hashes_by_key(origin, moving, &keys),
+        compare::hashes_by_key(copy, moving, &keys)
     )?;
     let differs = |key: &String| here.get(key) != there.get(key);
     Ok(ComparedPage {
@@ -188,7 +188,11 @@ impl LogCursor<'_> {
 impl<'a> ComparedPage<'a> {
     /// Where the next page begins, if there may be one.
     fn next(self) -> Option<LogCursor<'a>> {
-        let after = *self.page.entries.last().filter(|_| self.page.full)?;
+        let after = *self
+            .page
+            .entries
+            .last()
+            .filter(|_| self.page.may_have_more)?;
         Some(LogCursor {
             between: (after, self.cursor.between.1),
             ..self.cursor
@@ -214,7 +218,7 @@ async fn forget(
     let (token, shard) = (&sides.token, sides.destination.name.as_str());
     let side = session;
     epoch::begin(session, token).await?;
-    compare::forget(side, token, &entries, &stay, lsn).await?;
+    compare::delete_dirty_entries(side, token, &entries, &stay, lsn).await?;
     epoch::commit(session, &format!("shard {shard}: forgetting compared keys")).await
 }
 

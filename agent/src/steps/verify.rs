@@ -141,7 +141,7 @@ pub(super) async fn compare(
     };
     let ended = comparison
         .records()
-        .begin(run.number, &context.dispatch.schema_fingerprint, &storage)
+        .begin_run(run.number, &context.dispatch.schema_fingerprint, &storage)
         .await?;
     let kept = comparison.kept().await?;
     if !ended {
@@ -205,7 +205,7 @@ impl ComparisonRun<'_> {
             self.context
                 .report_message(format!("writing {different} row(s) again that differ"));
             let written = repair::run(self, different).await?;
-            self.records().again(written).await?;
+            self.records().reset_differing_chunks(written).await?;
         }
     }
 
@@ -234,8 +234,9 @@ impl ComparisonRun<'_> {
             }
             let table = std::slice::from_ref(moving.table);
             point.origin.prove(table).await?;
-            let parts = compare::cut(point.origin.side(), &moving, self.rows_each).await?;
-            self.records().plan(&name, &parts).await?;
+            let parts =
+                compare::cut_into_chunks(point.origin.side(), &moving, self.rows_each).await?;
+            self.records().record_chunks(&name, &parts).await?;
         }
         Ok(())
     }
@@ -264,7 +265,7 @@ impl ComparisonRun<'_> {
                 self.context.report_message(format!("comparing {name}"));
                 let (digest, found) = self.compare_chunk(point, &moving, chunk).await?;
                 self.records()
-                    .compared(chunk, point.at, &digest, &found)
+                    .record_result(chunk, point.at, &digest, &found)
                     .await?;
                 (chunk.rows, chunk.at) = (digest.rows, Some(point.at));
                 chunk.different = found.different();
@@ -298,7 +299,7 @@ impl ComparisonRun<'_> {
         } else {
             ROWS_NAMED
         };
-        let found = compare::drill(origin, copy, moving, &chunk.part, most).await?;
+        let found = compare::find_differences(origin, copy, moving, &chunk.part, most).await?;
         if found.different() == 0 {
             return Err(unnamed(&chunk.relation));
         }
@@ -308,7 +309,7 @@ impl ComparisonRun<'_> {
     async fn end(&self, kept: i64) -> Result<Verified, StepError> {
         let sums = RunTotals::of(&self.records().chunks().await?);
         let tables = self.records().digests().await?;
-        let repaired = self.records().end(sums).await?;
+        let repaired = self.records().end_run(sums).await?;
         Ok(Verified {
             rows_compared: sums.rows,
             different: sums.different,

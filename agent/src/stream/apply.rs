@@ -1,18 +1,18 @@
-//! Applies captured row changes on the other shard.
+//! Applies captured row changes on the downstream shard.
 //!
-//! Order: [`Applier`] turns what the stream carries into changes; an [`Executor`] executes pieces of them inside the
-//! caller's transaction: by sets, what the changes of a row come to (ADR 23),
-//! and one by one in commit order where sets will not do.
-//! Either way each change must touch exactly one row: one that touches none, or that lacks a value, halts the move,
-//! because both sides would differ.
+//! Order: [`Applier`] turns messages of the stream into changes; an [`Executor`] executes pieces of them inside the
+//! caller's transaction. It executes the net changes of each row by sets (ADR 23),
+//! and the changes one by one in commit order if sets are not possible.
+//! Either way each change must affect exactly one row. A change that affects none, or that lacks a value, halts the
+//! move, because the two shards would differ.
 
 mod change;
 mod compact;
 mod executor;
 mod key;
+mod key_text;
 mod known;
 mod lane;
-mod legible;
 mod net;
 mod param;
 mod planned;
@@ -31,29 +31,29 @@ use crate::error::StepError;
 use crate::postgres::pgoutput::{Change, OldRow, Relation, RelationColumn, Tuple, TupleValue};
 pub(crate) use change::RowChange;
 use change::{RowChangeKind, key_differs};
-pub(crate) use compact::compact;
-pub(crate) use executor::{Executor, IMPATIENT};
+pub(crate) use compact::compact_changes;
+pub(crate) use executor::{Executor, LANE_LOCK_TIMEOUT};
 use known::KnownTable;
 pub(crate) use lane::{ApplyLane, DIVISION};
 pub(crate) use planned::PlannedChanges;
 use target::ApplyTarget;
 
-/// Turns what the stream carries into changes of one shard's rows.
+/// Turns messages of the stream into changes of rows on the downstream shard.
 #[derive(Debug)]
 pub(crate) struct Applier {
     tables: Vec<MovingTable>,
-    /// What each table is on the destination.
+    /// The definition of each table on the downstream shard.
     known: Vec<KnownTable>,
-    /// By the number that the stream gives to a relation.
+    /// The targets by the stream's number of the relation.
     targets: HashMap<u32, Arc<ApplyTarget>>,
-    /// For rows that are read on the origin, by table.
-    read: HashMap<usize, Arc<ApplyTarget>>,
-    /// In which form the stream carries values.
+    /// The targets of rows that are read on the upstream shard, by table.
+    read_targets: HashMap<usize, Arc<ApplyTarget>>,
+    /// The format in which the stream carries values.
     format: Format,
 }
 
 impl Applier {
-    /// Reads what the destination's catalog says about the tables.
+    /// Reads the definitions of the tables from the catalog of the downstream shard.
     pub(crate) async fn prepare(
         client: &Connected,
         tables: &[MovingTable],
@@ -66,24 +66,31 @@ impl Applier {
             tables: tables.to_vec(),
             known,
             targets: HashMap::new(),
-            read: HashMap::new(),
+            read_targets: HashMap::new(),
             format: stream_format(tables).0,
         })
     }
 
-    /// Learns what must be unique on the shard where the changes are made: the destination builds its indexes later.
-    pub(crate) async fn learn_rivals(&mut self, origin: &Connected) -> Result<(), StepError> {
+    /// Reads the unique constraints of the upstream shard as well: the downstream shard builds its indexes later.
+    pub(crate) async fn read_upstream_constraints(
+        &mut self,
+        upstream: &Connected,
+    ) -> Result<(), StepError> {
         for (table, known) in self.tables.iter().zip(&mut self.known) {
-            known.rivals |= known::has_rivals(origin, table).await?;
+            known.has_other_unique_keys |= known::has_other_unique_keys(upstream, table).await?;
         }
         Ok(())
     }
 
-    /// The table of the plan that a relation's shape is not the one of; `None`: it is as planned.
+    /// Returns the index of the relation's table if its columns differ from those of the plan; `None` if they are as
+    /// planned.
     ///
     /// # Errors
-    /// `capture.table` when the plan does not have the table.
-    pub(crate) fn unlike(&self, relation: &Relation) -> Result<Option<usize>, StepError> {
+    /// `capture.table` if the plan does not have the table.
+    pub(crate) fn table_with_other_columns(
+        &self,
+        relation: &Relation,
+    ) -> Result<Option<usize>, StepError> {
         let table = self.table_of(relation)?;
         let mut planned = self.tables[table].written_columns();
         let known = |name: &str| {
@@ -93,11 +100,12 @@ impl Applier {
                 .find(|column| column.name == name)
         };
         let same = relation.columns.iter().all(|found| {
-            let there = known(&found.name);
+            let downstream_column = known(&found.name);
             planned
                 .next()
                 .is_some_and(|column| column.name == found.name)
-                && there.is_some_and(|there| there.is_of_type(found))
+                && downstream_column
+                    .is_some_and(|downstream_column| downstream_column.is_of_type(found))
         });
         Ok((!same || planned.next().is_some()).then_some(table))
     }
@@ -118,11 +126,11 @@ impl Applier {
         })
     }
 
-    /// Takes a relation's shape. Columns that the plan does not have are left out, those that are not in the
-    /// shape yet take their defaults.
-    pub(crate) fn relation(&mut self, relation: Relation) -> Result<(), StepError> {
-        // A server that has forgotten what it said says it again, as after each ANALYZE: changes before and behind
-        // that are of one shape.
+    /// Records the columns of a relation. Columns that the plan does not have are left out; planned columns that the
+    /// relation does not have yet get their defaults.
+    pub(crate) fn set_relation(&mut self, relation: Relation) -> Result<(), StepError> {
+        // A server sends a Relation message again when its cache was invalidated, as after each ANALYZE. The target
+        // stays the same, so that changes before and after the message can be in one set.
         let known = self.targets.get(&relation.id);
         if known.is_some_and(|known| known.relation == relation) {
             return Ok(());
@@ -140,8 +148,8 @@ impl Applier {
         Ok(())
     }
 
-    /// The change with what its rows are found by as text, whatever form it arrived in.
-    pub(crate) fn legible(&self, change: Change) -> Change {
+    /// Converts the key values of a change to text if they arrived in binary format.
+    pub(crate) fn with_key_text(&self, change: Change) -> Change {
         let relation = match &change {
             Change::Insert { relation, .. }
             | Change::Update { relation, .. }
@@ -155,153 +163,184 @@ impl Applier {
             | Change::Message(_) => return change,
         };
         match self.targets.get(relation) {
-            Some(target) => legible::legible(target, change),
+            Some(target) => key_text::with_key_text(target, change),
             None => change,
         }
     }
 
-    /// The table of a row, and the text of the first value of its identity.
-    pub(crate) fn place(&self, relation: u32, row: &Tuple) -> Result<(usize, String), StepError> {
-        let target = self.target(relation)?;
-        let first = target.first(row);
-        Ok((target.table, first.ok_or_else(|| target.incomplete())?))
+    /// Returns the table of a row, and the text of the first value of its identity.
+    pub(crate) fn first_key_value(
+        &self,
+        relation: u32,
+        row: &Tuple,
+    ) -> Result<(usize, String), StepError> {
+        let target = self.target_of(relation)?;
+        let first = target.first_key_text(row);
+        Ok((
+            target.table,
+            first.ok_or_else(|| target.incomplete_row_error())?,
+        ))
     }
 
-    /// The table of a row, and what the row is found by.
-    pub(crate) fn key(&self, relation: u32, row: &Tuple) -> Result<(usize, String), StepError> {
-        let target = self.target(relation)?;
+    /// Returns the table of a row, and the key of the row as a JSON array of text.
+    pub(crate) fn key_text(
+        &self,
+        relation: u32,
+        row: &Tuple,
+    ) -> Result<(usize, String), StepError> {
+        let target = self.target_of(relation)?;
         let key = target.key_text(row);
-        Ok((target.table, key.ok_or_else(|| target.incomplete())?))
+        Ok((
+            target.table,
+            key.ok_or_else(|| target.incomplete_row_error())?,
+        ))
     }
 
-    /// The new row of an UPDATE with what the old one tells of the values that it left out.
-    pub(crate) fn complete<'a>(
+    /// Returns the new row of an UPDATE, with values that it left out taken from the old row as far as that has them.
+    pub(crate) fn complete_row<'a>(
         &self,
         relation: u32,
         old: &OldRow,
         new: &'a Tuple,
     ) -> Result<Cow<'a, Tuple>, StepError> {
-        Ok(self.target(relation)?.complete(old, new))
+        Ok(self.target_of(relation)?.complete_row(old, new))
     }
 
-    /// Whether an INSERT of the row would write every value.
+    /// Whether the row has every value that an INSERT writes.
     ///
-    /// A row that an UPDATE moved into the set arrives as INSERT without its unchanged large values.
+    /// A row that an UPDATE moved into the moving keys arrives as an INSERT without its unchanged large values.
     pub(crate) fn is_complete(&self, relation: u32, new: &Tuple) -> Result<bool, StepError> {
-        Ok(self.target(relation)?.is_complete(new))
+        Ok(self.target_of(relation)?.is_complete(new))
     }
 
-    /// The change that inserts a row.
+    /// Returns the change that inserts a row.
     ///
     /// # Errors
-    /// `capture.incomplete_row`: writing NULL for a value that did not come would lose data.
+    /// `capture.incomplete_row` if a value is missing: writing NULL instead would lose data.
     pub(crate) fn insert(&self, relation: u32, new: Tuple) -> Result<RowChange, StepError> {
-        let target = self.target(relation)?.clone();
+        let target = self.target_of(relation)?.clone();
         if !target.is_complete(&new) || !target.is_identified(&new) {
-            return Err(target.incomplete());
+            return Err(target.incomplete_row_error());
         }
         Ok(RowChange::new(target, RowChangeKind::Insert(new)))
     }
 
-    /// The change that inserts a row which was read on the origin: the text of each written column.
+    /// Returns the change that inserts a row that was read on the upstream shard; `values` has the text of each
+    /// written column.
     pub(crate) fn insert_read(
         &mut self,
         table: usize,
         values: TextValues,
     ) -> Result<RowChange, StepError> {
-        let target = self.target_read(table)?;
+        let target = self.target_for_read_rows(table)?;
         Ok(RowChange::new(
             target,
-            RowChangeKind::Insert(as_tuple(values)),
+            RowChangeKind::Insert(text_tuple(values)),
         ))
     }
 
-    /// The change that writes a row again which was read.
+    /// Returns the change that updates a row to the values that were read.
     pub(crate) fn update_read(
         &mut self,
         table: usize,
         values: TextValues,
     ) -> Result<RowChange, StepError> {
-        let target = self.target_read(table)?;
-        let new = as_tuple(values);
-        let old = match target.whole {
+        let target = self.target_for_read_rows(table)?;
+        let new = text_tuple(values);
+        let old = match target.whole_row_key {
             Some(_) => OldRow::Full(new.clone()),
             None => OldRow::Absent,
         };
-        let moved = false;
+        let key_changed = false;
         Ok(RowChange::new(
             target,
-            RowChangeKind::Update { old, new, moved },
+            RowChangeKind::Update {
+                old,
+                new,
+                key_changed,
+            },
         ))
     }
 
-    /// The change that deletes a row which was read.
+    /// Returns the change that deletes a row that was read.
     pub(crate) fn delete_read(
         &mut self,
         table: usize,
         values: TextValues,
     ) -> Result<RowChange, StepError> {
-        let target = self.target_read(table)?;
+        let target = self.target_for_read_rows(table)?;
         Ok(RowChange::new(
             target,
-            RowChangeKind::Delete(as_tuple(values)),
+            RowChangeKind::Delete(text_tuple(values)),
         ))
     }
 
-    /// For rows that are read.
-    fn target_read(&mut self, table: usize) -> Result<Arc<ApplyTarget>, StepError> {
-        if let Some(target) = self.read.get(&table) {
+    /// Returns the target for rows of a table that are read on the upstream shard.
+    fn target_for_read_rows(&mut self, table: usize) -> Result<Arc<ApplyTarget>, StepError> {
+        if let Some(target) = self.read_targets.get(&table) {
             return Ok(target.clone());
         }
         let plan = &self.tables[table];
         let known = &self.known[table];
-        let target = ApplyTarget::new(table, plan, as_read(plan), known, Format::Text)?;
+        let target = ApplyTarget::new(
+            table,
+            plan,
+            relation_of_read_rows(plan),
+            known,
+            Format::Text,
+        )?;
         let target = Arc::new(target);
-        self.read.insert(table, target.clone());
+        self.read_targets.insert(table, target.clone());
         Ok(target)
     }
 
-    /// The change of a row that was updated; values that were not sent stay as they are.
+    /// Returns the change that updates a row; columns whose values did not arrive keep their values.
     pub(crate) fn update(
         &self,
         relation: u32,
         old: OldRow,
         new: Tuple,
     ) -> Result<RowChange, StepError> {
-        let target = self.target(relation)?.clone();
-        let moved = {
+        let target = self.target_of(relation)?.clone();
+        let key_changed = {
             let before = match &old {
                 OldRow::Absent => &new,
                 OldRow::Key(row) | OldRow::Full(row) => row,
             };
-            let after = target.complete(&old, &new);
+            let after = target.complete_row(&old, &new);
             if !target.is_identified(before) || !target.is_identified(&after) {
-                return Err(target.incomplete());
+                return Err(target.incomplete_row_error());
             }
             key_differs(&target, before, &after)
         };
         Ok(RowChange::new(
             target,
-            RowChangeKind::Update { old, new, moved },
+            RowChangeKind::Update {
+                old,
+                new,
+                key_changed,
+            },
         ))
     }
 
-    /// The change that deletes a row.
+    /// Returns the change that deletes a row.
     pub(crate) fn delete(&self, relation: u32, old: OldRow) -> Result<RowChange, StepError> {
-        let target = self.target(relation)?.clone();
+        let target = self.target_of(relation)?.clone();
         match old {
             OldRow::Key(row) | OldRow::Full(row) if target.is_identified(&row) => {
                 Ok(RowChange::new(target, RowChangeKind::Delete(row)))
             }
-            OldRow::Absent | OldRow::Key(_) | OldRow::Full(_) => Err(target.incomplete()),
+            OldRow::Absent | OldRow::Key(_) | OldRow::Full(_) => Err(target.incomplete_row_error()),
         }
     }
 
-    fn target(&self, relation: u32) -> Result<&Arc<ApplyTarget>, StepError> {
+    fn target_of(&self, relation: u32) -> Result<&Arc<ApplyTarget>, StepError> {
         self.targets.get(&relation).ok_or_else(|| {
             StepError::passing(
                 "capture.relation",
-                format!("the stream sent a change of relation {relation} before its shape"),
+                format!(
+                    "the stream sent a change of relation {relation} before the Relation message"
+                ),
             )
         })
     }
@@ -310,14 +349,14 @@ impl Applier {
 /// The text of each written column of a row.
 type TextValues = Vec<Option<String>>;
 
-fn as_tuple(values: TextValues) -> Tuple {
+fn text_tuple(values: TextValues) -> Tuple {
     let value =
         |value: Option<String>| value.map_or(TupleValue::Null, |v| TupleValue::Text(v.into()));
     Tuple(values.into_iter().map(value).collect())
 }
 
-/// The shape of a table's rows as they are read on the origin.
-fn as_read(table: &MovingTable) -> Relation {
+/// Returns the columns of a table's rows as they are read on the upstream shard.
+fn relation_of_read_rows(table: &MovingTable) -> Relation {
     let column = |name: &str| RelationColumn {
         key: false,
         name: name.to_owned(),

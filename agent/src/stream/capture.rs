@@ -1,5 +1,5 @@
-//! Reads the slot into the spool until it is told to stop; what is durable there is confirmed to the slot, except
-//! for the newest part, from which an agent without this spool can go on.
+//! Reads the slot into the spool until it is stopped. Everything that is durable in the spool is confirmed to the
+//! slot, except for the newest part: from there an agent without this spool can continue.
 
 use std::time::Duration;
 
@@ -9,24 +9,24 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{StreamObservation, StreamSpec, pause};
+use super::{StreamObservation, StreamSpec, restart_delay};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ChangeStream, FeedbackMode, RawEvent, StreamStart};
 use crate::spool::{DurablePosition, Spool, SpoolWriter};
 
-/// How long whole transactions wait for more before they are made durable.
+/// The time that whole transactions wait for more before they are made durable.
 const LINGER: Duration = Duration::from_millis(10);
-/// An idle stream moves on after this much log that holds nothing for it.
+/// An idle capture advances its position when it has passed this many bytes of WAL without a change for it.
 const IDLE_BYTES: u64 = 1 << 20;
 
-/// A capture into the spool; dropping it ends it where it is.
+/// A running capture into the spool. Dropping the value stops it at any place.
 #[derive(Debug)]
 pub(super) struct SpoolCapture {
     task: JoinHandle<()>,
     stop: CancellationToken,
     failed: Option<oneshot::Receiver<StepError>>,
-    /// What commits after it is in the spool.
+    /// The spool contains every transaction that commits after this position.
     pub(super) begin: Lsn,
     pub(super) durable: watch::Receiver<DurablePosition>,
 }
@@ -38,19 +38,20 @@ impl Drop for SpoolCapture {
 }
 
 impl SpoolCapture {
-    /// Goes on where the spool ends; a spool that is empty begins at `confirmed`, where the slot stands.
+    /// Starts a capture after the end of the spool. An empty spool begins at `confirmed`, the confirmed position of
+    /// the slot.
     pub(super) async fn start(
         spec: &StreamSpec,
         spool: &Spool,
         confirmed: Lsn,
-        seen: watch::Receiver<StreamObservation>,
+        observation: watch::Receiver<StreamObservation>,
     ) -> Result<Self, StepError> {
         let (begin, from) = spool.covered().unwrap_or((confirmed, confirmed));
         let writer = spool.writer(from).await?;
         let durable = writer.durable();
         let stop = CancellationToken::new();
         let (fail, failed) = oneshot::channel();
-        let work = run(spec.clone(), writer, stop.clone(), seen);
+        let work = capture_until_stopped(spec.clone(), writer, stop.clone(), observation);
         let task = tokio::spawn(async move {
             if let Err(error) = work.await {
                 let _ = fail.send(error);
@@ -65,8 +66,8 @@ impl SpoolCapture {
         })
     }
 
-    /// Why it gave up; never returns while it works, or once it was told to stop.
-    pub(super) async fn failure(&mut self) -> StepError {
+    /// Waits until the capture has given up, and returns its error. Never returns if the capture is stopped.
+    pub(super) async fn wait_for_failure(&mut self) -> StepError {
         let failed = match self.failed.as_mut() {
             Some(failed) => failed.await.ok(),
             None => None,
@@ -78,96 +79,97 @@ impl SpoolCapture {
         }
     }
 
-    /// Lets it end; the slot is free afterwards and everything that was taken is durable.
+    /// Stops the capture and waits for its end. Afterwards the slot is free, and everything that was read is durable.
     pub(super) async fn stop(&mut self) {
         self.stop.cancel();
         let _ = (&mut self.task).await;
     }
 }
 
-async fn run(
+async fn capture_until_stopped(
     spec: StreamSpec,
     mut writer: SpoolWriter,
     stop: CancellationToken,
-    seen: watch::Receiver<StreamObservation>,
+    observation: watch::Receiver<StreamObservation>,
 ) -> Result<(), StepError> {
     let mut failures = 0;
     loop {
         let before = writer.end();
-        let Err(error) = session(&spec, &mut writer, &stop, &seen).await else {
+        let Err(error) = capture_on_one_session(&spec, &mut writer, &stop, &observation).await
+        else {
             return Ok(());
         };
-        let passing = matches!(&error, StepError::Failed(failure) if failure.retry != plans::failure::RetryClass::None);
+        let transient = matches!(&error, StepError::Failed(failure) if failure.retry != plans::failure::RetryClass::None);
         failures = if writer.end() > before {
             1
         } else {
             failures + 1
         };
-        // A spool that could not be written is opened again, by whoever runs the stream.
-        if !passing || writer.is_broken() || failures >= spec.max_attempts {
+        // After a failed write the supervisor of the stream opens the spool again.
+        if !transient || writer.is_broken() || failures >= spec.max_attempts {
             return Err(error);
         }
-        tracing::warn!(direction = %spec.direction, failures, %error, "the capture begins again");
+        tracing::warn!(direction = %spec.direction, failures, %error, "the capture restarts");
         tokio::select! {
             () = stop.cancelled() => return Ok(()),
-            () = tokio::time::sleep(pause(failures)) => {}
+            () = tokio::time::sleep(restart_delay(failures)) => {}
         }
     }
 }
 
-/// One session of the stream: until it is told to stop (`Ok`), or fails.
-async fn session(
+/// Captures on one replication session. Returns `Ok` when the capture is stopped.
+async fn capture_on_one_session(
     spec: &StreamSpec,
     writer: &mut SpoolWriter,
     stop: &CancellationToken,
-    seen: &watch::Receiver<StreamObservation>,
+    observation: &watch::Receiver<StreamObservation>,
 ) -> Result<(), StepError> {
-    writer.restart().await?;
-    let mut stream = open(spec, writer.end(), "capture", FeedbackMode::Easy).await?;
-    let what = format!("shard {}: reading changes", spec.origin.name);
-    let mut inside = false;
+    writer.discard_partial_transaction().await?;
+    let mut stream = open_stream(spec, writer.end(), "capture", FeedbackMode::Easy).await?;
+    let what = format!("shard {}: reading changes", spec.upstream.name);
+    let mut in_transaction = false;
     let mut waits_since: Option<Instant> = None;
     loop {
-        stream.wrote(seen.borrow().written);
+        stream.wrote(observation.borrow().wal_end);
         let due = waits_since.map(|since| since + LINGER);
         tokio::select! {
             biased;
             () = stop.cancelled() => {
-                stream.confirm(behind(spec, writer.sync().await?));
+                stream.confirm(confirmable(spec, writer.sync().await?));
                 return stream.close().await.at(&what);
             }
             () = tokio::time::sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {
-                stream.confirm(behind(spec, writer.sync().await?));
+                stream.confirm(confirmable(spec, writer.sync().await?));
                 fail_point::hit("capture.spooled").await?;
             }
             event = stream.next_raw() => match event.at(&what)? {
                 RawEvent::Message { at, ends, message } => {
-                    inside = ends.is_none() && (inside || message.first() == Some(&b'B'));
-                    writer.message(message, at, ends).await?;
+                    in_transaction = ends.is_none() && (in_transaction || message.first() == Some(&b'B'));
+                    writer.append_message(message, at, ends).await?;
                 }
                 RawEvent::KeepAlive { wal_end } => {
-                    if !inside && wal_end.bytes_since(writer.end()) > IDLE_BYTES {
-                        writer.idle(wal_end).await?;
+                    if !in_transaction && wal_end.bytes_since(writer.end()) > IDLE_BYTES {
+                        writer.append_idle(wal_end).await?;
                     }
                 }
             },
         }
-        if writer.is_heavy() {
-            stream.confirm(behind(spec, writer.sync().await?));
+        if writer.should_sync() {
+            stream.confirm(confirmable(spec, writer.sync().await?));
         }
         waits_since = writer
-            .waits()
+            .has_unsynced()
             .then(|| waits_since.unwrap_or_else(Instant::now));
     }
 }
 
-/// What the origin may forget once the spool is durable up to `end`.
-fn behind(spec: &StreamSpec, end: Lsn) -> Lsn {
-    Lsn(end.0.saturating_sub(spec.keep_behind))
+/// Returns the position to confirm to the slot when the spool is durable up to `end`.
+fn confirmable(spec: &StreamSpec, end: Lsn) -> Lsn {
+    Lsn(end.0.saturating_sub(spec.keep_on_upstream))
 }
 
-/// Opens the slot's stream at `start`, for `role`.
-pub(super) async fn open(
+/// Opens the slot's stream at `start`, in a session with this role.
+pub(super) async fn open_stream(
     spec: &StreamSpec,
     start: Lsn,
     role: &str,
@@ -179,27 +181,29 @@ pub(super) async fn open(
         start,
         system: spec.system,
         format: stream_format(&spec.tables).0,
-        trims: trims(spec, feedback),
+        trims: may_trim(spec, feedback),
     };
-    let name = spec.origin.application_name(role);
-    ChangeStream::open_at(&spec.origin.dsn, &name, &start, feedback)
+    let name = spec.upstream.application_name(role);
+    ChangeStream::open_at(&spec.upstream.dsn, &name, &start, feedback)
         .await
         .at(format_args!(
             "shard {}: opening the change stream",
-            spec.origin.name
+            spec.upstream.name
         ))
 }
 
-/// A row whose values were left out is read again, by what it is found by: not one that only the whole row identifies,
-/// and not one that nobody sees before it is confirmed.
-fn trims(spec: &StreamSpec, feedback: FeedbackMode) -> bool {
+/// Whether the session may leave large values out of rows. The stream reads such a row again by its identity. So this
+/// excludes tables in which only the whole row is an identity, and a stream whose commits are not visible before it
+/// confirms them.
+fn may_trim(spec: &StreamSpec, feedback: FeedbackMode) -> bool {
     feedback == FeedbackMode::Easy && spec.tables.iter().all(|table| !table.identity.is_empty())
 }
 
-/// How far the slot is confirmed: whatever lies before it was durable elsewhere once.
-pub(super) async fn confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
-    let what = format!("shard {}: reading the slot", spec.origin.name);
-    let session = spec.origin.session("capture").await?;
+/// Reads the confirmed position of the slot. Everything before it was durable in a spool or on the downstream shard
+/// at some time.
+pub(super) async fn read_confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
+    let what = format!("shard {}: reading the slot", spec.upstream.name);
+    let session = spec.upstream.session("capture").await?;
     let slot = spec.token.migration.slot(spec.direction);
     let row = session
         .query_opt(
@@ -213,7 +217,7 @@ pub(super) async fn confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> {
         StepError::refused(
             crate::postgres::replication::SLOT_MISSING,
             format!("{what}: replication slot {slot} does not exist"),
-            "changes are lost to this migration; `abort` it and plan it again",
+            "this migration has missed changes; `abort` it and plan it again",
         )
     })
 }

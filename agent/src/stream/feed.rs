@@ -1,11 +1,11 @@
-//! Where the events of a run come from: the slot, or the spool.
+//! The events of a run, from the slot or from the spool.
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ChangeStream, StreamEvent};
 use crate::spool::SpoolReader;
 
-/// Where events come from.
+/// The source of events.
 #[derive(Debug)]
 pub(super) enum EventFeed {
     /// The slot.
@@ -15,34 +15,35 @@ pub(super) enum EventFeed {
 }
 
 impl EventFeed {
-    /// The next event; `None` when the spool is read to its end. May be cancelled.
-    pub(super) async fn next(&mut self, origin: &str) -> Result<Option<StreamEvent>, StepError> {
+    /// Returns the next event, or `None` at the end of the spool. Cancelling the call loses no event.
+    pub(super) async fn next(&mut self, upstream: &str) -> Result<Option<StreamEvent>, StepError> {
         match self {
             Self::Live(stream) => stream
                 .next()
                 .await
                 .map(Some)
-                .at(format_args!("shard {origin}: reading changes")),
+                .at(format_args!("shard {upstream}: reading changes")),
             Self::Spool(reader) => reader.next().await.transpose(),
         }
     }
 
-    /// The origin's log is known to reach there.
-    pub(super) fn wrote(&mut self, end: Lsn) {
+    /// Records that the upstream WAL reaches at least to `end`.
+    pub(super) fn note_wal_end(&mut self, end: Lsn) {
         match self {
             Self::Live(stream) => stream.wrote(end),
-            // It has a capture that reads the slot.
+            // The capture reads the slot of a spool.
             Self::Spool(_) => {}
         }
     }
 
-    /// Whether the slot is confirmed only as far as the progress is: what came into a spool is confirmed already.
-    pub(super) fn waits_for_progress(&self) -> bool {
+    /// Whether the slot is confirmed only up to the progress. Changes from a spool are confirmed when they are
+    /// spooled.
+    pub(super) fn confirms_progress_only(&self) -> bool {
         matches!(self, Self::Live(_))
     }
 
-    /// Somebody waits for what comes next.
-    pub(super) fn stay(&mut self) {
+    /// Keeps the walsender instead of a switch to SQL, because a caller waits for the next changes.
+    pub(super) fn keep_walsender(&mut self) {
         match self {
             Self::Live(stream) => stream.stay(),
             Self::Spool(_) => {}
@@ -52,7 +53,7 @@ impl EventFeed {
     pub(super) fn confirm(&mut self, lsn: Lsn) {
         match self {
             Self::Live(stream) => stream.confirm(lsn),
-            // It was confirmed when it came into the spool.
+            // The capture confirmed the position when it spooled the changes.
             Self::Spool(_) => {}
         }
     }

@@ -1,8 +1,12 @@
-//! The sessions on the destination: one applies alone, or two share a batch (ADR 39).
+//! The sessions on the downstream shard: one session applies alone, or two sessions share a batch (ADR 39).
 //!
-//! Order of a batch that is shared: each session proves the epoch and executes its rows; once both have, the second
-//! commits with what it has reached, then the first with the progress. So the second is one batch ahead at most.
-//! What either of them cannot do at once the first does alone.
+//! Order for a shared batch:
+//! 1. Each session proves the epoch and executes its rows.
+//! 2. When both have, the second session commits with its position.
+//! 3. Then the first session commits with the progress.
+//!
+//! So the second session is at most one batch ahead. If one of them cannot execute its part without a wait or an
+//! error, the first session executes the whole batch alone.
 
 use std::sync::Arc;
 
@@ -15,20 +19,20 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
-use crate::stream::apply::{ApplyLane, Executor, IMPATIENT, PlannedChanges};
+use crate::stream::apply::{ApplyLane, Executor, LANE_LOCK_TIMEOUT, PlannedChanges};
 use crate::stream::second_lane;
 
-/// So many batches that could be shared the first session applies alone after one that could not.
-const ALONE: u32 = 16;
+/// The number of shareable batches that the first session applies alone after sharing has failed.
+const BATCHES_AFTER_CONFLICT: u32 = 16;
 
-/// The sessions; the second one is opened when there is something to share.
+/// The sessions. The second one is opened for the first batch that can be shared.
 pub(super) struct ApplyLanes {
     first: Executor,
     second: Option<Executor>,
-    /// Both have executed their rows, and neither has committed.
-    shared: bool,
-    /// Batches that are not shared before another one is.
-    alone: u32,
+    /// Whether both sessions have executed their rows and neither has committed.
+    both_executed: bool,
+    /// The number of batches that the first session applies alone before sharing is tried again.
+    single_session_batches: u32,
 }
 
 impl ApplyLanes {
@@ -36,44 +40,45 @@ impl ApplyLanes {
         Self {
             first,
             second: None,
-            shared: false,
-            alone: 0,
+            both_executed: false,
+            single_session_batches: 0,
         }
     }
 
     /// The session in which the transaction of a batch is open.
-    pub(super) fn first(&self) -> &Executor {
+    pub(super) fn first_session(&self) -> &Executor {
         &self.first
     }
 
-    pub(super) fn first_mut(&mut self) -> &mut Executor {
+    pub(super) fn first_session_mut(&mut self) -> &mut Executor {
         &mut self.first
     }
 
-    /// Executes a piece, with what is to be recorded of it, in one round trip where its statements are known.
+    /// Executes a piece and records its dirty keys and progress, in one round trip if the statements are already
+    /// prepared.
     ///
     /// # Errors
-    /// `apply.count` when a change touches another number of rows than one; what the server says.
+    /// `apply.count` if a change does not affect exactly one row; an error of the server.
     pub(super) async fn execute(
         &mut self,
         spec: &StreamSpec,
         ready: &ReadyPiece<'_>,
     ) -> Result<(), StepError> {
         apply_progress::prepare(self.first.session()).await?;
-        let tried = ready.planned.has_two_lanes() && self.may_share(spec).await;
-        if tried && self.share(spec, ready).await? {
+        let sharing_tried = ready.planned.has_two_lanes() && self.can_share(spec).await;
+        if sharing_tried && self.try_share(spec, ready).await? {
             return Ok(());
         }
         let session = self.first.session().clone();
         let [first, second] = &ready.dirty;
-        let first = if tried { &[] } else { first.as_slice() };
-        // What is recorded goes first: a savepoint of the rows that is rolled back must not take it along.
-        let recorded = ready.mark(spec, &session, first);
-        let recorded_too = ready.mark(spec, &session, second);
+        let first = if sharing_tried { &[] } else { first.as_slice() };
+        // The records come first: rolling back the savepoint of the rows must not remove them.
+        let recorded = ready.mark_dirty(spec, &session, first);
+        let recorded_too = ready.mark_dirty(spec, &session, second);
         let written = async {
-            match ready.reached.filter(|_| !tried) {
-                Some(reached) => {
-                    apply_progress::write(&session, &spec.token, spec.direction, reached).await
+            match ready.progress.filter(|_| !sharing_tried) {
+                Some(progress) => {
+                    apply_progress::write(&session, &spec.token, spec.direction, progress).await
                 }
                 None => Ok(()),
             }
@@ -84,108 +89,109 @@ impl ApplyLanes {
             .map(drop)
     }
 
-    /// Commits what was executed.
+    /// Commits the executed piece.
     pub(super) async fn commit(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        let shard = spec.destination.name.as_str();
+        let shard = spec.downstream.name.as_str();
         if spec.direction == Direction::Forward {
             fail_point::hit("catch_up.batch_applied").await?;
         }
         let what = format!("shard {shard}: committing applied changes");
-        if let (true, Some(second)) = (std::mem::take(&mut self.shared), &self.second) {
+        if let (true, Some(second)) = (std::mem::take(&mut self.both_executed), &self.second) {
             epoch::commit(second.session(), &what).await?;
             fail_point::hit("catch_up.second_lane_applied").await?;
         }
         epoch::commit(self.first.session(), &what).await
     }
 
-    /// Whether there is a second session to share with.
-    async fn may_share(&mut self, spec: &StreamSpec) -> bool {
-        if self.alone > 0 {
-            self.alone -= 1;
+    /// Whether a second session is open, or can be opened, to share with.
+    async fn can_share(&mut self, spec: &StreamSpec) -> bool {
+        if self.single_session_batches > 0 {
+            self.single_session_batches -= 1;
             return false;
         }
         if self.second.is_none() {
-            match open_second(spec).await {
+            match open_second_session(spec).await {
                 Ok(second) => self.second = Some(second),
                 Err(error) => {
-                    tracing::info!(%error, "changes are applied by one session");
-                    self.alone = ALONE;
+                    tracing::info!(%error, "one session applies the changes, because a second one cannot be opened");
+                    self.single_session_batches = BATCHES_AFTER_CONFLICT;
                 }
             }
         }
         self.second.is_some()
     }
 
-    /// Executes a batch in both sessions. False: of its rows nothing is done, of the first session's own keys and of
-    /// the progress all is recorded.
-    async fn share(
+    /// Executes a batch in both sessions. If this returns false, no row is changed, but the first session has
+    /// recorded its own dirty keys and the progress.
+    async fn try_share(
         &mut self,
         spec: &StreamSpec,
         ready: &ReadyPiece<'_>,
     ) -> Result<bool, StepError> {
-        let (Some(second), Some(reached)) = (&mut self.second, ready.reached) else {
+        let (Some(second), Some(progress)) = (&mut self.second, ready.progress) else {
             return Ok(false);
         };
         let sessions = (self.first.session().clone(), second.session().clone());
         let (one, other) = (&*sessions.0, &*sessions.1);
         let [first_keys, second_keys] = &ready.dirty;
         let first_half = try_join3(
-            ready.mark(spec, one, first_keys),
-            apply_progress::write(one, &spec.token, spec.direction, reached),
-            self.first.try_lane(&ready.planned, ApplyLane::First),
+            ready.mark_dirty(spec, one, first_keys),
+            apply_progress::write(one, &spec.token, spec.direction, progress),
+            self.first
+                .try_execute_lane(&ready.planned, ApplyLane::First),
         );
         let second_half = async {
             match second.begin(&spec.token, &spec.tables).await {
-                Err(error) if Executor::waits(&error) => return Ok(((), (), false)),
+                Err(error) if Executor::is_lock_conflict(&error) => return Ok(((), (), false)),
                 begun => begun?,
             }
             try_join3(
-                ready.mark(spec, other, second_keys),
-                second_lane::write(other, &spec.token, spec.direction, reached.lsn),
-                second.try_lane(&ready.planned, ApplyLane::Second),
+                ready.mark_dirty(spec, other, second_keys),
+                second_lane::write_position(other, &spec.token, spec.direction, progress.lsn),
+                second.try_execute_lane(&ready.planned, ApplyLane::Second),
             )
             .await
         };
         let (first_half, second_half) = join(first_half, second_half).await;
-        self.shared = first_half?.2 & second_half?.2;
-        if !self.shared {
+        self.both_executed = first_half?.2 & second_half?.2;
+        if !self.both_executed {
             epoch::rollback(other).await;
-            self.first.take_back().await?;
-            self.alone = ALONE;
+            self.first.roll_back_sets().await?;
+            self.single_session_batches = BATCHES_AFTER_CONFLICT;
         }
-        Ok(self.shared)
+        Ok(self.both_executed)
     }
 }
 
-/// Opens the second session, which waits for nobody for long.
-async fn open_second(spec: &StreamSpec) -> Result<Executor, StepError> {
-    let shard = spec.destination.name.as_str();
-    let session = spec.destination.replica_session("apply").await?;
+/// Opens the second session, with a short lock timeout.
+async fn open_second_session(spec: &StreamSpec) -> Result<Executor, StepError> {
+    let shard = spec.downstream.name.as_str();
+    let session = spec.downstream.replica_session("apply").await?;
     session
-        .batch_execute(&format!("set {IMPATIENT}"))
+        .batch_execute(&format!("set {LANE_LOCK_TIMEOUT}"))
         .await
         .at(format_args!("shard {shard}: preparing a second lane"))?;
-    second_lane::make(&session, &spec.token, spec.direction).await?;
+    second_lane::create_row(&session, &spec.token, spec.direction).await?;
     Executor::new(session).await
 }
 
-/// Relations and keys that are dirty.
+/// Relations and their dirty keys.
 type DirtyKeys = Vec<(Arc<str>, String)>;
 
-/// A piece with what it comes to, worked out before the sessions are there for it.
+/// A piece with its statements and records, prepared before the sessions are free.
 pub(super) struct ReadyPiece<'a> {
     planned: PlannedChanges<'a>,
-    /// Of the first lane, and of the second one.
+    /// The dirty keys of the first lane and of the second lane.
     dirty: [DirtyKeys; 2],
     commit_lsn: Lsn,
-    /// What the progress is with it, if it ends a batch.
-    reached: Option<ApplyProgress>,
+    /// The progress with this piece, if it ends a batch.
+    progress: Option<ApplyProgress>,
 }
 
 impl<'a> ReadyPiece<'a> {
-    /// Of a piece whose last change commits at `commit_lsn`.
+    /// Prepares a piece whose last change commits at `commit_lsn`.
     pub(super) fn new(spec: &StreamSpec, piece: &'a ChangePiece, commit_lsn: Lsn) -> Self {
-        let planned = if piece.shared {
+        let planned = if piece.shareable {
             PlannedChanges::of_two_lanes(&piece.changes)
         } else {
             PlannedChanges::of(&piece.changes)
@@ -194,11 +200,11 @@ impl<'a> ReadyPiece<'a> {
             dirty: dirty_keys(spec, piece, planned.has_two_lanes()),
             planned,
             commit_lsn,
-            reached: piece.ends.as_ref().map(|(reached, _)| *reached),
+            progress: piece.end_of_batch.as_ref().map(|(progress, _)| *progress),
         }
     }
 
-    async fn mark(
+    async fn mark_dirty(
         &self,
         spec: &StreamSpec,
         session: &connect::Connected,
@@ -208,7 +214,8 @@ impl<'a> ReadyPiece<'a> {
     }
 }
 
-/// Relations and keys of changes, each once, in the order of their tables: each lane's own, or all in the first.
+/// Returns the relations and keys of the changes without duplicates, in the order of their tables: by lane, or all
+/// for the first lane.
 fn dirty_keys(spec: &StreamSpec, piece: &ChangePiece, two_lanes: bool) -> [DirtyKeys; 2] {
     let mut dirty = [DirtyKeys::new(), DirtyKeys::new()];
     if !piece.dirty {
@@ -217,7 +224,7 @@ fn dirty_keys(spec: &StreamSpec, piece: &ChangePiece, two_lanes: bool) -> [Dirty
     let mut keys = vec![[Vec::new(), Vec::new()]; spec.tables.len()];
     for change in &piece.changes {
         let table = change.table();
-        // Reference tables are written to all the time, also inside the cutover: they are never dirty.
+        // Reference tables are written at any time, also inside the cutover: their rows are never dirty.
         if !spec.tables[table].is_reference() {
             let second = two_lanes && change.lane() == ApplyLane::Second;
             keys[table][usize::from(second)].extend(change.keys());

@@ -1,4 +1,4 @@
-//! The pieces of a batch, which are executed on the destination one after the other.
+//! The queue of pieces that the downstream shard executes one after the other.
 
 use std::sync::Arc;
 use std::task::Poll;
@@ -13,198 +13,210 @@ use super::lanes::{ApplyLanes, ReadyPiece};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::ApplyProgress;
-use crate::stream::apply::{Executor, RowChange, compact};
+use crate::stream::apply::{Executor, RowChange, compact_changes};
 
-/// Pieces under way at once: while the server works on one, the next is made ready.
-const UNDER_WAY: usize = 2;
+/// The maximum number of pieces in the queue: while the server executes one, the agent prepares the next.
+const MAX_CONCURRENT_PIECES: usize = 2;
 
-/// Changes that are executed together, with what is to be recorded of them.
+/// Changes that are executed together, with the dirty keys and the progress that are recorded with them.
 #[derive(Debug, Default)]
 pub(super) struct ChangePiece {
     pub(super) changes: Vec<RowChange>,
-    /// The keys of its changes are dirty from then on.
+    /// Whether the keys of the changes are recorded as dirty.
     pub(super) dirty: bool,
-    /// About how much memory its rows take.
+    /// The approximate memory of the rows, in bytes.
     pub(super) bytes: usize,
-    /// If it ends a batch: what the progress is with it, and who waits for the commit.
-    pub(super) ends: Option<(ApplyProgress, oneshot::Sender<()>)>,
-    /// Changes that need not be kept are left out.
+    /// If the piece ends a batch: the progress with this batch, and the sender that is notified of the commit.
+    pub(super) end_of_batch: Option<(ApplyProgress, oneshot::Sender<()>)>,
+    /// Whether superseded changes were removed.
     pub(super) compacted: bool,
-    /// It is a whole batch that two sessions may share.
-    pub(super) shared: bool,
+    /// Whether the piece is a whole batch that two sessions may share.
+    pub(super) shareable: bool,
 }
 
 impl ChangePiece {
-    /// Leaves out the changes that need not be kept; whether they were many.
+    /// Removes superseded changes; returns whether they were many.
     pub(super) fn compact(&mut self) -> bool {
-        let much = compact(&mut self.changes);
+        let saved_much = compact_changes(&mut self.changes);
         self.bytes = self.changes.iter().map(RowChange::size).sum();
         self.compacted = true;
-        much
+        saved_much
     }
 }
 
 type PieceExecution = BoxFuture<'static, Result<Box<ApplyLanes>, StepError>>;
 
-/// Executes pieces in their order, while the next ones are gathered.
+/// Executes pieces in their order while the stream gathers the next ones.
 pub(super) struct PieceQueue {
     state: QueueState,
-    room: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
 }
 
 enum QueueState {
     Idle(Box<ApplyLanes>),
     Busy(PieceExecution),
     /// A piece has failed, and its transaction with it.
-    Lost,
+    Failed,
 }
 
 impl PieceQueue {
     pub(super) fn new(executor: Executor) -> Self {
         Self {
             state: QueueState::Idle(Box::new(ApplyLanes::new(executor))),
-            room: Arc::new(Semaphore::new(UNDER_WAY)),
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT_PIECES)),
         }
     }
 
-    /// Opens the transaction of a batch, behind what was given before.
-    pub(super) async fn begin(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
-        let before = self.take()?;
+    /// Opens the transaction of a batch, after the pieces that were started before.
+    pub(super) async fn begin_batch(&mut self, spec: &StreamSpec) -> Result<(), StepError> {
+        let earlier = self.take_execution()?;
         let spec = spec.clone();
         self.state = QueueState::Busy(Box::pin(async move {
-            let mut lanes = before.await?;
-            lanes.first_mut().begin(&spec.token, &spec.tables).await?;
+            let mut lanes = earlier.await?;
+            lanes
+                .first_session_mut()
+                .begin(&spec.token, &spec.tables)
+                .await?;
             Ok(lanes)
         }));
-        // The first look hands the statement to the connection.
-        self.has_room().await.map(drop)
+        // The first poll sends the statement to the connection.
+        self.poll_has_room().await.map(drop)
     }
 
-    /// Lets `piece`, whose last change commits at `commit_lsn`, be executed behind what was given before, once there is
-    /// room for it.
-    pub(super) async fn start(
+    /// Waits for room, then starts `piece` after the pieces that were started before. Its last change commits at
+    /// `commit_lsn`.
+    pub(super) async fn start_piece(
         &mut self,
         spec: &StreamSpec,
         piece: ChangePiece,
         commit_lsn: Lsn,
     ) -> Result<(), StepError> {
-        let room = self.room.clone().acquire_owned().await;
-        let work = execute(self.take()?, spec.clone(), piece, commit_lsn);
-        // A task of its own goes on by itself, whatever is gathered meanwhile.
+        let permit = self.permits.clone().acquire_owned().await;
+        let work = execute(self.take_execution()?, spec.clone(), piece, commit_lsn);
+        // A separate task makes progress while the stream gathers more.
         let task = AbortOnDropHandle::new(tokio::spawn(async move {
-            let _room = room;
+            let _permit = permit;
             work.await
         }));
-        self.state = QueueState::Busy(Box::pin(async move { task.await.unwrap_or(Err(lost())) }));
+        self.state = QueueState::Busy(Box::pin(async move {
+            task.await.unwrap_or(Err(session_lost()))
+        }));
         Ok(())
     }
 
-    /// As [`PieceQueue::start`], and waits for it.
-    pub(super) async fn finish(
+    /// Executes a piece as [`PieceQueue::start_piece`] does, and waits for its end.
+    pub(super) async fn finish_piece(
         &mut self,
         spec: &StreamSpec,
         piece: ChangePiece,
         commit_lsn: Lsn,
     ) -> Result<&Executor, StepError> {
-        if self.room.available_permits() < UNDER_WAY {
-            self.start(spec, piece, commit_lsn).await?;
+        if self.permits.available_permits() < MAX_CONCURRENT_PIECES {
+            self.start_piece(spec, piece, commit_lsn).await?;
         } else {
-            // Nothing to make ready meanwhile: no other thread is woken.
-            let work = execute(self.take()?, spec.clone(), piece, commit_lsn);
+            // No other piece is prepared meanwhile, so no other thread is woken.
+            let work = execute(self.take_execution()?, spec.clone(), piece, commit_lsn);
             self.state = QueueState::Busy(Box::pin(work));
         }
-        self.settle().await
+        self.wait_until_idle().await
     }
 
-    /// Whether another piece is started at once; looks once.
+    /// Polls the current execution once; returns whether another piece would be started without a wait.
     ///
     /// # Errors
-    /// What a piece has failed with.
-    pub(super) async fn has_room(&mut self) -> Result<bool, StepError> {
+    /// The error of a piece that has failed.
+    pub(super) async fn poll_has_room(&mut self) -> Result<bool, StepError> {
         if let QueueState::Busy(work) = &mut self.state
             && let Poll::Ready(done) = futures::poll!(work.as_mut())
         {
-            self.end(done)?;
+            self.record_result(done)?;
         }
-        Ok(self.room.available_permits() > 0)
+        Ok(self.permits.available_permits() > 0)
     }
 
-    /// Waits until nothing is being executed.
+    /// Waits until no piece is being executed.
     ///
     /// # Errors
-    /// What a piece has failed with.
-    pub(super) async fn settle(&mut self) -> Result<&Executor, StepError> {
+    /// The error of a piece that has failed.
+    pub(super) async fn wait_until_idle(&mut self) -> Result<&Executor, StepError> {
         if let QueueState::Busy(work) = &mut self.state {
             let done = work.await;
-            self.end(done)?;
+            self.record_result(done)?;
         }
         match &self.state {
-            QueueState::Idle(lanes) => Ok(lanes.first()),
-            QueueState::Busy(_) | QueueState::Lost => Err(lost()),
+            QueueState::Idle(lanes) => Ok(lanes.first_session()),
+            QueueState::Busy(_) | QueueState::Failed => Err(session_lost()),
         }
     }
 
-    /// The session, once nothing is being executed; the transaction of a batch is open in it.
+    /// Waits until no piece is being executed; returns the session, in which the transaction of a batch is open.
     ///
     /// # Errors
-    /// What a piece has failed with.
-    pub(super) async fn session(&mut self) -> Result<&mut Connected, StepError> {
-        self.settle().await?;
+    /// The error of a piece that has failed.
+    pub(super) async fn idle_session(&mut self) -> Result<&mut Connected, StepError> {
+        self.wait_until_idle().await?;
         match &mut self.state {
-            QueueState::Idle(lanes) => lanes.first_mut().session_mut().ok_or_else(lost),
-            QueueState::Busy(_) | QueueState::Lost => Err(lost()),
+            QueueState::Idle(lanes) => lanes
+                .first_session_mut()
+                .session_mut()
+                .ok_or_else(session_lost),
+            QueueState::Busy(_) | QueueState::Failed => Err(session_lost()),
         }
     }
 
-    /// What gives the sessions once everything before is done.
-    fn take(&mut self) -> Result<PieceExecution, StepError> {
-        match std::mem::replace(&mut self.state, QueueState::Lost) {
+    /// Takes the execution that returns the sessions when all earlier pieces are done.
+    fn take_execution(&mut self) -> Result<PieceExecution, StepError> {
+        match std::mem::replace(&mut self.state, QueueState::Failed) {
             QueueState::Idle(lanes) => Ok(Box::pin(std::future::ready(Ok(lanes)))),
             QueueState::Busy(work) => Ok(work),
-            QueueState::Lost => Err(lost()),
+            QueueState::Failed => Err(session_lost()),
         }
     }
 
-    fn end(&mut self, done: Result<Box<ApplyLanes>, StepError>) -> Result<(), StepError> {
-        self.state = QueueState::Lost;
+    fn record_result(&mut self, done: Result<Box<ApplyLanes>, StepError>) -> Result<(), StepError> {
+        self.state = QueueState::Failed;
         self.state = QueueState::Idle(done?);
         Ok(())
     }
 }
 
-fn lost() -> StepError {
+fn session_lost() -> StepError {
     StepError::passing("apply.lost", "the session that applies changes is lost")
 }
 
-/// Has a piece executed behind what was given before, and committed where it ends a batch.
+/// Executes a piece after the earlier ones, and commits it if it ends a batch.
 async fn execute(
-    before: PieceExecution,
+    earlier: PieceExecution,
     spec: StreamSpec,
     piece: ChangePiece,
     commit_lsn: Lsn,
 ) -> Result<Box<ApplyLanes>, StepError> {
     let ready = ReadyPiece::new(&spec, &piece, commit_lsn);
-    let mut lanes = before.await?;
+    let mut lanes = earlier.await?;
     let executed = lanes.execute(&spec, &ready).await;
     executed.map_err(|error| {
         if piece.compacted {
-            in_order(error)
+            retry_in_order(error)
         } else {
             error
         }
     })?;
-    if let Some((_, committed)) = piece.ends {
+    if let Some((_, committed)) = piece.end_of_batch {
         lanes.commit(&spec).await?;
         let _ = committed.send(());
     }
     Ok(lanes)
 }
 
-/// Somebody has made a value unique since the stream began: with all changes, in their order, it may be handed on.
-fn in_order(error: StepError) -> StepError {
+/// A compacted piece may violate a unique or exclusion constraint that was created after the stream began: the order
+/// of its changes matters then. The changes are read again and applied in their order.
+fn retry_in_order(error: StepError) -> StepError {
     let code = error.failure().map_or("", |failure| failure.code.as_str());
     if ["sql.23505", "sql.23P01"].contains(&code) {
-        return StepError::passing("apply.order", format!("changes are read again: {error}"));
+        return StepError::passing(
+            "apply.order",
+            format!("reading changes again to apply them in their order: {error}"),
+        );
     }
     error
 }

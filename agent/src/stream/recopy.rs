@@ -1,10 +1,13 @@
-//! Rows that come without all of their values: an UPDATE moved them into the keys, or to a copy unit that lacks
-//! them, and large values that it did not change are not in the log; or a value was too large to be carried.
+//! Rows that arrive without some of their values. There are two reasons:
+//! - An UPDATE moved the row into the moving keys, or into a copy unit that lacks it. Large values that it did not
+//!   change are not in the WAL.
+//! - A value was too large for the stream to carry.
 //!
-//! Such a row is read on the origin by its key, whole, with a snapshot that sees its transaction. It is then ahead
-//! of the stream: of what follows for its key, that which the snapshot saw is not applied again. The batch stays
-//! open until the stream has come to where the log ended when the snapshot was taken; so nobody ever sees a row that
-//! is ahead, and a crash takes back the row together with what was to be known of it.
+//! The agent reads such a row whole on the upstream shard, by its key, with a snapshot in which its transaction is
+//! visible. The row is then ahead of the stream: later changes of its key are not applied again if they are visible
+//! in the snapshot. The batch stays open until the stream reaches the position at which the WAL ended when the
+//! snapshot was taken. So a row that is ahead never becomes visible, and a crash undoes the row and the knowledge
+//! about it together.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -24,40 +27,42 @@ use crate::shard::epoch;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::{snapshot, user_code};
 
-/// How long a commit that the stream has sent may stay unseen: it waits for a standby, which may be us.
-const PATIENCE: Duration = Duration::from_secs(30);
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(20);
+/// The maximum time for which a captured commit may stay invisible: it waits for a synchronous standby, which may be
+/// this stream.
+const VISIBILITY_TIMEOUT: Duration = Duration::from_secs(30);
+/// The interval between two snapshots.
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Rows up to this size, as they are stored, are held here; others go from shard to shard as bytes.
-const HELD: i32 = 128 << 10;
+/// Rows up to this stored size are held in memory; larger ones go from shard to shard as bytes.
+const MAX_HELD_BYTES: i32 = 128 << 10;
 
-/// What was found of a row.
+/// The result of reading a row again.
 #[derive(Debug)]
 pub(super) enum FoundRow {
-    /// It is gone since, or has another key.
-    Nothing,
-    /// Its values as text, in the order of the table's written columns.
+    /// The row no longer exists, or has another key.
+    Missing,
+    /// The row's values as text, in the order of the table's written columns.
     Row(Vec<Option<String>>),
-    /// It is there, and too large to be held.
-    Large,
+    /// The row exists and is too large for memory.
+    TooLarge,
 }
 
-/// Rows that are ahead of the stream.
+/// The rows that are ahead of the stream.
 #[derive(Debug, Default)]
 pub(super) struct RecopiedRows {
-    /// The snapshots that rows were read with.
+    /// The snapshots with which rows were read.
     snapshots: Vec<TxSnapshot>,
-    /// Which one a row was read with, by table and key; also where there was none.
+    /// The index of the snapshot with which a row was read, by table and key. A row that was not found has an entry
+    /// as well.
     rows: HashMap<(usize, String), usize>,
-    /// All that the snapshots saw committed before this position; `None`: no row is ahead.
-    until: Option<Lsn>,
+    /// Every transaction that is visible in a snapshot commits before this position. `None` if no row is ahead.
+    ahead_until: Option<Lsn>,
     sessions: Option<RecopySessions>,
-    /// The reader is in a transaction that has the newest snapshot.
-    open: bool,
+    /// Whether the reader is in a transaction with the newest snapshot.
+    reader_open: bool,
 }
 
-/// Sessions on the origin, kept for the next row that comes without its values.
+/// Sessions on the upstream shard, kept for the next incomplete row.
 #[derive(Debug)]
 struct RecopySessions {
     reader: Connected,
@@ -65,13 +70,13 @@ struct RecopySessions {
 }
 
 impl RecopiedRows {
-    /// Whether the batch must stay open.
-    pub(super) fn is_ahead(&self) -> bool {
-        self.until.is_some()
+    /// Whether a row is ahead of the stream, so that the batch must stay open.
+    pub(super) fn has_row_ahead(&self) -> bool {
+        self.ahead_until.is_some()
     }
 
-    /// Whether what transaction `xid` did to the row is in the row that was read; `None`: none was read.
-    pub(super) fn holds(&self, table: usize, key: &str, xid: u32) -> Option<bool> {
+    /// Whether the row that was read contains what transaction `xid` did to it. `None` if the row was not read.
+    pub(super) fn contains_effect(&self, table: usize, key: &str, xid: u32) -> Option<bool> {
         if self.rows.is_empty() {
             return None;
         }
@@ -80,26 +85,27 @@ impl RecopiedRows {
         Some(snapshot.sees(snapshot.widen(xid)))
     }
 
-    /// A transaction that commits at this position arrives: from where the snapshots end on no row is ahead any more.
-    pub(super) async fn reach(&mut self, commit: Lsn) {
-        if self.until.is_none_or(|until| commit < until) {
+    /// Drops all rows if a transaction that commits at `commit` is beyond the snapshots: no row is ahead from there
+    /// on.
+    pub(super) async fn drop_rows_reached_by(&mut self, commit: Lsn) {
+        if self.ahead_until.is_none_or(|until| commit < until) {
             return;
         }
-        self.until = None;
+        self.ahead_until = None;
         self.snapshots.clear();
         self.rows.clear();
-        self.open = false;
+        self.reader_open = false;
         if let Some(sessions) = &self.sessions {
             epoch::rollback(&sessions.reader).await;
         }
     }
 
-    /// Reads the row of a table (an index among the move's tables) with this key, after transaction `xid`. A stream that
-    /// is to park reads as of there.
+    /// Reads the row of a table (an index among the move's tables) with this key, as of a time after transaction
+    /// `xid`. A stream that is to park reads it as of the point at which it parks.
     ///
     /// # Errors
-    /// `capture.unseen` when the transaction cannot be seen in time.
-    pub(super) async fn read(
+    /// `capture.unseen` if the transaction does not become visible in time.
+    pub(super) async fn read_row(
         &mut self,
         spec: &StreamSpec,
         at: Option<&ParkAt>,
@@ -111,30 +117,30 @@ impl RecopiedRows {
         let sessions = match self.sessions.take() {
             Some(sessions) => sessions,
             None => RecopySessions {
-                reader: spec.origin.lookup_session("recopy").await?,
-                barrier: spec.origin.session("barrier").await?,
+                reader: spec.upstream.lookup_session("recopy").await?,
+                barrier: spec.upstream.session("barrier").await?,
             },
         };
         let sessions = self.sessions.insert(sessions);
-        if !self.open || !self.snapshots.last().is_some_and(sees) {
-            self.open = false;
+        if !self.reader_open || !self.snapshots.last().is_some_and(sees) {
+            self.reader_open = false;
             let (snapshot, end) = take_snapshot(spec, at, sessions, xid).await?;
             self.snapshots.push(snapshot);
-            self.until = Some(end);
-            self.open = true;
-            barrier(spec, sessions).await?;
+            self.ahead_until = Some(end);
+            self.reader_open = true;
+            write_barrier(spec, sessions).await?;
         }
-        let found = row(&sessions.reader, &spec.tables[table], key).await?;
+        let found = find_row(&sessions.reader, &spec.tables[table], key).await?;
         let snapshot = self.snapshots.len().saturating_sub(1);
         self.rows.insert((table, key.to_owned()), snapshot);
         Ok(found)
     }
 
-    /// Copies a row that was found to be too large to be held, into the transaction of a session on the destination.
+    /// Copies a row that is too large for memory into the open transaction of a session on the downstream shard.
     ///
     /// # Errors
-    /// What the servers say.
-    pub(super) async fn copy(
+    /// `capture.unread` if the snapshot no longer shows the row; an error of a server.
+    pub(super) async fn copy_row(
         &mut self,
         spec: &StreamSpec,
         table: usize,
@@ -142,44 +148,45 @@ impl RecopiedRows {
         target: &mut Connected,
     ) -> Result<(), StepError> {
         let table = &spec.tables[table];
-        let Some(sessions) = self.sessions.as_mut().filter(|_| self.open) else {
-            return Err(unread(spec, table));
+        let Some(sessions) = self.sessions.as_mut().filter(|_| self.reader_open) else {
+            return Err(row_vanished(spec, table));
         };
         let key = parse_key(key);
         let literals = key.iter().map(|value| quote_literal(value));
-        let condition = same(table, &literals.collect::<Vec<_>>());
-        let nobody = |_, _| std::future::ready(());
-        match copy_stream::copy_rows(&mut sessions.reader, target, table, &condition, nobody)
+        let condition = key_condition(table, &literals.collect::<Vec<_>>());
+        let no_report = |_, _| std::future::ready(());
+        match copy_stream::copy_rows(&mut sessions.reader, target, table, &condition, no_report)
             .await?
         {
             (1, _) => Ok(()),
-            _ => Err(unread(spec, table)),
+            _ => Err(row_vanished(spec, table)),
         }
     }
 }
 
-/// The snapshot in which a row was found no longer shows it.
-fn unread(spec: &StreamSpec, table: &MovingTable) -> StepError {
+/// The error if the snapshot in which a row was found no longer shows it.
+fn row_vanished(spec: &StreamSpec, table: &MovingTable) -> StepError {
     let message = format!(
-        "shard {}: a row of {} was there and is not",
-        spec.origin.name, table.table
+        "shard {}: a row of {} that was found is no longer visible in the same snapshot",
+        spec.upstream.name, table.table
     );
     StepError::passing("capture.unread", message)
 }
 
-/// Opens a transaction that sees `xid`; with it where the log ended right behind the snapshot.
+/// Opens a transaction in which `xid` is visible. Returns its snapshot, and the end of the WAL right after the
+/// snapshot was taken.
 ///
-/// Rows that come in between need a snapshot of their own, so that both are asked for in one statement.
+/// One statement reads both, because rows that are written in between need a snapshot of their own.
 async fn take_snapshot(
     spec: &StreamSpec,
     at: Option<&ParkAt>,
     sessions: &RecopySessions,
     xid: u32,
 ) -> Result<(TxSnapshot, Lsn), StepError> {
-    let what = format!("shard {}: reading rows again", spec.origin.name);
+    let what = format!("shard {}: reading rows again", spec.upstream.name);
     let reader = &sessions.reader;
     epoch::rollback(reader).await;
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + VISIBILITY_TIMEOUT;
     loop {
         match at {
             Some(at) => snapshot::begin_with_snapshot(reader, &at.snapshot, "read only").await,
@@ -202,7 +209,7 @@ async fn take_snapshot(
         if snapshot.sees(snapshot.widen(xid)) {
             let lock = user_code::lock_sql(spec.tables.iter());
             reader.batch_execute(&lock).await.at(&what)?;
-            // The reader's own catalog is as old as its snapshot.
+            // The reader's view of the catalog is as old as its snapshot, so another session checks the code.
             user_code::check(&sessions.barrier, &spec.tables).await?;
             return Ok((snapshot, at.map_or_else(|| row.get(1), |at| at.before)));
         }
@@ -211,18 +218,18 @@ async fn take_snapshot(
             return Err(StepError::passing(
                 "capture.unseen",
                 format!(
-                    "{what}: a commit that was captured is not visible for {PATIENCE:?}; it waits for a synchronous standby"
+                    "{what}: a captured commit has not been visible for {VISIBILITY_TIMEOUT:?}; it waits for a synchronous standby"
                 ),
             ));
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_INTERVAL).await;
     }
 }
 
-/// Commits something behind the snapshot, so that the stream gets there when nobody else writes. It does not wait
-/// for standbys, of which we may be one.
-async fn barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(), StepError> {
-    let (session, shard) = (&sessions.barrier, spec.origin.name.as_str());
+/// Commits a marker after the snapshot, so that the stream reaches that position even if no other session writes. The
+/// commit does not wait for standbys, because this stream may be one of them.
+async fn write_barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(), StepError> {
+    let (session, shard) = (&sessions.barrier, spec.upstream.name.as_str());
     epoch::begin(session, &spec.token).await?;
     session
         .batch_execute("set local synchronous_commit = local")
@@ -233,8 +240,12 @@ async fn barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(), Ste
         .await
 }
 
-/// What is found of the row of a table with this key, a JSON array of text.
-async fn row(reader: &Connected, table: &MovingTable, key: &str) -> Result<FoundRow, StepError> {
+/// Reads the row of a table with this key, a JSON array of text.
+async fn find_row(
+    reader: &Connected,
+    table: &MovingTable,
+    key: &str,
+) -> Result<FoundRow, StepError> {
     let shard = reader.name();
     let what = format!("shard {shard}: reading a row of {} again", table.table);
     let key = parse_key(key);
@@ -255,22 +266,22 @@ async fn row(reader: &Connected, table: &MovingTable, key: &str) -> Result<Found
         .map(|nth| format!("($1::text[])[{nth}]"))
         .collect();
     let sql = format!(
-        "select case when {} <= {HELD} then array[{}]::text[] end from only {} t where {}",
+        "select case when {} <= {MAX_HELD_BYTES} then array[{}]::text[] end from only {} t where {}",
         sizes.join(" + "),
         columns.join(", "),
         table.table.sql(),
-        same(table, &places),
+        key_condition(table, &places),
     );
     let row = reader.query_opt(&sql, &[&key]).await.at(&what)?;
     Ok(match row.map(|row| row.get(0)) {
-        None => FoundRow::Nothing,
-        Some(None) => FoundRow::Large,
+        None => FoundRow::Missing,
+        Some(None) => FoundRow::TooLarge,
         Some(Some(values)) => FoundRow::Row(values),
     })
 }
 
-/// The condition that a row of `t` has these texts for what it is found by; the session is one for lookups.
-fn same(table: &MovingTable, texts: &[String]) -> String {
+/// Returns the condition that a row of `t` has these texts as its identity. The session must be one for lookups.
+fn key_condition(table: &MovingTable, texts: &[String]) -> String {
     let identity = table.identity.iter().zip(texts);
     let values: Vec<String> = identity
         .clone()
@@ -281,7 +292,7 @@ fn same(table: &MovingTable, texts: &[String]) -> String {
             format!("({text})::{data_type}")
         })
         .collect();
-    // Equal values may have several texts: a row with another text has another key in the stream.
+    // Equal values can have several texts. In the stream, a row with another text has another key.
     let texts = identity
         .map(|(name, text)| format!("({}) collate pg_catalog.\"C\" = {text}", text_of(name)));
     format!(
@@ -292,7 +303,7 @@ fn same(table: &MovingTable, texts: &[String]) -> String {
     )
 }
 
-/// A column as text as the stream has it; a composite of nothing but NULLs is not NULL.
+/// Returns the text of a column as the stream carries it. A composite value of only NULLs is not NULL.
 fn text_of(column: &str) -> String {
     let column = quote_ident(column);
     format!(
@@ -307,7 +318,7 @@ mod tests {
     #[tokio::test]
     async fn what_the_snapshot_of_a_row_saw_is_held_until_the_stream_has_come_so_far() {
         let mut ahead = RecopiedRows::default();
-        assert!(!ahead.is_ahead());
+        assert!(!ahead.has_row_ahead());
         ahead.snapshots = ["10:20:15", "30:30:"]
             .map(|text| text.parse().expect("a snapshot"))
             .to_vec();
@@ -315,19 +326,19 @@ mod tests {
             ((0, "[\"1\"]".to_owned()), 0),
             ((0, "[\"2\"]".to_owned()), 1),
         ]);
-        ahead.until = Some(Lsn(200));
+        ahead.ahead_until = Some(Lsn(200));
         for (key, xid, held) in [
             ("[\"1\"]", 14, Some(true)),
             ("[\"1\"]", 15, Some(false)),
             ("[\"2\"]", 25, Some(true)),
             ("[\"3\"]", 14, None),
         ] {
-            assert_eq!(ahead.holds(0, key, xid), held, "{key} {xid}");
+            assert_eq!(ahead.contains_effect(0, key, xid), held, "{key} {xid}");
         }
-        assert_eq!(ahead.holds(1, "[\"1\"]", 14), None);
-        ahead.reach(Lsn(199)).await;
-        assert!(ahead.is_ahead() && ahead.holds(0, "[\"1\"]", 14).is_some());
-        ahead.reach(Lsn(200)).await;
-        assert!(!ahead.is_ahead() && ahead.holds(0, "[\"1\"]", 14).is_none());
+        assert_eq!(ahead.contains_effect(1, "[\"1\"]", 14), None);
+        ahead.drop_rows_reached_by(Lsn(199)).await;
+        assert!(ahead.has_row_ahead() && ahead.contains_effect(0, "[\"1\"]", 14).is_some());
+        ahead.drop_rows_reached_by(Lsn(200)).await;
+        assert!(!ahead.has_row_ahead() && ahead.contains_effect(0, "[\"1\"]", 14).is_none());
     }
 }

@@ -1,6 +1,7 @@
-//! Watches how much log the origin keeps for the stream's slot, and gives the slot up before that is too much.
+//! Watches how much WAL the upstream shard retains for the stream's slot, and drops the slot when this exceeds the
+//! limit.
 //!
-//! A stream that has a spool goes on with it at a quarter of the limit; at a half the log is warned about.
+//! A stream with a spool switches to it at a quarter of the limit. At half of the limit the agent logs a warning.
 
 use std::time::Duration;
 
@@ -17,105 +18,115 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch;
 
-/// Between two looks.
-const PAUSE: Duration = Duration::from_secs(1);
-/// How often it is tried to drop a slot whose reader is ending.
-const DROP_TRIES: u32 = 100;
+/// The interval between two probes of the slot.
+const CHECK_INTERVAL: Duration = Duration::from_secs(1);
+/// The number of attempts to drop a slot whose walsender is ending.
+const DROP_ATTEMPTS: u32 = 100;
 
-/// What a slot costs its server.
+/// The WAL that a slot retains.
 struct SlotStatus {
     retained: Retained,
-    /// How far the log reaches.
-    written: Lsn,
+    /// The end of the upstream WAL.
+    wal_end: Lsn,
 }
 
-/// Looks again and again, until the limit is reached; then says so. A look that fails is tried again: the
-/// stream itself says why.
-pub(super) async fn watch(spec: StreamSpec, publish: watch::Sender<StreamObservation>) -> Failure {
+/// Probes the slot at each interval, and returns the failure when the limit is exceeded. Errors of a probe are only
+/// logged: the stream itself reports why the shard is unavailable.
+pub(super) async fn watch_slot(
+    spec: StreamSpec,
+    publish: watch::Sender<StreamObservation>,
+) -> Failure {
     loop {
-        match watch_session(&spec, &publish).await {
-            Ok(too_much) => return too_much,
-            Err(error) => tracing::debug!(%error, "the slot could not be watched"),
+        match watch_on_one_session(&spec, &publish).await {
+            Ok(limit_failure) => return limit_failure,
+            Err(error) => tracing::debug!(%error, "probing the slot of the change stream failed"),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
-async fn watch_session(
+async fn watch_on_one_session(
     spec: &StreamSpec,
     publish: &watch::Sender<StreamObservation>,
 ) -> Result<Failure, StepError> {
-    let session = spec.origin.session("watch").await?;
+    let session = spec.upstream.session("watch").await?;
     let mut warned = false;
     loop {
-        if let Some(seen) = look(spec, &session).await? {
-            let bytes = u64::try_from(seen.retained.bytes).unwrap_or(0);
-            let beyond = seen.retained.wal_status == "unreserved" || bytes > spec.log_limit / 2;
-            if beyond && !warned {
-                tracing::warn!(shard = %spec.origin.name, bytes, wal_status = %seen.retained.wal_status, "the log kept for the change stream grows");
+        if let Some(slot) = probe_slot(spec, &session).await? {
+            let bytes = u64::try_from(slot.retained.bytes).unwrap_or(0);
+            let is_high = slot.retained.wal_status == "unreserved" || bytes > spec.log_limit / 2;
+            if is_high && !warned {
+                tracing::warn!(shard = %spec.upstream.name, bytes, wal_status = %slot.retained.wal_status, "the retained WAL of the change stream grows");
             }
-            warned = beyond;
+            warned = is_high;
             if bytes > spec.log_limit {
-                return Ok(too_much(spec, bytes));
+                return Ok(limit_failure(spec, bytes));
             }
-            publish.send_modify(|status| {
-                let peak = status.status.retained.peak_bytes.max(seen.retained.bytes);
-                status.status.retained = Retained {
+            publish.send_modify(|observation| {
+                let peak = observation
+                    .status
+                    .retained
+                    .peak_bytes
+                    .max(slot.retained.bytes);
+                observation.status.retained = Retained {
                     peak_bytes: peak,
-                    ..seen.retained
+                    ..slot.retained
                 };
-                status.wrote(seen.written);
+                observation.advance_wal_end(slot.wal_end);
             });
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(CHECK_INTERVAL).await;
     }
 }
 
-fn too_much(spec: &StreamSpec, bytes: u64) -> Failure {
+fn limit_failure(spec: &StreamSpec, bytes: u64) -> Failure {
     Failure {
         code: "log.limit".to_owned(),
         message: format!(
-            "shard {}: {} MiB of log were kept for the {} stream, more than {} MiB; its slot was dropped",
-            spec.origin.name,
+            "shard {}: {} MiB of WAL were retained for the {} stream, more than {} MiB; its slot was dropped",
+            spec.upstream.name,
             bytes >> 20,
             spec.direction,
             spec.log_limit >> 20
         ),
         hint: Some(match spec.direction {
-            Direction::Forward => "find out what kept the stream back (a transaction that stays open, a full disk of the agent), then `resume`: the copy begins again; or raise wal_cap_mb".to_owned(),
-            Direction::Reverse => "a roll back is not possible any more: `finish`".to_owned(),
+            Direction::Forward => "find out why the stream lagged (a transaction that stays open, a full disk of the agent), then `resume`: the copy begins again; or raise wal_cap_mb".to_owned(),
+            Direction::Reverse => "a rollback is no longer possible: `finish`".to_owned(),
         }),
         retry: RetryClass::None,
     }
 }
 
-/// Drops the stream's slot; its reader is gone or about to be.
+/// Drops the stream's slot, after the walsender that uses it has ended or is ending.
 pub(super) async fn drop_slot(spec: &StreamSpec) -> Result<(), StepError> {
     let slot = spec.token.migration.slot(spec.direction);
     let what = format!(
         "shard {}: dropping replication slot {slot}",
-        spec.origin.name
+        spec.upstream.name
     );
-    let session = spec.origin.session("watch").await?;
+    let session = spec.upstream.session("watch").await?;
     let drop = format!(
         "select pg_catalog.pg_drop_replication_slot(slot_name) from pg_catalog.pg_replication_slots where slot_name = {}",
         quote_literal(&slot)
     );
-    for _ in 0..DROP_TRIES {
+    for _ in 0..DROP_ATTEMPTS {
         match epoch::execute(&session, &spec.token, &drop).await {
             Err(error) if error.code() == Some(&SqlState::OBJECT_IN_USE) => {
-                tokio::time::sleep(PAUSE / 10).await;
+                tokio::time::sleep(CHECK_INTERVAL / 10).await;
             }
             done => return done.at(&what),
         }
     }
     Err(StepError::passing(
         "slot.busy",
-        format!("{what}: it stays in use"),
+        format!("{what}: a session still uses it"),
     ))
 }
 
-async fn look(spec: &StreamSpec, session: &Connected) -> Result<Option<SlotStatus>, StepError> {
+async fn probe_slot(
+    spec: &StreamSpec,
+    session: &Connected,
+) -> Result<Option<SlotStatus>, StepError> {
     let slot = spec.token.migration.slot(spec.direction);
     let rows = session
         .query_prepared(
@@ -125,7 +136,7 @@ async fn look(spec: &StreamSpec, session: &Connected) -> Result<Option<SlotStatu
             &[&slot],
         )
         .await
-        .at(format_args!("shard {}: watching its log", spec.origin.name))?;
+        .at(format_args!("shard {}: probing its WAL", spec.upstream.name))?;
     Ok(rows.first().map(|row| SlotStatus {
         retained: Retained {
             bytes: row.get(0),
@@ -133,6 +144,6 @@ async fn look(spec: &StreamSpec, session: &Connected) -> Result<Option<SlotStatu
             wal_status: row.get(1),
             safe_bytes: row.get(2),
         },
-        written: row.get(3),
+        wal_end: row.get(3),
     }))
 }

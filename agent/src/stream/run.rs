@@ -1,4 +1,4 @@
-//! What a run does with each event: whole transactions become batches on the destination.
+//! Handles each event of a change stream: whole transactions become batches on the downstream shard.
 
 mod rows;
 
@@ -20,86 +20,88 @@ use crate::shard::ddl;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::apply::RowChange;
 
-/// An idle stream moves its progress after this much log that holds nothing for it.
+/// An idle stream advances its durable progress when it has passed this many bytes of WAL without a change for it.
 const IDLE_BYTES: u64 = 16 << 20;
 
-/// A transaction that arrives so long after its commit, by the origin's clock, has others behind it.
-const BEHIND: Duration = Duration::from_millis(500);
+/// If a transaction arrives this long after its commit, by the clock of the upstream shard, the stream is assumed to
+/// lag.
+const LAGGING_AGE: Duration = Duration::from_millis(500);
 
 /// The transaction that is arriving.
 #[derive(Debug)]
 struct ArrivingTransaction {
     begin: Begin,
-    rows: u64,
-    /// Applied before: it is only listened to.
-    skip: bool,
-    /// The copy may hold some of its changes.
-    judge: bool,
-    /// It was committed a while ago.
-    behind: bool,
+    change_count: u64,
+    /// The transaction was applied before: its changes are ignored.
+    already_applied: bool,
+    /// The copy may already contain some of its changes.
+    check_copied: bool,
+    /// The stream lags: the transaction committed some time ago.
+    lagging: bool,
     markers: Vec<Marker>,
 }
 
-/// Where it is to halt until it is told to go on.
+/// The point at which the stream halts until a request lets it continue.
 #[derive(Debug)]
 pub(super) enum HaltPoint {
-    /// Before the next transaction.
-    Here,
-    /// Before the first transaction that commits at this point or later.
-    Before(ParkAt, oneshot::Sender<Lsn>),
+    /// The stream halts before the next transaction.
+    BeforeNext,
+    /// The stream halts before the first transaction that commits at this position or later.
+    BeforeCommit(ParkAt, oneshot::Sender<Lsn>),
 }
 
-/// How a run ends without an error.
+/// The ways in which a run ends without an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunEnd {
-    /// The marker to stop at is applied.
-    Done,
-    /// The stream goes on in another mode.
-    Again,
+    /// The marker to stop at is applied, or the stream has been dropped.
+    Ended,
+    /// The stream continues in another mode.
+    ChangeMode,
 }
 
-/// The destination's side of a run.
+/// The state of a run: the batch, and the rows that need special treatment.
 pub(super) struct StreamRun {
     pub(super) batch: ApplyBatch,
-    /// What the copy holds already; `None` once nothing is left to judge.
-    pub(super) visible: Option<VisibleRows>,
-    /// Rows that are ahead of the stream.
+    /// The rows that the copy already contains; `None` when every later change must be applied.
+    pub(super) visible_rows: Option<VisibleRows>,
+    /// Rows that were read again on the upstream shard, in a state that the stream has not reached yet.
     recopied: RecopiedRows,
     arriving: Option<ArrivingTransaction>,
-    /// Position of the last commit that was taken.
-    last: Lsn,
+    /// The position of the last commit that was added to a batch.
+    last_commit: Lsn,
 }
 
 impl StreamRun {
-    pub(super) fn new(batch: ApplyBatch, visible: Option<VisibleRows>) -> Self {
-        let last = batch.progress.lsn;
+    pub(super) fn new(batch: ApplyBatch, visible_rows: Option<VisibleRows>) -> Self {
+        let last_commit = batch.progress.lsn;
         Self {
             batch,
-            visible,
+            visible_rows,
             recopied: RecopiedRows::default(),
             arriving: None,
-            last,
+            last_commit,
         }
     }
 
-    pub(super) fn may_commit(&self) -> bool {
-        self.arriving.is_none() && !self.batch.is_empty() && !self.is_ahead()
+    pub(super) fn can_commit(&self) -> bool {
+        self.arriving.is_none() && !self.batch.is_empty() && !self.has_row_ahead()
     }
 
-    /// Whether the batch must stay open, because a row in it is ahead of the stream.
-    pub(super) fn is_ahead(&self) -> bool {
-        self.recopied.is_ahead()
+    /// Whether the batch must stay open because a row in it is ahead of the stream.
+    pub(super) fn has_row_ahead(&self) -> bool {
+        self.recopied.has_row_ahead()
     }
 
-    /// Tells who holds the stream that nothing is applied from here on.
-    pub(super) fn settle(&self, shared: &mut StreamState) {
-        if self.arriving.is_none() && !self.is_ahead() {
-            shared.settle();
+    /// Notifies the callers of `hold` if no transaction is arriving and no row is ahead: nothing more is applied
+    /// then.
+    pub(super) fn notify_holders_if_idle(&self, shared: &mut StreamState) {
+        if self.arriving.is_none() && !self.has_row_ahead() {
+            shared.notify_holders();
         }
     }
 
-    /// True when the stream has reached its end.
-    pub(super) async fn handle(
+    /// Handles one event. Returns true when the stream has reached the marker to stop at.
+    pub(super) async fn handle_event(
         &mut self,
         shared: &mut StreamState,
         feed: &mut EventFeed,
@@ -107,162 +109,175 @@ impl StreamRun {
     ) -> Result<bool, StepError> {
         match event {
             StreamEvent::KeepAlive { wal_end } => {
-                wrote(shared, wal_end);
-                self.idle(shared, feed, wal_end).await?;
+                note_wal_end(shared, wal_end);
+                self.advance_idle(shared, feed, wal_end).await?;
                 Ok(false)
             }
             StreamEvent::Change {
                 wal_end, change, ..
             } => {
-                wrote(shared, wal_end);
-                self.change(shared, feed, change).await
+                note_wal_end(shared, wal_end);
+                self.handle_change(shared, feed, change).await
             }
         }
     }
 
-    async fn change(
+    async fn handle_change(
         &mut self,
         shared: &mut StreamState,
         feed: &mut EventFeed,
         change: Change,
     ) -> Result<bool, StepError> {
-        match self.batch.applier_ref().legible(change) {
-            Change::Begin(begin) => self.begin(shared, feed, begin).await?,
-            Change::Relation(relation) => self.relation(shared, relation).await?,
+        match self.batch.applier().with_key_text(change) {
+            Change::Begin(begin) => self.handle_begin(shared, feed, begin).await?,
+            Change::Relation(relation) => self.handle_relation(shared, relation).await?,
             Change::Insert { relation, new } => {
-                if self.wanted() && !self.held(relation, &new)? {
-                    self.insert(shared, relation, new).await?;
+                if self.must_apply() && !self.is_in_copy(relation, &new)? {
+                    self.insert_row(shared, relation, new).await?;
                 }
             }
             Change::Update { relation, old, new } => {
-                if self.wanted() {
-                    self.update(shared, relation, old, new).await?;
+                if self.must_apply() {
+                    self.update_row(shared, relation, old, new).await?;
                 }
             }
             Change::Delete { relation, old } => {
-                if self.wanted() && !self.held_old(relation, &old)? {
-                    let change = self.batch.applier_ref().delete(relation, old)?;
-                    self.push(shared, change).await?;
+                if self.must_apply() && !self.is_old_row_in_copy(relation, &old)? {
+                    let change = self.batch.applier().delete(relation, old)?;
+                    self.add_change(shared, change).await?;
                 }
             }
-            Change::Truncate { .. } => return Err(truncated()),
-            Change::Message(message) => self.message(shared, &message),
-            Change::Commit(commit) => return self.end(shared, feed, commit.end_lsn).await,
+            Change::Truncate { .. } => return Err(truncated_error(&shared.spec.upstream.name)),
+            Change::Message(message) => self.handle_message(shared, &message),
+            Change::Commit(commit) => {
+                return self.handle_commit(shared, feed, commit.end_lsn).await;
+            }
             Change::Origin { .. } | Change::Type(_) => {}
         }
         Ok(false)
     }
 
-    /// A shape that is not the plan's must be history: both shards have the plan's by now.
-    async fn relation(
+    /// Handles a Relation message. Columns that differ from the plan are accepted only if they are those of the past:
+    /// both shards must have the columns of the plan now.
+    async fn handle_relation(
         &mut self,
         shared: &StreamState,
         relation: Relation,
     ) -> Result<(), StepError> {
-        if let Some(table) = self.batch.applier().unlike(&relation)? {
-            let (origin, destination) = (&shared.spec.origin, &shared.spec.destination);
-            let here = origin.session("shape").await?;
-            let there = destination.session("shape").await?;
+        if let Some(table) = self
+            .batch
+            .applier_mut()
+            .table_with_other_columns(&relation)?
+        {
+            let (upstream, downstream) = (&shared.spec.upstream, &shared.spec.downstream);
+            let upstream_session = upstream.session("shape").await?;
+            let downstream_session = downstream.session("shape").await?;
             let table = &shared.spec.tables[table];
-            ddl::check_unchanged(table, &here, &there).await?;
+            ddl::check_unchanged(table, &upstream_session, &downstream_session).await?;
         }
-        self.batch.applier().relation(relation)
+        self.batch.applier_mut().set_relation(relation)
     }
 
-    async fn begin(
+    async fn handle_begin(
         &mut self,
         shared: &mut StreamState,
         feed: &mut EventFeed,
         begin: Begin,
     ) -> Result<(), StepError> {
         while let Ok(request) = shared.requests.try_recv() {
-            shared.take(request);
+            shared.accept(request);
         }
-        if self.is_ahead() {
-            self.recopied.reach(begin.final_lsn).await;
-            // At once: the next row may be ahead again, and so each one after it.
+        if self.has_row_ahead() {
+            self.recopied.drop_rows_reached_by(begin.final_lsn).await;
+            // Commit now: the rows of the next transaction may be ahead as well, and so the rows of each later one.
             self.commit(shared, feed).await?;
         }
-        // A row that is ahead must not be seen.
-        while !self.is_ahead() && halts_before(shared, &begin) {
-            self.stay(shared, feed).await?;
+        // A row that is ahead must not become visible.
+        while !self.has_row_ahead() && must_halt_before(shared, &begin) {
+            self.halt_until_request(shared, feed).await?;
         }
-        let skip = begin.final_lsn < self.batch.position();
-        if !skip {
-            self.last = begin.final_lsn;
+        let already_applied = begin.final_lsn < self.batch.position();
+        if !already_applied {
+            self.last_commit = begin.final_lsn;
         }
-        let judge = self
-            .visible
+        let check_copied = self
+            .visible_rows
             .as_ref()
-            .is_some_and(|visible| visible.reaches(begin.final_lsn));
-        if !judge && !skip {
-            self.visible = None;
+            .is_some_and(|visible_rows| visible_rows.may_contain_commit(begin.final_lsn));
+        if !check_copied && !already_applied {
+            self.visible_rows = None;
         }
         self.arriving = Some(ArrivingTransaction {
-            skip,
-            judge,
-            behind: begin.age() > BEHIND,
+            already_applied,
+            check_copied,
+            lagging: begin.age() > LAGGING_AGE,
             begin,
-            rows: 0,
+            change_count: 0,
             markers: Vec::new(),
         });
         Ok(())
     }
 
-    /// Commits what was taken, answers who asked to park here, and waits for the next request.
-    async fn stay(
+    /// Commits the batch, answers a request to park here, and waits for the next request.
+    async fn halt_until_request(
         &mut self,
         shared: &mut StreamState,
         feed: &mut EventFeed,
     ) -> Result<(), StepError> {
-        self.settle(shared);
+        self.notify_holders_if_idle(shared);
         self.commit(shared, feed).await?;
-        if let Some(HaltPoint::Before(_, parked)) = shared.halt.replace(HaltPoint::Here) {
-            let _ = parked.send(self.last);
+        if let Some(HaltPoint::BeforeCommit(_, parked)) = shared.halt.replace(HaltPoint::BeforeNext)
+        {
+            let _ = parked.send(self.last_commit);
         }
         match shared.requests.recv().await {
-            Some(request) => shared.take(request),
+            Some(request) => shared.accept(request),
             None => shared.halt = None,
         }
         Ok(())
     }
 
-    /// Whether changes that arrive now are to be applied. Before the open marker the shard that a
-    /// stream back, or again, reads from was closed: all that arrives from that time was ours (C11).
-    fn wanted(&self) -> bool {
-        let skip = self.arriving.as_ref().is_none_or(|tx| tx.skip);
-        !skip && self.batch.progress.opened
+    /// Whether arriving changes must be applied. The upstream shard of a stream that starts after a flip was closed
+    /// until the open marker: everything that arrives before that marker was written by Shardwright itself, and is
+    /// ignored (C11).
+    fn must_apply(&self) -> bool {
+        let already_applied = self.arriving.as_ref().is_none_or(|tx| tx.already_applied);
+        !already_applied && self.batch.progress.opened
     }
 
-    async fn push(&mut self, shared: &StreamState, change: RowChange) -> Result<(), StepError> {
-        match self.taken(shared) {
-            Some(taken) => self.batch.push(&shared.spec, change, taken).await,
+    async fn add_change(
+        &mut self,
+        shared: &StreamState,
+        change: RowChange,
+    ) -> Result<(), StepError> {
+        match self.count_change(shared) {
+            Some(arrival) => self.batch.add_change(&shared.spec, change, arrival).await,
             None => Ok(()),
         }
     }
 
-    /// Counts a change of the transaction that is arriving, and says how it came.
-    fn taken(&mut self, shared: &StreamState) -> Option<ChangeArrival> {
+    /// Counts a change of the arriving transaction; returns the circumstances of its arrival.
+    fn count_change(&mut self, shared: &StreamState) -> Option<ChangeArrival> {
         let arriving = self.arriving.as_mut()?;
-        arriving.rows += 1;
+        arriving.change_count += 1;
         Some(ChangeArrival {
             dirty: shared.commands.record_dirty.load(Ordering::SeqCst),
-            behind: arriving.behind,
+            lagging: arriving.lagging,
             commit_lsn: arriving.begin.final_lsn,
         })
     }
 
-    fn message(&mut self, shared: &StreamState, message: &LogicalMessage) {
+    fn handle_message(&mut self, shared: &StreamState, message: &LogicalMessage) {
         let marker = Marker::parse(&message.prefix, &message.content);
-        let ours = marker.filter(|m| m.migration == shared.spec.token.migration.0);
+        let own_marker = marker.filter(|m| m.migration == shared.spec.token.migration.0);
         if let (Some(marker), Some(arriving), true) =
-            (ours, self.arriving.as_mut(), message.transactional)
+            (own_marker, self.arriving.as_mut(), message.transactional)
         {
             arriving.markers.push(marker);
         }
     }
 
-    async fn end(
+    async fn handle_commit(
         &mut self,
         shared: &mut StreamState,
         feed: &mut EventFeed,
@@ -271,7 +286,7 @@ impl StreamRun {
         let Some(arriving) = self.arriving.take() else {
             return Ok(false);
         };
-        if arriving.skip {
+        if arriving.already_applied {
             return Ok(false);
         }
         let opened = arriving
@@ -279,37 +294,43 @@ impl StreamRun {
             .iter()
             .any(|marker| marker.kind == MarkerKind::Opened);
         self.batch
-            .end_transaction(&shared.spec, end, arriving.rows, opened);
-        let before = shared.publish.borrow().applied + self.batch.moving();
+            .end_transaction(&shared.spec, end, arriving.change_count, opened);
+        let before = shared.publish.borrow().applied_rows + self.batch.unpublished_moving_rows();
         self.batch
             .markers
             .extend(arriving.markers.into_iter().map(|marker| (marker, before)));
-        let full = self.batch.is_full(&shared.spec, arriving.behind);
-        let prompt = shared.spec.dual_write.is_some();
+        let full = self.batch.is_full(&shared.spec, arriving.lagging);
+        let is_synchronous = shared.spec.dual_write.is_some();
         let marked = !self.batch.markers.is_empty();
-        if marked && feed.waits_for_progress() && self.is_drained(shared).await? {
-            self.tell(shared, feed);
-        } else if marked || (full && prompt) {
+        if marked
+            && feed.confirms_progress_only()
+            && self.has_only_progress_to_write(shared).await?
+        {
+            self.publish_progress(shared, feed);
+        } else if marked || (full && is_synchronous) {
             self.commit(shared, feed).await?;
-        } else if full && !self.is_ahead() {
-            self.batch.seal(&shared.spec).await?;
-            self.tell(shared, feed);
+        } else if full && !self.has_row_ahead() {
+            self.batch.start_commit(&shared.spec).await?;
+            self.publish_progress(shared, feed);
         }
         Ok(shared
             .stop_at
             .is_some_and(|id| shared.publish.borrow().markers.contains_key(&id)))
     }
 
-    /// Whether a marker that has come lies behind nothing that is to be written, so that who waits for it need not wait
-    /// until the progress has passed it: that is written behind it.
+    /// Whether no row before the marker is still to be written. Then the marker can be reported before the progress
+    /// passes it.
     ///
-    /// Only a cutover is in such a hurry, and it is not so where commits wait for the progress.
-    async fn is_drained(&mut self, shared: &StreamState) -> Result<bool, StepError> {
-        let hurried = shared.commands.hurry.load(Ordering::SeqCst);
-        if !hurried || shared.spec.dual_write.is_some() || self.is_ahead() {
+    /// Only a cutover needs this. It is not done if commits wait for the progress.
+    async fn has_only_progress_to_write(
+        &mut self,
+        shared: &StreamState,
+    ) -> Result<bool, StepError> {
+        let prompt = shared.commands.commit_promptly.load(Ordering::SeqCst);
+        if !prompt || shared.spec.dual_write.is_some() || self.has_row_ahead() {
             return Ok(false);
         }
-        self.batch.has_no_rows().await
+        self.batch.has_no_pending_rows().await
     }
 
     pub(super) async fn commit(
@@ -317,27 +338,27 @@ impl StreamRun {
         shared: &mut StreamState,
         feed: &mut EventFeed,
     ) -> Result<(), StepError> {
-        if self.is_ahead() {
+        if self.has_row_ahead() {
             return Ok(());
         }
         self.batch.commit(&shared.spec).await?;
-        self.tell(shared, feed);
+        self.publish_progress(shared, feed);
         Ok(())
     }
 
-    /// Tells the slot, and whoever waits, what is durable.
-    fn tell(&mut self, shared: &mut StreamState, feed: &mut EventFeed) {
-        let (moving, progress) = (self.batch.told(), self.batch.progress);
+    /// Confirms the durable progress to the slot, and publishes it with the applied markers.
+    fn publish_progress(&mut self, shared: &mut StreamState, feed: &mut EventFeed) {
+        let (moving, progress) = (self.batch.take_unpublished_rows(), self.batch.progress);
         feed.confirm(progress.lsn);
         let markers = std::mem::take(&mut self.batch.markers);
-        shared.publish.send_modify(|seen| {
-            seen.applied += moving;
-            seen.applied_to(progress.lsn);
-            let lag = seen.written.bytes_since(progress.lsn);
-            seen.status.lag_bytes = i64::try_from(lag).unwrap_or(i64::MAX);
-            seen.status.transactions = progress.transactions;
-            seen.status.changes = progress.changes;
-            seen.markers.extend(
+        shared.publish.send_modify(|observation| {
+            observation.applied_rows += moving;
+            observation.advance_applied_position(progress.lsn);
+            let lag = observation.wal_end.bytes_since(progress.lsn);
+            observation.status.lag_bytes = i64::try_from(lag).unwrap_or(i64::MAX);
+            observation.status.transactions = progress.transactions;
+            observation.status.changes = progress.changes;
+            observation.markers.extend(
                 markers
                     .into_iter()
                     .map(|(marker, before)| (marker.id, before)),
@@ -345,8 +366,9 @@ impl StreamRun {
         });
     }
 
-    /// Log that holds nothing for this stream need not be kept for it.
-    async fn idle(
+    /// Advances the position of an idle stream, so that the upstream shard need not retain WAL without changes for
+    /// it.
+    async fn advance_idle(
         &mut self,
         shared: &mut StreamState,
         feed: &mut EventFeed,
@@ -356,21 +378,23 @@ impl StreamRun {
             return Ok(());
         }
         match feed {
-            // A commit that holds nothing for us may wait for this position. It is confirmed once the progress
-            // is durable (I3), together with whatever else is taken by then.
-            EventFeed::Live(_) if shared.spec.dual_write.is_some() => self.batch.skip_to(wal_end),
-            // It may be confirmed already: the progress must reach it.
-            EventFeed::Spool(_) => self.batch.skip_to(wal_end),
+            // A commit without changes for this stream may wait for this position. It is confirmed when the progress
+            // is durable (I3), together with whatever is added until then.
+            EventFeed::Live(_) if shared.spec.dual_write.is_some() => {
+                self.batch.advance_to(wal_end)
+            }
+            // The capture may have confirmed this position to the slot already, so the progress must reach it.
+            EventFeed::Spool(_) => self.batch.advance_to(wal_end),
             EventFeed::Live(_) => {
                 if !self.batch.is_empty() {
                     return Ok(());
                 }
-                shared.publish.send_if_modified(|seen| {
-                    seen.applied_to(wal_end);
+                shared.publish.send_if_modified(|observation| {
+                    observation.advance_applied_position(wal_end);
                     false
                 });
                 if wal_end.bytes_since(self.batch.progress.lsn) > IDLE_BYTES {
-                    self.batch.skip_to(wal_end);
+                    self.batch.advance_to(wal_end);
                     self.commit(shared, feed).await?;
                 }
             }
@@ -379,32 +403,32 @@ impl StreamRun {
     }
 }
 
-/// The origin's log is known to reach at least there.
-fn wrote(shared: &StreamState, wal_end: Lsn) {
-    shared.publish.send_if_modified(|seen| {
-        seen.wrote(wal_end);
+/// Records that the upstream WAL reaches at least to `wal_end`.
+fn note_wal_end(shared: &StreamState, wal_end: Lsn) {
+    shared.publish.send_if_modified(|observation| {
+        observation.advance_wal_end(wal_end);
         false
     });
 }
 
-fn halts_before(shared: &StreamState, begin: &Begin) -> bool {
+fn must_halt_before(shared: &StreamState, begin: &Begin) -> bool {
     match &shared.halt {
         None => false,
-        Some(HaltPoint::Here) => true,
-        Some(HaltPoint::Before(at, _)) => begin.final_lsn >= at.before,
+        Some(HaltPoint::BeforeNext) => true,
+        Some(HaltPoint::BeforeCommit(at, _)) => begin.final_lsn >= at.before,
     }
 }
 
-/// Takes one request; `None` when nobody can send one any more.
-pub(super) fn took(shared: &mut StreamState, request: Option<StreamRequest>) -> Option<()> {
-    shared.take(request?);
+/// Accepts one request. Returns `None` if the stream has been dropped.
+pub(super) fn take_request(shared: &mut StreamState, request: Option<StreamRequest>) -> Option<()> {
+    shared.accept(request?);
     Some(())
 }
 
-fn truncated() -> StepError {
+fn truncated_error(shard: &str) -> StepError {
     StepError::refused(
         "capture.truncate",
-        "a moving table was truncated on the source",
-        "`abort` it; its TRUNCATE guard was bypassed",
+        format!("shard {shard}: a moving table was truncated"),
+        "`abort` the migration; the TRUNCATE guard of the table was bypassed",
     )
 }

@@ -1,8 +1,8 @@
-//! How far the second lane of a change stream is, on the shard that it writes to.
+//! The position of the second lane of a change stream, stored on the downstream shard.
 //!
-//! It commits a batch right before the first lane does, so it is at the progress, or one batch ahead of it: of the
-//! transactions in between its rows are applied already (ADR 39).
-//! Its row stands beside that of the progress, under a name that says how rows are divided between the lanes.
+//! The second lane commits a batch immediately before the first lane does. So it is at the progress, or one batch
+//! ahead of it. Its rows of the transactions between the two positions are already applied (ADR 39).
+//! Its row is in the table of the progress, under a name that states how rows are divided between the lanes.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -14,24 +14,24 @@ use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch::{self, EpochToken};
 
-/// What names of second lanes begin with.
+/// The prefix of the names of second lanes.
 fn prefix(direction: Direction) -> String {
     format!("{direction}, second lane by ")
 }
 
-/// Reads where it is, once no transaction is writing that; `None` where that is not ahead of `progress`.
+/// Waits until no transaction writes the position, then reads it. Returns `None` if it is not ahead of `progress`.
 ///
 /// # Errors
-/// `stream.division` when it is ahead and rows were divided in another way; one that passes when the row is not settled
-/// in time, the session's lock timeout is then what it was set to here.
-pub(crate) async fn read_settled(
+/// `stream.division` if it is ahead and an agent divided the rows in another way. A transient error if a transaction
+/// keeps the row locked; the lock timeout of the session then stays as this function set it.
+pub(crate) async fn read_position_ahead(
     client: &Connected,
     token: &EpochToken,
     direction: Direction,
     progress: Lsn,
 ) -> Result<Option<Lsn>, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: reading how far the second lane is");
+    let what = format!("shard {shard}: reading the position of the second lane");
     let sql = "select direction, lsn from shardwright.progress
                where migration = $1 and pg_catalog.starts_with(direction, $2) for update";
     let parameters: [&(dyn ToSql + Sync); 2] = [&token.migration.0, &prefix(direction)];
@@ -46,18 +46,19 @@ pub(crate) async fn read_settled(
         Some((name, lsn)) => Err(StepError::refused(
             "stream.division",
             format!(
-                "shard {shard}: a {name} has applied changes up to {lsn}; this agent divides rows by {DIVISION}"
+                "shard {shard}: {name:?} has applied changes up to {lsn}; this agent divides rows by {DIVISION}"
             ),
-            "let an agent of the version that did so go on, or `abort` it",
+            "continue with an agent of the version that applied them, or `abort` the migration",
         )),
     }
 }
 
-/// Makes its row, durably, before it first applies anything: whoever reads it later waits for what is under way.
+/// Creates the row of the second lane durably before that lane first applies changes, so that a later reader waits
+/// for an open transaction of the lane.
 ///
 /// # Errors
-/// What the server says.
-pub(crate) async fn make(
+/// An error of the server.
+pub(crate) async fn create_row(
     client: &Connected,
     token: &EpochToken,
     direction: Direction,
@@ -65,23 +66,23 @@ pub(crate) async fn make(
     let shard = client.name();
     apply_progress::prepare(client).await?;
     epoch::begin(client, token).await?;
-    write(client, token, direction, Lsn(0)).await?;
+    write_position(client, token, direction, Lsn(0)).await?;
     epoch::commit(client, &format!("shard {shard}: preparing a second lane")).await
 }
 
-/// Writes where it is, inside the caller's transaction, which has proved its epoch.
-pub(crate) async fn write(
+/// Writes the position inside the caller's transaction, which has proved its epoch.
+pub(crate) async fn write_position(
     client: &Connected,
     token: &EpochToken,
     direction: Direction,
     lsn: Lsn,
 ) -> Result<(), StepError> {
-    let reached = ApplyProgress {
+    let position = ApplyProgress {
         lsn,
         opened: true,
         transactions: 0,
         changes: 0,
     };
     let name = prefix(direction) + DIVISION;
-    apply_progress::write_as(client, token, &name, reached).await
+    apply_progress::write_as(client, token, &name, position).await
 }

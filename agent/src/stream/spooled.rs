@@ -1,6 +1,7 @@
-//! The modes of a run: spooling, draining the spool, live; it begins where the last one has stopped.
+//! The modes of a run: spooling, draining the spool, live. A run begins in the mode that follows from the spool of
+//! the last one.
 //!
-//! A stream that may apply, has nothing in its spool and reaches the destination is live at once.
+//! A stream is live from its start if it may apply changes, its spool is empty and its downstream shard is available.
 
 use std::time::Duration;
 
@@ -11,9 +12,9 @@ use tokio::time::Instant;
 use super::batch::ApplyBatch;
 use super::capture::{self, SpoolCapture};
 use super::feed::EventFeed;
-use super::run::{RunEnd, StreamRun, took};
+use super::run::{RunEnd, StreamRun, take_request};
 use super::visible::VisibleRows;
-use super::{StreamSpec, StreamState, pause};
+use super::{StreamSpec, StreamState, restart_delay};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::FeedbackMode;
@@ -25,133 +26,139 @@ use crate::stream::dual_write;
 use crate::stream::second_lane;
 use plans::names::Direction;
 
-/// The spool is as good as drained: the capture ends, the rest is read, then the slot itself.
-const NEARLY_DRAINED: u64 = 1 << 20;
-/// Changes that nobody waits for are committed that soon where commits on the origin wait for others.
-const PROMPT: Duration = Duration::from_millis(2);
+/// When fewer bytes than this are left in the spool, the capture ends; the stream then reads the rest and afterwards
+/// the slot.
+const NEARLY_DRAINED_BYTES: u64 = 1 << 20;
+/// With synchronous dual-write, changes for which no commit waits are themselves committed after this time.
+const MAX_PROMPT_WAIT: Duration = Duration::from_millis(2);
 
-/// Runs until the stream has ended, or should go on in another mode.
+/// Runs until the stream has ended or must change its mode.
 pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {
-    let Some(place) = shared.spec.spool.clone() else {
-        let run = open(&shared.spec).await?;
-        return live(shared, run, None).await;
+    let Some(location) = shared.spec.spool.clone() else {
+        let run = prepare_run(&shared.spec).await?;
+        return apply_live(shared, run, None).await;
     };
-    // Whoever shares this spool makes durable first and confirms then: the slot is read before the spool.
-    let confirmed = capture::confirmed(&shared.spec).await?;
-    let spool = open_spool(place, confirmed).await?;
-    let was_behind = std::mem::take(&mut shared.behind);
-    if spool.covered().is_none() && shared.may_apply() && !was_behind {
-        match open(&shared.spec).await {
-            Ok(run) => return live(shared, run, None).await,
-            Err(error) if is_passing(&error) => {
-                tracing::warn!(%error, "changes are spooled until the other shard is back");
+    // The order is safe because the writer of a spool makes changes durable before it confirms them: the slot is read
+    // before the spool.
+    let confirmed = capture::read_confirmed(&shared.spec).await?;
+    let spool = open_spool(location, confirmed).await?;
+    let lagged = std::mem::take(&mut shared.lags);
+    if spool.covered().is_none() && shared.may_apply() && !lagged {
+        match prepare_run(&shared.spec).await {
+            Ok(run) => return apply_live(shared, run, None).await,
+            Err(error) if is_transient(&error) => {
+                tracing::warn!(%error, "changes are spooled until the downstream shard is available");
             }
             Err(error) => return Err(error),
         }
     }
     let mut capture =
         SpoolCapture::start(&shared.spec, &spool, confirmed, shared.publish.subscribe()).await?;
-    let Some(run) = spooling(shared, &mut capture).await? else {
-        return Ok(RunEnd::Done);
+    let Some(run) = spool_until_applicable(shared, &mut capture).await? else {
+        return Ok(RunEnd::Ended);
     };
-    let drained = drain(shared, &mut capture, &spool, run).await?;
+    let drained = drain_spool(shared, &mut capture, &spool, run).await?;
     match drained {
-        DrainOutcome::Level(run) => live(shared, *run, Some(spool)).await,
-        DrainOutcome::Done => {
+        DrainOutcome::Drained(run) => apply_live(shared, *run, Some(spool)).await,
+        DrainOutcome::Ended => {
             spool.remove().await?;
-            Ok(RunEnd::Done)
+            Ok(RunEnd::Ended)
         }
-        DrainOutcome::Held => Ok(RunEnd::Again),
+        DrainOutcome::MustNotApply => Ok(RunEnd::ChangeMode),
     }
 }
 
-/// What earlier runs have left; nothing, if an agent with another spool has gone on from the slot since.
-async fn open_spool(place: SpoolLocation, confirmed: Lsn) -> Result<Spool, StepError> {
-    let spool = Spool::open(place.clone()).await?;
+/// Opens the spool that earlier runs have left. Discards it if an agent with another spool has continued from the
+/// slot since.
+async fn open_spool(location: SpoolLocation, confirmed: Lsn) -> Result<Spool, StepError> {
+    let spool = Spool::open(location.clone()).await?;
     if spool.covered().is_none_or(|(_, end)| end >= confirmed) {
         return Ok(spool);
     }
-    tracing::info!(%confirmed, "the spool is older than the slot: another agent went on");
+    tracing::info!(%confirmed, "the spool is older than the slot: another agent has continued from the slot");
     spool.remove().await?;
-    Spool::open(place).await
+    Spool::open(location).await
 }
 
-/// Prepares the destination: session, progress, statements, what the copy holds.
-async fn open(spec: &StreamSpec) -> Result<StreamRun, StepError> {
-    let shard = spec.destination.name.as_str();
-    let session = spec.destination.replica_session("apply").await?;
+/// Prepares the downstream shard: the session, the progress, the tables, and what the copy already contains.
+async fn prepare_run(spec: &StreamSpec) -> Result<StreamRun, StepError> {
+    let shard = spec.downstream.name.as_str();
+    let session = spec.downstream.replica_session("apply").await?;
     let progress = apply_progress::read_settled(&session, &spec.token, spec.direction).await?;
     let progress = progress.ok_or_else(|| {
         StepError::refused(
             "stream.progress",
             format!(
-                "shard {shard}: the {} stream has no progress row",
+                "shard {shard}: the {} stream has no row with its progress",
                 spec.direction
             ),
             "`abort` it and plan it again",
         )
     })?;
     let (token, direction) = (&spec.token, spec.direction);
-    let (visible, second) = match direction {
+    let (visible_rows, second) = match direction {
         Direction::Forward => (
             VisibleRows::load(&session, token, &spec.tables).await?,
-            second_lane::read_settled(&session, token, direction, progress.lsn).await?,
+            second_lane::read_position_ahead(&session, token, direction, progress.lsn).await?,
         ),
-        // Its destination is read by whoever has an old map, and so written by one session.
+        // Clients with an old map read the downstream shard of a reverse stream, so one session writes it.
         Direction::Reverse => (None, None),
     };
     let mut applier = Applier::prepare(&session, &spec.tables).await?;
-    let origin = spec.origin.session("apply").await?;
-    applier.learn_rivals(&origin).await?;
+    let upstream = spec.upstream.session("apply").await?;
+    applier.read_upstream_constraints(&upstream).await?;
     let executor = Executor::new(session).await?;
     let batch = ApplyBatch::new(executor, applier, progress, second);
-    Ok(StreamRun::new(batch, visible))
+    Ok(StreamRun::new(batch, visible_rows))
 }
 
-fn is_passing(error: &StepError) -> bool {
+fn is_transient(error: &StepError) -> bool {
     matches!(error, StepError::Failed(failure) if failure.retry != RetryClass::None)
 }
 
-/// Captures until changes may be applied and the destination is there; `None` when nobody wants it any more.
-async fn spooling(
+/// Captures until changes may be applied and the downstream shard is available. Returns `None` if the stream has been
+/// dropped.
+async fn spool_until_applicable(
     shared: &mut StreamState,
     capture: &mut SpoolCapture,
 ) -> Result<Option<StreamRun>, StepError> {
-    shared.mode(StreamMode::Spooling);
+    shared.set_mode(StreamMode::Spooling);
     let mut failures = 0;
     loop {
-        shared.settle();
+        shared.notify_holders();
         if shared.may_apply() {
-            match open(&shared.spec).await {
+            match prepare_run(&shared.spec).await {
                 Ok(run) => {
-                    away(shared, None);
+                    set_downstream_error(shared, None);
                     check_gap(&shared.spec, &run, capture.begin)?;
                     return Ok(Some(run));
                 }
-                Err(error) if is_passing(&error) => {
-                    away(shared, Some(error.to_string()));
+                Err(error) if is_transient(&error) => {
+                    set_downstream_error(shared, Some(error.to_string()));
                     failures += 1;
                 }
                 Err(error) => return Err(error),
             }
         }
-        let again = shared.may_apply();
+        let retry = shared.may_apply();
         tokio::select! {
             biased;
-            request = shared.requests.recv() => if took(shared, request).is_none() {
+            request = shared.requests.recv() => if take_request(shared, request).is_none() {
                 return Ok(None);
             },
-            failure = capture.failure() => return Err(failure),
-            () = tokio::time::sleep(pause(failures)), if again => {}
+            failure = capture.wait_for_failure() => return Err(failure),
+            () = tokio::time::sleep(restart_delay(failures)), if retry => {}
         }
     }
 }
 
-fn away(shared: &StreamState, why: Option<String>) {
-    shared.publish.send_modify(|seen| seen.away = why);
+fn set_downstream_error(shared: &StreamState, why: Option<String>) {
+    shared
+        .publish
+        .send_modify(|observation| observation.downstream_error = why);
 }
 
-/// What the slot was confirmed for must be in the spool, or be applied (I3).
+/// Checks that everything before the confirmed position of the slot is in the spool or applied (I3).
 fn check_gap(spec: &StreamSpec, run: &StreamRun, begin: Lsn) -> Result<(), StepError> {
     let applied = run.batch.progress.lsn;
     if begin <= applied {
@@ -160,169 +167,170 @@ fn check_gap(spec: &StreamSpec, run: &StreamRun, begin: Lsn) -> Result<(), StepE
     Err(StepError::refused(
         SLOT_GAP,
         format!(
-            "shard {}: changes are applied up to {applied}, the spool begins at {begin}",
-            spec.destination.name
+            "shard {}: changes are applied up to {applied}, but the spool begins at {begin}",
+            spec.downstream.name
         ),
-        "the spool of the agent that captured them is needed: start that agent again, or `abort` it",
+        "the changes between are in the spool of another agent: start that agent again, or `abort` the migration",
     ))
 }
 
-/// How the draining of a spool ends.
+/// The ways in which the draining of a spool ends.
 enum DrainOutcome {
-    /// Everything is applied; the slot is free.
-    Level(Box<StreamRun>),
-    /// The marker to stop at is applied.
-    Done,
-    /// Nothing more may be applied for now.
-    Held,
+    /// Every spooled change is applied, and the slot is free.
+    Drained(Box<StreamRun>),
+    /// The marker to stop at is applied, or the stream has been dropped.
+    Ended,
+    /// The stream must not apply changes for now.
+    MustNotApply,
 }
 
-async fn drain(
+async fn drain_spool(
     shared: &mut StreamState,
     capture: &mut SpoolCapture,
     spool: &Spool,
     mut run: StreamRun,
 ) -> Result<DrainOutcome, StepError> {
-    shared.mode(StreamMode::Draining);
-    let origin = shared.spec.origin.name.clone();
+    shared.set_mode(StreamMode::Draining);
+    let upstream = shared.spec.upstream.name.clone();
     let mut feed = EventFeed::Spool(spool.reader(capture.durable.clone()));
     let mut capturing = true;
     loop {
-        run.settle(shared);
+        run.notify_holders_if_idle(shared);
         tokio::select! {
             biased;
             request = shared.requests.recv() => {
-                if took(shared, request).is_none() {
-                    return Ok(DrainOutcome::Done);
+                if take_request(shared, request).is_none() {
+                    return Ok(DrainOutcome::Ended);
                 }
                 if !shared.may_apply() {
-                    return Ok(DrainOutcome::Held);
+                    return Ok(DrainOutcome::MustNotApply);
                 }
             }
-            failure = capture.failure(), if capturing => return Err(failure),
-            event = feed.next(&origin) => {
+            failure = capture.wait_for_failure(), if capturing => return Err(failure),
+            event = feed.next(&upstream) => {
                 let Some(event) = event? else { break };
-                if run.handle(shared, &mut feed, event).await? {
+                if run.handle_event(shared, &mut feed, event).await? {
                     capture.stop().await;
-                    return Ok(DrainOutcome::Done);
+                    return Ok(DrainOutcome::Ended);
                 }
             }
-            // While it captures there is more in the spool than a pause of its reader could tell.
-            () = tokio::time::sleep_until(run.batch.due()), if run.may_commit() && !capturing => {
+            // While the capture runs, more changes follow in the spool even if its reader pauses.
+            () = tokio::time::sleep_until(run.batch.commit_due()), if run.can_commit() && !capturing => {
                 run.commit(shared, &mut feed).await?;
             }
         }
-        spool.applied(run.batch.progress.lsn);
+        spool.remove_applied(run.batch.progress.lsn);
         let left = capture
             .durable
             .borrow()
             .end
             .bytes_since(run.batch.position());
-        tell(shared, left);
-        if capturing && left < NEARLY_DRAINED {
+        publish_spooled_bytes(shared, left);
+        if capturing && left < NEARLY_DRAINED_BYTES {
             capture.stop().await;
             capturing = false;
         }
     }
     run.commit(shared, &mut feed).await?;
-    tell(shared, 0);
-    Ok(DrainOutcome::Level(Box::new(run)))
+    publish_spooled_bytes(shared, 0);
+    Ok(DrainOutcome::Drained(Box::new(run)))
 }
 
-fn tell(shared: &StreamState, left: u64) {
-    shared.publish.send_if_modified(|seen| {
-        seen.status.spooled_bytes = i64::try_from(left).unwrap_or(i64::MAX);
+fn publish_spooled_bytes(shared: &StreamState, left: u64) {
+    shared.publish.send_if_modified(|observation| {
+        observation.status.spooled_bytes = i64::try_from(left).unwrap_or(i64::MAX);
         false
     });
 }
 
-/// Applies what the slot sends, at once; `drained` goes as soon as all of it is durable on the other shard.
-async fn live(
+/// Applies the changes of the slot as they arrive. Removes the spool `drained` as soon as all of it is durable on the
+/// downstream shard.
+async fn apply_live(
     shared: &mut StreamState,
     mut run: StreamRun,
     mut drained: Option<Spool>,
 ) -> Result<RunEnd, StepError> {
-    let origin = shared.spec.origin.name.clone();
-    let prompt = shared.spec.dual_write.is_some();
-    let (role, feedback) = if prompt {
+    let upstream = shared.spec.upstream.name.clone();
+    let is_synchronous = shared.spec.dual_write.is_some();
+    let (role, feedback) = if is_synchronous {
         (dual_write::ROLE, FeedbackMode::Prompt)
     } else {
         ("capture", FeedbackMode::Easy)
     };
     if run.batch.is_empty() {
-        remove(&mut drained).await?;
+        remove_spool(&mut drained).await?;
     }
-    let stream = capture::open(&shared.spec, run.batch.position(), role, feedback).await?;
+    let stream = capture::open_stream(&shared.spec, run.batch.position(), role, feedback).await?;
     let mut feed = EventFeed::Live(Box::new(stream));
-    shared.mode(StreamMode::Live);
+    shared.set_mode(StreamMode::Live);
     let mut waits_since: Option<Instant> = None;
     loop {
-        run.settle(shared);
+        run.notify_holders_if_idle(shared);
         if shared.is_prompt() {
-            feed.stay();
+            feed.keep_walsender();
         } else {
-            feed.wrote(shared.publish.borrow().written);
+            feed.note_wal_end(shared.publish.borrow().wal_end);
         }
-        let patience = linger(shared.is_prompt(), run.batch.due());
+        let more = wait_for_more(shared.is_prompt(), run.batch.commit_due());
         tokio::select! {
             biased;
             request = shared.requests.recv() => {
-                if took(shared, request).is_none() {
-                    return Ok(RunEnd::Done);
+                if take_request(shared, request).is_none() {
+                    return Ok(RunEnd::Ended);
                 }
                 if !shared.may_apply() && shared.spec.spool.is_some() {
                     break;
                 }
             }
-            event = feed.next(&origin) => {
+            event = feed.next(&upstream) => {
                 let Some(event) = event? else { break };
-                if run.handle(shared, &mut feed, event).await? {
+                if run.handle_event(shared, &mut feed, event).await? {
                     if drained.is_some() {
-                        // The slot is confirmed up to its end.
+                        // The slot is confirmed up to the end of the spool.
                         run.commit(shared, &mut feed).await?;
                     }
-                    remove(&mut drained).await?;
-                    // Nothing is applied any more. The last report to the slot may take its time.
-                    let let_go = shared.let_go.clone();
+                    remove_spool(&mut drained).await?;
+                    // The stream applies nothing more. Its last feedback to the slot need not be waited for.
+                    let close_sessions = shared.close_sessions.clone();
                     tokio::spawn(async move {
-                        let_go.cancelled().await;
+                        close_sessions.cancelled().await;
                         drop(run);
-                        close(feed).await;
+                        close_feed(feed).await;
                     });
-                    return Ok(RunEnd::Done);
+                    return Ok(RunEnd::Ended);
                 }
             }
-            () = patience, if run.may_commit() => run.commit(shared, &mut feed).await?,
+            () = more, if run.can_commit() => run.commit(shared, &mut feed).await?,
         }
         if drained.is_some() && run.batch.is_empty() {
-            remove(&mut drained).await?;
+            remove_spool(&mut drained).await?;
         }
-        // Changes that nobody waits for must not keep back those that somebody does.
+        // Changes for which no commit waits must not delay those for which one does.
         waits_since =
-            (prompt && run.may_commit()).then(|| waits_since.unwrap_or_else(Instant::now));
-        if waits_since.is_some_and(|since| since.elapsed() >= PROMPT) {
+            (is_synchronous && run.can_commit()).then(|| waits_since.unwrap_or_else(Instant::now));
+        if waits_since.is_some_and(|since| since.elapsed() >= MAX_PROMPT_WAIT) {
             run.commit(shared, &mut feed).await?;
             waits_since = None;
         }
-        if is_far_behind(shared, &run) {
-            shared.behind = true;
+        if lags_too_far(shared, &run) {
+            shared.lags = true;
             break;
         }
     }
     drop(run);
-    close(feed).await;
-    Ok(RunEnd::Again)
+    close_feed(feed).await;
+    Ok(RunEnd::ChangeMode)
 }
 
-async fn remove(drained: &mut Option<Spool>) -> Result<(), StepError> {
+async fn remove_spool(drained: &mut Option<Spool>) -> Result<(), StepError> {
     match drained.take() {
         Some(spool) => spool.remove().await,
         None => Ok(()),
     }
 }
 
-/// How long a batch waits for more; a prompt one only for what has arrived already.
-async fn linger(prompt: bool, due: Instant) {
+/// Waits for more changes of a batch. A prompt stream waits only for those that have arrived already.
+async fn wait_for_more(prompt: bool, due: Instant) {
     if prompt {
         tokio::task::yield_now().await;
     } else {
@@ -330,21 +338,22 @@ async fn linger(prompt: bool, due: Instant) {
     }
 }
 
-async fn close(feed: EventFeed) {
+async fn close_feed(feed: EventFeed) {
     if let EventFeed::Live(stream) = feed {
-        // What was not reported is sent again.
+        // The server sends unconfirmed changes again.
         let _ = stream.close().await;
     }
 }
 
-/// The origin would have to keep too much of its log; not in a cutover, which is level.
-fn is_far_behind(shared: &StreamState, run: &StreamRun) -> bool {
+/// Whether the upstream shard retains so much WAL that the stream must spool. This is not checked in a cutover, where
+/// the stream is level.
+fn lags_too_far(shared: &StreamState, run: &StreamRun) -> bool {
     shared.spec.spool.is_some()
         && shared.stop_at.is_none()
         && shared
             .publish
             .borrow()
-            .written
+            .wal_end
             .bytes_since(run.batch.progress.lsn)
             > shared.spec.spool_beyond
 }

@@ -1,9 +1,10 @@
-//! Which changes the copy holds already: those of transactions that the snapshot of their copy unit saw.
+//! Decides which changes the copy already contains: those of transactions that are visible in the snapshot of their
+//! copy unit.
 //!
 //! A unit (a table, or a range of its keys) is copied with one snapshot, which may be later than the slot's.
-//! Each row image is judged by the unit that it belongs to: an UPDATE that takes a row from one unit to
-//! another is a delete there and an insert here. Once the stream is past the horizon, the newest barrier of
-//! any snapshot, nothing is left to judge (docs/protocol.md, units and snapshots).
+//! Each row image is checked against the unit that contains it: an UPDATE that takes a row from one unit to another
+//! is a DELETE in the first and an INSERT in the second. After the horizon, the newest barrier of any snapshot, the
+//! copy contains no change (docs/protocol.md, units and snapshots).
 
 use std::collections::HashMap;
 
@@ -15,11 +16,11 @@ use crate::postgres::lsn::Lsn;
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::epoch::EpochToken;
 
-/// A value of the column that divides a table into units, in its order.
+/// A value of the column that divides a table into units. Its order is that of the column.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum UnitBound {
     Integer(i64),
-    /// Canonical text of a uuid, whose order is that of its bytes.
+    /// The canonical text of a uuid; its order is that of the uuid's bytes.
     Uuid(String),
 }
 
@@ -30,7 +31,7 @@ impl UnitBound {
     }
 }
 
-/// Rows from `low` to before `high` that were copied with one snapshot.
+/// The rows from `low` (included) to `high` (excluded), which were copied with one snapshot.
 #[derive(Debug)]
 struct CopiedUnit {
     low: Option<UnitBound>,
@@ -39,28 +40,28 @@ struct CopiedUnit {
 }
 
 impl CopiedUnit {
-    fn holds(&self, place: &UnitBound) -> bool {
-        self.low.as_ref().is_none_or(|low| low <= place)
-            && self.high.as_ref().is_none_or(|high| place < high)
+    fn contains(&self, bound: &UnitBound) -> bool {
+        self.low.as_ref().is_none_or(|low| low <= bound)
+            && self.high.as_ref().is_none_or(|high| bound < high)
     }
 }
 
-/// What the copy holds.
+/// The snapshots with which the units of the copy were read.
 #[derive(Debug)]
 pub(super) struct VisibleRows {
     snapshots: Vec<TxSnapshot>,
-    /// Units of each table of the move, by its index.
+    /// The units of each table of the move, by the table's index.
     units: Vec<Vec<CopiedUnit>>,
-    /// Nothing that commits after it is seen by any snapshot.
+    /// No transaction that commits after this position is visible in any snapshot.
     horizon: Lsn,
 }
 
 impl VisibleRows {
-    /// Reads snapshots and units from the destination; none when every unit has the slot's own snapshot,
-    /// which sees nothing of what the slot sends.
+    /// Reads snapshots and units from the downstream shard. Returns `None` if every unit has the slot's own snapshot,
+    /// in which no transaction of the stream is visible.
     ///
     /// # Errors
-    /// `copy.snapshot` when a unit was not copied with exactly one snapshot.
+    /// `copy.snapshot` if a unit was not copied with exactly one snapshot.
     pub(super) async fn load(
         client: &Connected,
         token: &EpochToken,
@@ -84,7 +85,7 @@ impl VisibleRows {
             let text: String = row.get(1);
             let snapshot = text.parse::<TxSnapshot>();
             numbers.insert(row.get::<_, i32>(0), snapshots.len());
-            snapshots.push(snapshot.map_err(|error| unreadable(&what, &error.to_string()))?);
+            snapshots.push(snapshot.map_err(|error| snapshot_error(&what, &error.to_string()))?);
             horizon = horizon.max(row.get(2));
         }
         let rows = client
@@ -105,12 +106,12 @@ impl VisibleRows {
             let table = tables.iter().position(|t| t.table.to_string() == relation);
             let (Some(table), Some(snapshot)) = (table, snapshot) else {
                 let why = format!("a unit of {relation} has none, or more than one");
-                return Err(unreadable(&what, &why));
+                return Err(snapshot_error(&what, &why));
             };
-            let place = |at: usize| row.get::<_, Option<&str>>(at).map(UnitBound::parse);
+            let bound = |at: usize| row.get::<_, Option<&str>>(at).map(UnitBound::parse);
             units[table].push(CopiedUnit {
-                low: place(1),
-                high: place(2),
+                low: bound(1),
+                high: bound(2),
                 snapshot: *snapshot,
             });
         }
@@ -121,28 +122,33 @@ impl VisibleRows {
         }))
     }
 
-    /// Whether some change that commits at `commit` could be held by the copy.
-    pub(super) fn reaches(&self, commit: Lsn) -> bool {
+    /// Whether the copy may contain changes of a transaction that commits at `commit`.
+    pub(super) fn may_contain_commit(&self, commit: Lsn) -> bool {
         commit <= self.horizon
     }
 
-    /// Whether the copy holds the effect of transaction `xid` on the row of `table` whose first primary key
-    /// value is `first`, as text.
+    /// Whether the copy contains the effect of transaction `xid` on the row of `table` whose first primary key value,
+    /// as text, is `first`.
     ///
     /// # Errors
-    /// `capture.unit` when no unit holds the row: the copy was not complete.
-    pub(super) fn holds(&self, table: usize, first: &str, xid: u32) -> Result<bool, StepError> {
-        let place = UnitBound::parse(first);
+    /// `capture.unit` if no unit contains the row: the copy is incomplete.
+    pub(super) fn contains_effect(
+        &self,
+        table: usize,
+        first: &str,
+        xid: u32,
+    ) -> Result<bool, StepError> {
+        let bound = UnitBound::parse(first);
         let units = self.units.get(table).map_or(&[][..], Vec::as_slice);
         let unit = match units {
             [only] => Some(only),
-            several => several.iter().find(|unit| unit.holds(&place)),
+            several => several.iter().find(|unit| unit.contains(&bound)),
         };
         let snapshot = unit.and_then(|unit| self.snapshots.get(unit.snapshot));
         let snapshot = snapshot.ok_or_else(|| {
             StepError::refused(
                 "capture.unit",
-                "a change arrived of a row that no unit of the copy holds",
+                "a change arrived for a row that no unit of the copy contains",
                 "`abort` it and plan it again",
             )
         })?;
@@ -150,7 +156,7 @@ impl VisibleRows {
     }
 }
 
-fn unreadable(what: &str, why: &str) -> StepError {
+fn snapshot_error(what: &str, why: &str) -> StepError {
     StepError::refused(
         "copy.snapshot",
         format!("{what}: {why}"),
@@ -172,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_judged_by_the_snapshot_of_its_row() {
+    fn a_change_is_checked_against_the_snapshot_of_its_row() {
         let unit = |low: Option<i64>, high: Option<i64>, snapshot| CopiedUnit {
             low: low.map(UnitBound::Integer),
             high: high.map(UnitBound::Integer),
@@ -186,9 +192,13 @@ mod tests {
             ("5", 25, false),
             ("-3", 25, false),
         ] {
-            assert_eq!(v.holds(0, key, xid).expect("a unit"), held, "{key} {xid}");
+            assert_eq!(
+                v.contains_effect(0, key, xid).expect("a unit"),
+                held,
+                "{key} {xid}"
+            );
         }
-        assert!(v.reaches(Lsn(100)) && !v.reaches(Lsn(101)));
+        assert!(v.may_contain_commit(Lsn(100)) && !v.may_contain_commit(Lsn(101)));
     }
 
     #[test]
@@ -200,9 +210,9 @@ mod tests {
         };
         assert!(
             visible(vec![vec![all(1)]])
-                .holds(0, "any text", 12)
+                .contains_effect(0, "any text", 12)
                 .is_ok_and(|held| held)
         );
-        assert!(visible(vec![vec![]]).holds(0, "1", 12).is_err());
+        assert!(visible(vec![vec![]]).contains_effect(0, "1", 12).is_err());
     }
 }

@@ -4,13 +4,13 @@ use std::sync::atomic::AtomicU32;
 
 use super::*;
 
-fn limits(edit: impl FnOnce(&mut Limits)) -> Limits {
-    let mut limits = Limits::default();
+fn limits(edit: impl FnOnce(&mut MigrationLimits)) -> MigrationLimits {
+    let mut limits = MigrationLimits::default();
     edit(&mut limits);
     limits
 }
 
-fn rate(bytes: u64) -> Limits {
+fn rate(bytes: u64) -> MigrationLimits {
     limits(|limits| limits.throttle.rate_bytes_s = Some(bytes))
 }
 
@@ -141,7 +141,7 @@ async fn a_limit_that_goes_ends_a_wait() {
     throttle.limit(&rate(1024));
     let free = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        throttle.limit(&Limits::default());
+        throttle.limit(&MigrationLimits::default());
     };
     // An hour's worth.
     in_time(async { tokio::join!(spend(&throttle, 1, 1024 * 3600), free) }).await;
@@ -172,7 +172,7 @@ async fn outside_of_hours_nothing_begins_until_they_are_taken_away() {
     assert!(throttle.closed().is_some());
     let begun = tokio::time::timeout(Duration::from_millis(50), throttle.until_open());
     assert!(begun.await.is_err());
-    let off = async { throttle.limit(&Limits::default()) };
+    let off = async { throttle.limit(&MigrationLimits::default()) };
     tokio::join!(throttle.until_open(), off);
     assert!(throttle.closed().is_none());
 }
@@ -180,7 +180,7 @@ async fn outside_of_hours_nothing_begins_until_they_are_taken_away() {
 #[tokio::test]
 async fn what_cannot_be_slowed_waits_for_a_share_above_the_least() {
     let throttle = MigrationThrottle::default();
-    throttle.share(LEAST_SHARE);
+    throttle.share(MIN_RATIO);
     let begun = tokio::time::timeout(Duration::from_millis(50), throttle.until_worth_beginning());
     assert!(begun.await.is_err());
     let back = async { throttle.share(0.1) };

@@ -4,7 +4,7 @@ use super::ground::Ground;
 use super::ours;
 use super::place::Place;
 use anyhow::{Context, bail};
-use plans::step::cutover::CutOver;
+use plans::step::cutover::CutoverResult;
 use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -57,7 +57,7 @@ impl Cutovers {
     }
 
     /// Makes the next one: what it took.
-    pub(crate) fn next(&mut self) -> anyhow::Result<CutOver> {
+    pub(crate) fn next(&mut self) -> anyhow::Result<CutoverResult> {
         let (verb, step, then) = match self.made % 2 {
             0 => ("approve", "cutover", "hold"),
             _ => ("rollback", "rollback", "hold_back"),
@@ -80,7 +80,7 @@ impl Cutovers {
     }
 }
 
-fn output(step: &Value) -> anyhow::Result<CutOver> {
+fn output(step: &Value) -> anyhow::Result<CutoverResult> {
     let output = step.get("output").context("a cutover without an output")?;
     Ok(serde_json::from_value(output.clone())?)
 }

@@ -4,7 +4,7 @@
 
 use super::figures::{Figure, Goal, Report};
 use anyhow::Context;
-use demo::{Operation, Task, WriteStops};
+use demo::{DemoTask, MapOperation, WriteBlocks};
 use plans::shard_map::Strategy;
 use serde_json::{Map, Value, json};
 use std::path::Path;
@@ -19,16 +19,16 @@ const SCALES: [f64; 2] = [0.2, 1.0];
 /// Of the hot tenant that is moved; an isolated one has the demo's own share, ten of thirteen.
 const SHARE: f64 = 0.9;
 
-fn tasks() -> [(&'static str, Task); 4] {
-    let isolate = |strategy| Task {
-        operation: Operation::Isolate,
+fn tasks() -> [(&'static str, DemoTask); 4] {
+    let isolate = |strategy| DemoTask {
+        operation: MapOperation::Isolate,
         strategy,
-        ..Task::default()
+        ..DemoTask::default()
     };
-    let moved = Task {
-        operation: Operation::Move,
+    let moved = DemoTask {
+        operation: MapOperation::Move,
         hot: Some(SHARE),
-        ..Task::default()
+        ..DemoTask::default()
     };
     [
         ("isolate by list", isolate(Strategy::List)),
@@ -96,7 +96,7 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
     Ok(())
 }
 
-fn total(stops: &WriteStops) -> Option<demo::Spread> {
+fn total(stops: &WriteBlocks) -> Option<demo::TimeSpread> {
     let spreads = stops.spreads();
     let total = spreads.iter().find(|(name, _)| *name == "total");
     total.map(|(_, spread)| *spread)

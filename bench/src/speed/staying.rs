@@ -39,7 +39,7 @@ fn round(
     let (pid, from) = (running.pid(), now());
     for _ in 0..cutovers {
         let cut = series.next()?;
-        samples.add("staying.write_stop_ms", cut.window.total);
+        samples.add("staying.write_stop_ms", cut.write_block.total);
     }
     samples.profile("staying.beside", (from, now()));
     drop(running);

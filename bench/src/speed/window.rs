@@ -1,7 +1,7 @@
 //! The write stop: cutover after cutover of one migration while the demo's application writes.
 
 use super::figures::{Figure, Goal, Report};
-use demo::WriteStops;
+use demo::WriteBlocks;
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -24,7 +24,7 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
     Ok(())
 }
 
-fn judge(stops: &WriteStops, report: &mut Report) {
+fn judge(stops: &WriteBlocks, report: &mut Report) {
     let spreads = stops.spreads();
     let total = spreads.iter().find(|(name, _)| *name == "total");
     let total = total.map(|(_, spread)| *spread);

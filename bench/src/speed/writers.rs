@@ -6,7 +6,7 @@ use super::figures::{Figure, Goal, Report, Samples};
 use super::ours;
 use super::place::Place;
 use plans::request::Options as Usual;
-use plans::step::cutover::CutOver;
+use plans::step::cutover::CutoverResult;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -90,7 +90,7 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
 }
 
 /// So many cutovers, and how many attempts of them were given up.
-fn made(series: &mut Cutovers, cutovers: u32) -> anyhow::Result<(Vec<CutOver>, i64)> {
+fn made(series: &mut Cutovers, cutovers: u32) -> anyhow::Result<(Vec<CutoverResult>, i64)> {
     let before = series.given_up();
     let mut cuts = Vec::new();
     for _ in 0..cutovers {
@@ -99,34 +99,37 @@ fn made(series: &mut Cutovers, cutovers: u32) -> anyhow::Result<(Vec<CutOver>, i
     Ok((cuts, series.given_up() - before))
 }
 
-fn keep(name: &str, cuts: &[CutOver], samples: &mut Samples) {
+fn keep(name: &str, cuts: &[CutoverResult], samples: &mut Samples) {
     for cut in cuts {
         samples.add(&format!("{name}.keys"), cut.dirty_keys as f64);
-        samples.add(&format!("{name}.check_ms"), cut.window.check);
-        samples.add(&format!("{name}.total_ms"), cut.window.total);
+        samples.add(&format!("{name}.check_ms"), cut.write_block.check);
+        samples.add(&format!("{name}.total_ms"), cut.write_block.total);
     }
 }
 
 /// What a thousand keys more took in each cutover whose fence met the writer's transaction, milliseconds.
-fn costs(quiet: &[CutOver], cuts: &[CutOver], keys: u64) -> Vec<f64> {
-    let middle = |part: fn(&CutOver) -> f64| {
+fn costs(quiet: &[CutoverResult], cuts: &[CutoverResult], keys: u64) -> Vec<f64> {
+    let middle = |part: fn(&CutoverResult) -> f64| {
         let mut values: Vec<f64> = quiet.iter().map(part).collect();
         values.sort_by(f64::total_cmp);
         values.get(values.len() / 2).copied().unwrap_or(0.0)
     };
     let (few, check) = (
         middle(|cut| cut.dirty_keys as f64),
-        middle(|cut| cut.window.check),
+        middle(|cut| cut.write_block.check),
     );
     let met = cuts
         .iter()
         .filter(|cut| cut.dirty_keys as f64 >= keys as f64 / 2.0);
-    met.map(|cut| (cut.window.check - check) / (cut.dirty_keys as f64 - few) * 1000.0)
+    met.map(|cut| (cut.write_block.check - check) / (cut.dirty_keys as f64 - few) * 1000.0)
         .collect()
 }
 
-fn judge(long: &[CutOver], budget: f64, report: &mut Report) {
-    let longest = long.iter().map(|cut| cut.window.total).reduce(f64::max);
+fn judge(long: &[CutoverResult], budget: f64, report: &mut Report) {
+    let longest = long
+        .iter()
+        .map(|cut| cut.write_block.total)
+        .reduce(f64::max);
     let samples = &report.samples;
     report.figures.extend([
         Figure {

@@ -16,11 +16,11 @@ use crate::ClusterError;
 const VARIABLE: &str = "SHARDWRIGHT_PG_BIN";
 const PACKAGED: &str = "/usr/lib/postgresql";
 const OLDEST_MAJOR: u32 = 15;
-const SERVER: Wanted = Wanted {
+const SERVER: WantedPrograms = WantedPrograms {
     what: "server programs",
     programs: &["postgres", "initdb", "pg_ctl"],
 };
-const DUMP: Wanted = Wanted {
+const DUMP: WantedPrograms = WantedPrograms {
     what: "client programs",
     programs: &["pg_dump"],
 };
@@ -34,7 +34,7 @@ pub struct Binaries {
 
 /// What a folder must have to be taken; the version is the first program's.
 #[derive(Debug, Clone, Copy)]
-struct Wanted {
+struct WantedPrograms {
     what: &'static str,
     programs: &'static [&'static str],
 }
@@ -56,7 +56,7 @@ impl Binaries {
         Self::search(DUMP, Some(major))
     }
 
-    fn search(wanted: Wanted, major: Option<u32>) -> Result<Self, ClusterError> {
+    fn search(wanted: WantedPrograms, major: Option<u32>) -> Result<Self, ClusterError> {
         let candidates = candidates();
         let fits = |it: &Self| major.map_or(it.major >= OLDEST_MAJOR, |wanted| it.major == wanted);
         let probed = candidates.iter().filter_map(|dir| Self::probe(dir, wanted));
@@ -91,7 +91,7 @@ impl Binaries {
         self.major
     }
 
-    fn probe(dir: &Path, wanted: Wanted) -> Option<Self> {
+    fn probe(dir: &Path, wanted: WantedPrograms) -> Option<Self> {
         if !wanted.programs.iter().all(|it| dir.join(it).is_file()) {
             return None;
         }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::process::Signal;
 
-use crate::process::{Process, gone_within, wait_until};
+use crate::process::{Process, have_ended_within, wait_until};
 
 const PID_FILE: &str = "postmaster.pid";
 const FREEZE_LIMIT: Duration = Duration::from_secs(2);
@@ -37,7 +37,7 @@ pub(crate) fn ready_within(data: &Path, limit: Duration) -> bool {
 /// Stops the server by `signal` and says whether every process ended within `limit`.
 pub(crate) fn stop(postmaster: Process, signal: Signal, limit: Duration) -> bool {
     postmaster.signal(signal);
-    gone_within(&[postmaster], limit)
+    have_ended_within(&[postmaster], limit)
 }
 
 /// Kills the server as a power cut would: all processes at once, nothing is cleaned up.
@@ -46,7 +46,7 @@ pub(crate) fn crash(postmaster: Process) -> bool {
     for process in &processes {
         process.signal(Signal::KILL);
     }
-    gone_within(&processes, KILL_LIMIT)
+    have_ended_within(&processes, KILL_LIMIT)
 }
 
 /// Stops all of the server's processes where they stand.

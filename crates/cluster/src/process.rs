@@ -16,7 +16,7 @@ pub(crate) struct Process {
     pub(crate) started: u64,
 }
 
-struct Stat {
+struct ProcessStat {
     state: char,
     parent: i32,
     started: u64,
@@ -66,7 +66,7 @@ impl Process {
 }
 
 /// Whether none of the processes is left after `limit` at the latest.
-pub(crate) fn gone_within(processes: &[Process], limit: Duration) -> bool {
+pub(crate) fn have_ended_within(processes: &[Process], limit: Duration) -> bool {
     wait_until(limit, || !processes.iter().any(Process::is_alive))
 }
 
@@ -82,17 +82,17 @@ pub(crate) fn wait_until(limit: Duration, condition: impl Fn() -> bool) -> bool 
     true
 }
 
-fn stat(pid: i32) -> Option<Stat> {
+fn stat(pid: i32) -> Option<ProcessStat> {
     parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// The command's name may hold blanks and brackets, so fields are counted from the last bracket.
-fn parse_stat(text: &str) -> Option<Stat> {
+fn parse_stat(text: &str) -> Option<ProcessStat> {
     let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
     let state = fields.next()?.chars().next()?;
     let parent = fields.next()?.parse().ok()?;
     let started = fields.nth(17)?.parse().ok()?;
-    Some(Stat {
+    Some(ProcessStat {
         state,
         parent,
         started,
@@ -127,7 +127,7 @@ mod tests {
         );
         process.signal(Signal::KILL);
         assert!(
-            gone_within(&[process], Duration::from_secs(10)),
+            have_ended_within(&[process], Duration::from_secs(10)),
             "a zombie counts as gone"
         );
         child.wait().expect("reaped");

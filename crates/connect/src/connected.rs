@@ -9,12 +9,12 @@ use tokio::task::JoinHandle;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{Client, Connection, Row, Statement};
 
-use crate::lend::{Lendable, Lent, Place};
+use crate::lend::{ConnectionSlot, Lendable, Lent};
 
 /// An open session: the client, and the task that moves its bytes. Dropping it ends both.
 pub struct Connected {
     client: Client,
-    place: Arc<Mutex<Place>>,
+    place: Arc<Mutex<ConnectionSlot>>,
     /// By their text; they end with the session.
     statements: Mutex<HashMap<String, Statement>>,
     task: JoinHandle<()>,
@@ -27,7 +27,7 @@ impl Connected {
     pub(crate) fn start(
         client: Client,
         connection: Connection<Lendable, Lendable>,
-        place: Arc<Mutex<Place>>,
+        place: Arc<Mutex<ConnectionSlot>>,
         server: &str,
     ) -> Self {
         Self {

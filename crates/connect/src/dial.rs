@@ -24,7 +24,7 @@ use crate::tls::{self, TlsError};
 
 /// One address of a host.
 #[derive(Debug, Clone)]
-pub(crate) enum Place {
+pub(crate) enum HostAddress {
     Tcp(SocketAddr),
     Socket(PathBuf),
 }
@@ -49,24 +49,24 @@ pub(crate) enum DialError {
     Tls(TlsError),
 }
 
-type Plain = Either<TcpStream, UnixStream>;
-type Stream = Either<Plain, Box<tokio_rustls::client::TlsStream<TcpStream>>>;
+type PlainTcp = Either<TcpStream, UnixStream>;
+type BoxedStream = Either<PlainTcp, Box<tokio_rustls::client::TlsStream<TcpStream>>>;
 
 /// A connection that is ready for the first message.
 pub(crate) struct Link {
-    stream: Stream,
+    stream: BoxedStream,
     /// Until the server has named its way of logging in.
     gate: Option<Gate>,
 }
 
 /// The addresses of `host`.
-pub(crate) async fn places(host: &Host) -> io::Result<Vec<Place>> {
+pub(crate) async fn places(host: &Host) -> io::Result<Vec<HostAddress>> {
     if host.is_socket() {
         let path = PathBuf::from(&host.name).join(format!(".s.PGSQL.{}", host.port));
-        return Ok(vec![Place::Socket(path)]);
+        return Ok(vec![HostAddress::Socket(path)]);
     }
     if let Some(address) = host.address {
-        return Ok(vec![Place::Tcp((address, host.port).into())]);
+        return Ok(vec![HostAddress::Tcp((address, host.port).into())]);
     }
     let found = tokio::net::lookup_host((host.name.as_str(), host.port)).await?;
     let mut places: Vec<SocketAddr> = found.collect();
@@ -77,23 +77,23 @@ pub(crate) async fn places(host: &Host) -> io::Result<Vec<Place>> {
             "no address is known",
         ));
     }
-    Ok(places.into_iter().map(Place::Tcp).collect())
+    Ok(places.into_iter().map(HostAddress::Tcp).collect())
 }
 
 /// Connects to `place` of `host`.
 pub(crate) async fn dial(
     host: &Host,
-    place: &Place,
+    place: &HostAddress,
     protection: Protection,
 ) -> Result<Link, DialError> {
     let address = match place {
-        Place::Socket(path) => {
+        HostAddress::Socket(path) => {
             let stream = UnixStream::connect(path).await;
             return Ok(Link::plain(Either::Right(
                 stream.map_err(DialError::Network)?,
             )));
         }
-        Place::Tcp(address) => address,
+        HostAddress::Tcp(address) => address,
     };
     let mut stream = TcpStream::connect(address)
         .await
@@ -139,11 +139,11 @@ fn kept_alive(stream: TcpStream) -> io::Result<TcpStream> {
 async fn offers_tls(stream: &mut TcpStream) -> Result<bool, DialError> {
     let mut request = BytesMut::new();
     frontend::ssl_request(&mut request);
-    let ask = async {
+    let answer = async {
         stream.write_all(&request).await?;
         stream.read_u8().await
     };
-    match ask.await.map_err(DialError::Network)? {
+    match answer.await.map_err(DialError::Network)? {
         b'S' => Ok(true),
         b'N' => Ok(false),
         _ => Err(DialError::Network(io::Error::new(
@@ -154,7 +154,7 @@ async fn offers_tls(stream: &mut TcpStream) -> Result<bool, DialError> {
 }
 
 impl Link {
-    fn plain(stream: Plain) -> Self {
+    fn plain(stream: PlainTcp) -> Self {
         Self {
             stream: Either::Left(stream),
             gate: None,

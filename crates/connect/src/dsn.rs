@@ -26,7 +26,7 @@ const HOLD_SECRETS: [&str; 2] = ["passfile", "sslkey"];
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
     /// End with a row that says `t` where that is plain to see. Whatever else they say or do, the proof decides.
-    pub look: String,
+    pub quick_check: String,
     /// Fail where there must be no session.
     pub proof: String,
 }
@@ -35,7 +35,7 @@ pub struct Opening {
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dsn {
     text: String,
-    words: parse::Words,
+    words: parse::DsnParameters,
     opening: Option<Arc<Opening>>,
 }
 
@@ -113,13 +113,13 @@ impl Dsn {
     /// Host, port and database, where the string itself says them; for routers and poolers.
     #[must_use]
     pub fn place(&self) -> Option<(String, String, String)> {
-        let said = |key| self.words.get(key).and_then(Template::literal);
-        let host = said("host").or_else(|| said("hostaddr"))?;
+        let literal = |key| self.words.get(key).and_then(Template::literal);
+        let host = literal("host").or_else(|| literal("hostaddr"))?;
         let port = match self.words.get("port") {
             Some(port) => port.literal()?,
             None => "5432".to_owned(),
         };
-        Some((host, port, said("dbname").or_else(|| said("user"))?))
+        Some((host, port, literal("dbname").or_else(|| literal("user"))?))
     }
 
     /// Reads the references, and fills what the string leaves open from this process: the service

@@ -82,7 +82,7 @@ impl Environment {
     }
 
     /// A path below the home folder, if there is one.
-    pub(crate) fn home(&self, path: &str) -> Option<PathBuf> {
+    pub(crate) fn path_below_home(&self, path: &str) -> Option<PathBuf> {
         Some(PathBuf::from(self.get("HOME")?).join(path))
     }
 }

@@ -150,15 +150,15 @@ pub enum ConnectError {
         method: Method,
     },
     /// The server asks for a password.
-    #[error("no password is known for {server}{}", note(passed_over.as_ref()))]
+    #[error("no password is known for {server}{}", note(ignored_passfile.as_ref()))]
     NoPassword {
         /// The server.
         server: String,
         /// A password file that was not read, because others may use it.
-        passed_over: Option<PathBuf>,
+        ignored_passfile: Option<PathBuf>,
     },
     /// The server is not what `target_session_attrs` asks for.
-    #[error("{server} is not {}", wanted.told())]
+    #[error("{server} is not {}", wanted.description())]
     Target {
         /// The server.
         server: String,
@@ -249,7 +249,7 @@ impl ConnectError {
             ),
             Self::Method { .. } => Some("change require_auth, or the line in pg_hba.conf"),
             Self::NoPassword {
-                passed_over: Some(_),
+                ignored_passfile: Some(_),
                 ..
             } => Some("chmod 600 the password file"),
             Self::NoPassword { .. } => Some(
@@ -302,10 +302,10 @@ impl ConnectError {
         let server = server.to_owned();
         let cause = source.source();
         if let Some(error) = cause.and_then(|cause| cause.downcast_ref::<io::Error>()) {
-            if let Some(method) = MethodRefused::behind(error) {
+            if let Some(method) = MethodRefused::method_in(error) {
                 return Self::Method { server, method };
             }
-            if let Some(tls) = TlsError::behind(error) {
+            if let Some(tls) = TlsError::tls_cause(error) {
                 let source = Box::new(tls);
                 return Self::Tls { server, source };
             }
@@ -314,7 +314,7 @@ impl ConnectError {
         match cause.map(ToString::to_string).as_deref() {
             Some("password missing") => Self::NoPassword {
                 server,
-                passed_over: resolved.passfile_passed_over.clone(),
+                ignored_passfile: resolved.ignored_passfile.clone(),
             },
             Some("server did not use channel binding") => Self::Binding {
                 server,
@@ -330,14 +330,17 @@ impl ConnectError {
         match source {
             StartupError::NoPassword => Self::NoPassword {
                 server,
-                passed_over: resolved.passfile_passed_over.clone(),
+                ignored_passfile: resolved.ignored_passfile.clone(),
             },
             StartupError::NotBound => Self::Binding {
                 server,
                 reason: "the server did not use channel binding",
             },
             StartupError::Broken(error) => {
-                match (MethodRefused::behind(&error), TlsError::behind(&error)) {
+                match (
+                    MethodRefused::method_in(&error),
+                    TlsError::tls_cause(&error),
+                ) {
                     (Some(method), _) => Self::Method { server, method },
                     (None, Some(tls)) => Self::Tls {
                         server,
@@ -381,8 +384,8 @@ impl ConnectError {
     }
 }
 
-fn note(passed_over: Option<&PathBuf>) -> String {
-    passed_over.map_or_else(String::new, |path| {
+fn note(ignored_passfile: Option<&PathBuf>) -> String {
+    ignored_passfile.map_or_else(String::new, |path| {
         format!(
             "; the password file {} was passed over, because its group or others may use it",
             path.display()
@@ -392,8 +395,8 @@ fn note(passed_over: Option<&PathBuf>) -> String {
 
 /// Each failure with its causes.
 fn all(failures: &[ConnectError]) -> String {
-    let told: Vec<String> = failures.iter().map(|failure| chain(failure)).collect();
-    told.join("; ")
+    let messages: Vec<String> = failures.iter().map(|failure| chain(failure)).collect();
+    messages.join("; ")
 }
 
 fn chain(error: &dyn Error) -> String {

@@ -19,7 +19,7 @@ pub struct Frames {
 
 /// What some bytes are of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum MessagePart {
     /// Its kind and its length, or a part of them.
     Header,
     /// What stands behind them, or a part of it.
@@ -32,14 +32,14 @@ impl Frames {
     ///
     /// # Errors
     /// A length that no message can have.
-    pub fn step(&mut self, bytes: &[u8]) -> io::Result<(usize, Part)> {
+    pub fn step(&mut self, bytes: &[u8]) -> io::Result<(usize, MessagePart)> {
         if self.known == HEADER {
             let count = self.left.min(bytes.len());
             self.left -= count;
             if self.left == 0 {
                 self.known = 0;
             }
-            return Ok((count, Part::Body));
+            return Ok((count, MessagePart::Body));
         }
         let count = (HEADER - self.known).min(bytes.len());
         self.header[self.known..self.known + count].copy_from_slice(&bytes[..count]);
@@ -50,7 +50,7 @@ impl Frames {
                 self.known = 0;
             }
         }
-        Ok((count, Part::Header))
+        Ok((count, MessagePart::Header))
     }
 
     /// The kind of the message that the last bytes were of.

@@ -19,7 +19,7 @@ use crate::dial::Link;
 use crate::frames::Frames;
 
 /// Where a session's connection is.
-pub(crate) struct Place {
+pub(crate) struct ConnectionSlot {
     /// Missing while it is lent, and once it is closed.
     link: Option<Link>,
     closed: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     borrower: Option<Waker>,
 }
 
-impl Place {
+impl ConnectionSlot {
     pub(crate) fn new(link: Link) -> Arc<Mutex<Self>> {
         Arc::new(Mutex::new(Self {
             link: Some(link),
@@ -62,12 +62,12 @@ impl Place {
     }
 }
 
-fn lock(place: &Mutex<Place>) -> MutexGuard<'_, Place> {
+fn lock(place: &Mutex<ConnectionSlot>) -> MutexGuard<'_, ConnectionSlot> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The connection as the driver has it: it waits while it is lent.
-pub(crate) struct Lendable(pub(crate) Arc<Mutex<Place>>);
+pub(crate) struct Lendable(pub(crate) Arc<Mutex<ConnectionSlot>>);
 
 impl Lendable {
     fn poll<T>(
@@ -76,7 +76,7 @@ impl Lendable {
         work: impl FnOnce(Pin<&mut Link>, &mut Frames, &mut Context<'_>) -> Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         let mut place = lock(&self.0);
-        let Place {
+        let ConnectionSlot {
             link,
             frames,
             closed,
@@ -169,7 +169,7 @@ impl TlsConnect<Lendable> for Established {
 /// that was under way: only [`Lent::give_back`] leaves the session usable.
 pub struct Lent<'a> {
     link: Option<Link>,
-    place: &'a Mutex<Place>,
+    place: &'a Mutex<ConnectionSlot>,
 }
 
 impl<'a> Lent<'a> {
@@ -180,7 +180,7 @@ impl<'a> Lent<'a> {
     /// The session is over.
     pub(crate) async fn take(
         client: &Client,
-        place: &'a Mutex<Place>,
+        place: &'a Mutex<ConnectionSlot>,
     ) -> Result<Self, tokio_postgres::Error> {
         loop {
             // Answers come in the order of the questions: behind this one nothing is on its way.

@@ -30,7 +30,7 @@ pub use connected::Connected;
 pub use dsn::{Dsn, Opening};
 pub use environment::Environment;
 pub use error::{ConnectError, DsnError};
-pub use frames::{Frames, Part};
+pub use frames::{Frames, MessagePart};
 pub use lend::Lent;
 pub use methods::{Method, Methods};
 pub use reference::ReferenceError;

@@ -130,7 +130,7 @@ impl fmt::Display for MethodRefused {
 impl std::error::Error for MethodRefused {}
 
 impl MethodRefused {
-    pub(crate) fn behind(error: &io::Error) -> Option<Method> {
+    pub(crate) fn method_in(error: &io::Error) -> Option<Method> {
         let refused = error.get_ref()?.downcast_ref::<Self>()?;
         Some(refused.0)
     }
@@ -187,8 +187,8 @@ mod tests {
     use super::*;
 
     fn allowed(value: &str, verified: bool) -> Vec<Method> {
-        let given = Some(value).filter(|value| !value.is_empty());
-        let mut allowed = Methods::read(given).expect(value).of_connection(verified);
+        let present = Some(value).filter(|value| !value.is_empty());
+        let mut allowed = Methods::read(present).expect(value).of_connection(verified);
         allowed.sort();
         allowed
     }
@@ -225,7 +225,7 @@ mod tests {
                 }
                 Err(error) => error,
             };
-            assert_eq!(MethodRefused::behind(&refused), Some(Method::Password));
+            assert_eq!(MethodRefused::method_in(&refused), Some(Method::Password));
         }
         let mut gate = Gate::new(vec![Method::Scram]);
         assert!(

@@ -71,10 +71,10 @@ impl ReferenceError {
 
 /// A value of a connection string: text and references, in order.
 #[derive(Clone, PartialEq, Eq, Default)]
-pub(crate) struct Template(Vec<Part>);
+pub(crate) struct Template(Vec<TemplatePart>);
 
 #[derive(Clone, PartialEq, Eq)]
-enum Part {
+enum TemplatePart {
     Text(String),
     Env(String),
     File(String),
@@ -101,7 +101,9 @@ impl Template {
 
     /// True if some of the value is written down in the connection string itself.
     pub(crate) fn is_inline(&self) -> bool {
-        self.0.iter().any(|part| matches!(part, Part::Text(_)))
+        self.0
+            .iter()
+            .any(|part| matches!(part, TemplatePart::Text(_)))
     }
 
     /// The value, if it holds no reference.
@@ -109,8 +111,8 @@ impl Template {
         self.0
             .iter()
             .map(|part| match part {
-                Part::Text(text) => Some(text.as_str()),
-                Part::Env(_) | Part::File(_) | Part::Credential(_) => None,
+                TemplatePart::Text(text) => Some(text.as_str()),
+                TemplatePart::Env(_) | TemplatePart::File(_) | TemplatePart::Credential(_) => None,
             })
             .collect()
     }
@@ -124,14 +126,14 @@ impl Template {
         let mut value = String::new();
         for part in &self.0 {
             match part {
-                Part::Text(text) => value.push_str(text),
-                Part::Env(name) if !secrets.admits_variable(name) => {
+                TemplatePart::Text(text) => value.push_str(text),
+                TemplatePart::Env(name) if !secrets.admits_variable(name) => {
                     let name = name.clone();
                     return Err(ReferenceError::VariableRefused { key, name });
                 }
-                Part::Env(name) => value.push_str(&read_env(key, name)?),
-                Part::File(path) => value.push_str(&read_file(key, path, secrets)?),
-                Part::Credential(name) => {
+                TemplatePart::Env(name) => value.push_str(&read_env(key, name)?),
+                TemplatePart::File(path) => value.push_str(&read_file(key, path, secrets)?),
+                TemplatePart::Credential(name) => {
                     let folder = read_env(key, CREDENTIALS)?;
                     value.push_str(&read_file(key, &format!("{folder}/{name}"), secrets)?);
                 }
@@ -145,26 +147,26 @@ impl Template {
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {
-            Part::Text(text) => f.write_str(text),
-            Part::Env(name) => write!(f, "${{env:{name}}}"),
-            Part::File(path) => write!(f, "${{file:{path}}}"),
-            Part::Credential(name) => write!(f, "${{credential:{name}}}"),
+            TemplatePart::Text(text) => f.write_str(text),
+            TemplatePart::Env(name) => write!(f, "${{env:{name}}}"),
+            TemplatePart::File(path) => write!(f, "${{file:{path}}}"),
+            TemplatePart::Credential(name) => write!(f, "${{credential:{name}}}"),
         })
     }
 }
 
-fn push_text(parts: &mut Vec<Part>, text: String) {
+fn push_text(parts: &mut Vec<TemplatePart>, text: String) {
     if !text.is_empty() {
-        parts.push(Part::Text(text));
+        parts.push(TemplatePart::Text(text));
     }
 }
 
-fn reference(inside: &str) -> Result<Part, DsnError> {
+fn reference(inside: &str) -> Result<TemplatePart, DsnError> {
     match inside.split_once(':') {
-        Some(("env", name)) if !name.is_empty() => Ok(Part::Env(name.to_owned())),
-        Some(("file", path)) if !path.is_empty() => Ok(Part::File(path.to_owned())),
+        Some(("env", name)) if !name.is_empty() => Ok(TemplatePart::Env(name.to_owned())),
+        Some(("file", path)) if !path.is_empty() => Ok(TemplatePart::File(path.to_owned())),
         Some(("credential", name)) if !name.is_empty() && !name.contains('/') => {
-            Ok(Part::Credential(name.to_owned()))
+            Ok(TemplatePart::Credential(name.to_owned()))
         }
         // What stands inside may be a piece of a password, so it is not repeated.
         _ => Err(DsnError::UnknownReference),

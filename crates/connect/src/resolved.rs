@@ -11,7 +11,7 @@ use std::time::Duration;
 use crate::DsnError;
 use crate::environment::Environment;
 use crate::methods::Methods;
-use crate::source::{Passwords, Wanted};
+use crate::source::{PasswordQuery, Passwords};
 pub(crate) use values::check;
 use values::{hosts, word};
 
@@ -65,7 +65,7 @@ pub enum Target {
 
 impl Target {
     /// In words, for a message.
-    pub(crate) fn told(self) -> &'static str {
+    pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Any => "anything",
             Self::ReadWrite => "a server that takes writes",
@@ -144,7 +144,7 @@ pub struct Resolved {
     /// The password file that was read, if any.
     pub passfile: Option<PathBuf>,
     /// The password file that was passed over because of its mode.
-    pub passfile_passed_over: Option<PathBuf>,
+    pub ignored_passfile: Option<PathBuf>,
 }
 
 impl Resolved {
@@ -170,7 +170,7 @@ impl Resolved {
         let mut hosts = hosts(value("host"), value("hostaddr"), value("port"))?;
         for host in &mut hosts {
             host.password = value("password").map(str::to_owned).or_else(|| {
-                passwords.find(&Wanted {
+                passwords.find(&PasswordQuery {
                     host: &host.name,
                     port: host.port,
                     dbname,
@@ -194,7 +194,7 @@ impl Resolved {
             target: word(&values::TARGETS, value("target_session_attrs")).unwrap_or(Target::Any),
             random_order: value("load_balance_hosts") == Some("random"),
             passfile: passwords.path().map(PathBuf::from),
-            passfile_passed_over: passwords.passed_over,
+            ignored_passfile: passwords.ignored,
         })
     }
 

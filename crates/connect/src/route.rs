@@ -11,18 +11,18 @@ use rustls::ClientConfig;
 use tokio::time::timeout;
 
 use crate::ConnectError;
-use crate::dial::{DialError, Link, Place, Protection, dial, places};
+use crate::dial::{DialError, HostAddress, Link, Protection, dial, places};
 use crate::resolved::{ChannelBinding, Host, Resolved, SslMode, Target};
 use crate::tls;
 
 /// What a server said of itself while it let us in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct ServerStanding {
     pub(crate) standby: bool,
     pub(crate) read_only: bool,
 }
 
-impl Standing {
+impl ServerStanding {
     /// Reads what the server reports at each start of a session.
     pub(crate) fn read<'a>(parameter: impl Fn(&'static str) -> Option<&'a str>) -> Self {
         let on = |name| parameter(name) == Some("on");
@@ -45,7 +45,7 @@ impl Standing {
 }
 
 /// A kind of session: how to log in, and what to do once the server is the right one.
-pub(crate) trait Kind {
+pub(crate) trait SessionKind {
     /// Logged in.
     type Entered: Send;
     /// Ready for use.
@@ -57,7 +57,7 @@ pub(crate) trait Kind {
         link: Link,
         host: &Host,
         server: &str,
-    ) -> impl Future<Output = Result<(Self::Entered, Standing), ConnectError>> + Send;
+    ) -> impl Future<Output = Result<(Self::Entered, ServerStanding), ConnectError>> + Send;
 
     /// Prepares what has logged in.
     fn prepare(
@@ -68,11 +68,11 @@ pub(crate) trait Kind {
 }
 
 /// Opens a session of this kind on the first server that is right.
-pub(crate) async fn open<K: Kind + Sync>(
+pub(crate) async fn open<K: SessionKind + Sync>(
     resolved: &Resolved,
     kind: &K,
 ) -> Result<K::Ready, ConnectError> {
-    let way = Way {
+    let attempt = RouteAttempt {
         resolved,
         tls: tls_config(resolved)?,
     };
@@ -89,7 +89,7 @@ pub(crate) async fn open<K: Kind + Sync>(
     for target in targets {
         failures.clear();
         for host in &hosts {
-            if let Some(ready) = way.host(host, *target, kind, &mut failures).await {
+            if let Some(ready) = attempt.host(host, *target, kind, &mut failures).await {
                 return Ok(ready);
             }
         }
@@ -115,14 +115,14 @@ fn tls_config(resolved: &Resolved) -> Result<Option<Arc<ClientConfig>>, ConnectE
     })
 }
 
-struct Way<'a> {
+struct RouteAttempt<'a> {
     resolved: &'a Resolved,
     tls: Option<Arc<ClientConfig>>,
 }
 
-impl Way<'_> {
+impl RouteAttempt<'_> {
     /// Tries the addresses of one host; what fails is added to `failures`.
-    async fn host<K: Kind + Sync>(
+    async fn host<K: SessionKind + Sync>(
         &self,
         host: &Host,
         target: Target,
@@ -158,10 +158,10 @@ impl Way<'_> {
     }
 
     /// Tries one address, a second time without or with TLS where the mode allows that.
-    async fn place<K: Kind + Sync>(
+    async fn place<K: SessionKind + Sync>(
         &self,
         host: &Host,
-        place: &Place,
+        place: &HostAddress,
         target: Target,
         kind: &K,
         server: &str,
@@ -184,8 +184,8 @@ impl Way<'_> {
         kind.prepare(entered, server).await
     }
 
-    fn protections(&self, place: &Place) -> (Protection, Option<Protection>) {
-        let (Place::Tcp(_), Some(config)) = (place, &self.tls) else {
+    fn protections(&self, place: &HostAddress) -> (Protection, Option<Protection>) {
+        let (HostAddress::Tcp(_), Some(config)) = (place, &self.tls) else {
             return (Protection::None, None);
         };
         let config = Arc::clone(config);
@@ -203,14 +203,14 @@ impl Way<'_> {
         }
     }
 
-    async fn enter<K: Kind + Sync>(
+    async fn enter<K: SessionKind + Sync>(
         &self,
         host: &Host,
-        place: &Place,
+        place: &HostAddress,
         protection: Protection,
         kind: &K,
         server: &str,
-    ) -> Result<(K::Entered, Standing), ConnectError> {
+    ) -> Result<(K::Entered, ServerStanding), ConnectError> {
         let owned = || server.to_owned();
         let link = dial(host, place, protection).await.map_err(|e| match e {
             DialError::Network(source) => ConnectError::Network {

@@ -16,10 +16,10 @@ static OF_PROCESS: OnceLock<Secrets> = OnceLock::new();
 
 /// The files and variables that connection strings may name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Secrets(Option<Allowed>);
+pub struct Secrets(Option<AllowedSecrets>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Allowed {
+struct AllowedSecrets {
     directories: Vec<PathBuf>,
     variables: Vec<String>,
     except: Option<PathBuf>,
@@ -29,7 +29,7 @@ impl Secrets {
     /// Files below `directories`, and variables: a name, or with `*` at its end all names that begin so.
     #[must_use]
     pub fn within(directories: Vec<PathBuf>, variables: Vec<String>) -> Self {
-        Self(Some(Allowed {
+        Self(Some(AllowedSecrets {
             directories,
             variables,
             except: None,
@@ -96,7 +96,7 @@ impl Secrets {
     }
 }
 
-impl Allowed {
+impl AllowedSecrets {
     /// True if `path`, as written, lies in one of the directories.
     fn names(&self, path: &Path) -> bool {
         let dots = path.components().any(|part| part.as_os_str() == "..");

@@ -11,9 +11,9 @@ use tokio_postgres::{Client, SimpleQueryMessage};
 
 use crate::connected::Connected;
 use crate::dial::Link;
-use crate::lend::{Established, Lendable, Place};
+use crate::lend::{ConnectionSlot, Established, Lendable};
 use crate::resolved::{ChannelBinding, Host, Resolved};
-use crate::route::{self, Kind, Standing};
+use crate::route::{self, ServerStanding, SessionKind};
 use crate::settings;
 use crate::{ConnectError, Dsn, Opening};
 
@@ -82,7 +82,7 @@ async fn prepared(
     session: &Session,
     opening: Option<&Opening>,
 ) -> Result<Connected, ConnectError> {
-    let kind = Prepared {
+    let kind = PreparedSession {
         resolved,
         session,
         opening,
@@ -99,24 +99,24 @@ async fn prepared(
 /// As [`connect`].
 pub async fn connect_plain(dsn: &Dsn) -> Result<(Client, JoinHandle<()>), ConnectError> {
     let resolved = dsn.resolve()?;
-    let kind = Plain {
+    let kind = PlainSession {
         resolved: &resolved,
     };
     let entered = route::open(&resolved, &kind).await?;
     Ok(entered.into_parts())
 }
 
-struct Prepared<'a> {
+struct PreparedSession<'a> {
     resolved: &'a Resolved,
     session: &'a Session,
     opening: Option<&'a Opening>,
 }
 
-struct Plain<'a> {
+struct PlainSession<'a> {
     resolved: &'a Resolved,
 }
 
-impl Kind for Prepared<'_> {
+impl SessionKind for PreparedSession<'_> {
     type Entered = Connected;
     type Ready = Connected;
 
@@ -125,7 +125,7 @@ impl Kind for Prepared<'_> {
         link: Link,
         host: &Host,
         server: &str,
-    ) -> Result<(Connected, Standing), ConnectError> {
+    ) -> Result<(Connected, ServerStanding), ConnectError> {
         let name = Some(self.session.application_name.as_str());
         let (entered, standing) = enter(link, (self.resolved, host), name, server).await?;
         Ok((
@@ -136,9 +136,13 @@ impl Kind for Prepared<'_> {
 
     async fn prepare(&self, entered: Connected, server: &str) -> Result<Connected, ConnectError> {
         let settings = statements(self.session);
-        let look = self.opening.map(|opening| &opening.look);
-        if let Some(look) = look
-            && says_yes(entered.simple_query(&format!("{settings}; {look}")).await)
+        let quick_check = self.opening.map(|opening| &opening.quick_check);
+        if let Some(quick_check) = quick_check
+            && is_true(
+                entered
+                    .simple_query(&format!("{settings}; {quick_check}"))
+                    .await,
+            )
         {
             return Ok(entered);
         }
@@ -153,7 +157,7 @@ impl Kind for Prepared<'_> {
     }
 }
 
-fn says_yes(answered: Result<Vec<SimpleQueryMessage>, tokio_postgres::Error>) -> bool {
+fn is_true(answered: Result<Vec<SimpleQueryMessage>, tokio_postgres::Error>) -> bool {
     let rows = answered.unwrap_or_default().into_iter();
     let mut rows = rows.filter_map(|message| match message {
         SimpleQueryMessage::Row(row) => Some(row),
@@ -162,7 +166,7 @@ fn says_yes(answered: Result<Vec<SimpleQueryMessage>, tokio_postgres::Error>) ->
     rows.next_back().is_some_and(|row| row.get(0) == Some("t"))
 }
 
-impl Kind for Plain<'_> {
+impl SessionKind for PlainSession<'_> {
     type Entered = Connected;
     type Ready = Connected;
 
@@ -171,7 +175,7 @@ impl Kind for Plain<'_> {
         link: Link,
         host: &Host,
         server: &str,
-    ) -> Result<(Connected, Standing), ConnectError> {
+    ) -> Result<(Connected, ServerStanding), ConnectError> {
         enter(link, (self.resolved, host), None, server).await
     }
 
@@ -185,17 +189,17 @@ async fn enter(
     (resolved, host): (&Resolved, &Host),
     name: Option<&str>,
     server: &str,
-) -> Result<(Connected, Standing), ConnectError> {
+) -> Result<(Connected, ServerStanding), ConnectError> {
     let mut config = config(resolved, host);
     if let Some(name) = name {
         config.application_name(name);
     }
-    let place = Place::new(link);
+    let place = ConnectionSlot::new(link);
     let link = Lendable(Arc::clone(&place));
     let connected = config.connect_raw(link, Established).await;
     let (client, connection) =
         connected.map_err(|source| ConnectError::refused(server, resolved, source))?;
-    let standing = Standing::read(|name| connection.parameter(name));
+    let standing = ServerStanding::read(|name| connection.parameter(name));
     let entered = Connected::start(client, connection, place, server);
     Ok((entered, standing))
 }

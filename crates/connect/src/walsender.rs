@@ -19,7 +19,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use crate::dial::Link;
 use crate::refusal::Refusal;
 use crate::resolved::{ChannelBinding, Host, Resolved};
-use crate::route::{self, Kind, Standing};
+use crate::route::{self, ServerStanding, SessionKind};
 use crate::{ConnectError, Dsn};
 
 /// Why a server did not let a replication session in.
@@ -111,7 +111,7 @@ struct Replication<'a> {
     options: String,
 }
 
-impl Kind for Replication<'_> {
+impl SessionKind for Replication<'_> {
     type Entered = Walsender;
     type Ready = Walsender;
 
@@ -120,7 +120,7 @@ impl Kind for Replication<'_> {
         link: Link,
         host: &Host,
         server: &str,
-    ) -> Result<(Walsender, Standing), ConnectError> {
+    ) -> Result<(Walsender, ServerStanding), ConnectError> {
         let mut start = Start {
             link,
             read: BytesMut::new(),
@@ -251,19 +251,21 @@ impl Start {
     }
 
     /// Reads on until the server waits for a command.
-    async fn ready(&mut self) -> Result<Standing, StartupError> {
-        let mut told: Vec<ParameterStatusBody> = Vec::new();
+    async fn ready(&mut self) -> Result<ServerStanding, StartupError> {
+        let mut parameters: Vec<ParameterStatusBody> = Vec::new();
         loop {
             let message = self.next().await?;
             if let Message::ReadyForQuery(_) = message {
                 break;
             }
             if let Message::ParameterStatus(body) = message {
-                told.push(body);
+                parameters.push(body);
             }
         }
-        Ok(Standing::read(|name| {
-            let found = told.iter().find(|body| body.name().ok() == Some(name));
+        Ok(ServerStanding::read(|name| {
+            let found = parameters
+                .iter()
+                .find(|body| body.name().ok() == Some(name));
             found.and_then(|body| body.value().ok())
         }))
     }

@@ -23,7 +23,7 @@ fn dsn(cluster: &Cluster, user: &str, password: &str, dbname: &str) -> Dsn {
 async fn a_session_that_a_look_does_not_prove_is_proved_at_length() {
     let cluster = launch("opening");
     let dsn = Dsn::parse(&cluster.dsn("postgres", "postgres")).expect("parses");
-    for (look, proof, opens) in [
+    for (quick_check, proof, opens) in [
         ("select true", "select 1 / 0", true),
         ("select false", "select 1", true),
         ("select true; select null", "select 1", true),
@@ -33,15 +33,15 @@ async fn a_session_that_a_look_does_not_prove_is_proved_at_length() {
         ("select 1 / 0", "select 1 / 0", false),
     ] {
         let opening = Opening {
-            look: look.to_owned(),
+            quick_check: quick_check.to_owned(),
             proof: proof.to_owned(),
         };
         let opened = connect(&dsn.clone().opened_by(opening), &Session::named("test")).await;
-        assert_eq!(opened.is_ok(), opens, "{look}; {proof}");
+        assert_eq!(opened.is_ok(), opens, "{quick_check}; {proof}");
         let Ok(session) = opened else { continue };
         let read = "select current_setting('search_path')";
         let row = session.query_one(read, &[]).await.expect("read");
-        assert_eq!(row.get::<_, &str>(0), "\"\"", "{look}; {proof}");
+        assert_eq!(row.get::<_, &str>(0), "\"\"", "{quick_check}; {proof}");
     }
 }
 
@@ -185,7 +185,7 @@ async fn a_server_that_does_not_answer_is_given_up() {
 }
 
 /// Asks by the protocol itself, and reads until the server is ready for the next question.
-async fn ask(lent: &mut Lent<'_>, sql: &str) -> Vec<u8> {
+async fn query(lent: &mut Lent<'_>, sql: &str) -> Vec<u8> {
     let mut message = BytesMut::new();
     frontend::query(sql, &mut message).expect("a message");
     lent.write_all(&message).await.expect("written");
@@ -207,7 +207,7 @@ async fn a_connection_that_is_given_back_goes_on_as_the_same_session() {
     let before: i32 = session.query_one(pid, &[]).await.expect("a row").get(0);
     for _ in 0..3 {
         let mut lent = session.lend().await.expect("lent");
-        let answer = ask(&mut lent, "select 'by itself'").await;
+        let answer = query(&mut lent, "select 'by itself'").await;
         assert!(answer.windows(9).any(|word| word == b"by itself"));
         lent.give_back();
         let after: i32 = session.query_one(pid, &[]).await.expect("a row").get(0);

@@ -120,7 +120,7 @@ impl ControllerClient {
             let again = request.try_clone();
             let response = self.http.execute(request).await?;
             match again.and_then(|again| elsewhere(&response, again)) {
-                Some(there) => request = there,
+                Some(redirected) => request = redirected,
                 None => return Ok(response),
             }
         }

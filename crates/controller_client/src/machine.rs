@@ -24,8 +24,8 @@ pub fn token_file() -> PathBuf {
 pub(crate) fn token_for(url: &Url) -> Option<HeaderValue> {
     let host = url.host_str()?.trim_matches(['[', ']']);
     let address: Option<std::net::IpAddr> = host.parse().ok();
-    let here = host == "localhost" || address.is_some_and(|address| address.is_loopback());
-    if !here || !is_ours(url.port_or_known_default()?) {
+    let is_local = host == "localhost" || address.is_some_and(|address| address.is_loopback());
+    if !is_local || !is_ours(url.port_or_known_default()?) {
         return None;
     }
     crate::token(&token_file()).ok()

@@ -12,14 +12,14 @@ use std::time::Duration;
 
 /// The service manager.
 #[derive(Debug, Default)]
-pub struct Manager {
+pub struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
     watchdog: Option<Duration>,
     /// The status that was told last.
     status: Mutex<String>,
 }
 
-impl Manager {
+impl ServiceManager {
     /// As the environment says: `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
     #[must_use]
     pub fn from_environment() -> Self {
@@ -39,21 +39,21 @@ impl Manager {
 
     /// It has started, and this is how it goes.
     pub fn ready(&self, status: &str) {
-        self.say(&format!("READY=1\nSTATUS={}", line(status)));
+        self.publish(&format!("READY=1\nSTATUS={}", line(status)));
     }
 
     /// How it goes; told when it is something else than before.
     pub fn status(&self, status: &str) {
-        let mut told = self.status.lock().unwrap_or_else(PoisonError::into_inner);
-        if *told != status {
-            status.clone_into(&mut told);
-            self.say(&format!("STATUS={}", line(status)));
+        let mut published = self.status.lock().unwrap_or_else(PoisonError::into_inner);
+        if *published != status {
+            status.clone_into(&mut published);
+            self.publish(&format!("STATUS={}", line(status)));
         }
     }
 
     /// It ends.
     pub fn stopping(&self) {
-        self.say("STOPPING=1");
+        self.publish("STOPPING=1");
     }
 
     /// Answers the watchdog, twice as often as it has to, until the task is dropped.
@@ -64,11 +64,11 @@ impl Manager {
         let mut ticks = tokio::time::interval(limit / 2);
         loop {
             ticks.tick().await;
-            self.say("WATCHDOG=1");
+            self.publish("WATCHDOG=1");
         }
     }
 
-    fn say(&self, text: &str) {
+    fn publish(&self, text: &str) {
         let Some((socket, address)) = &self.socket else {
             return;
         };

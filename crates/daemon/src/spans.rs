@@ -91,9 +91,9 @@ mod tests {
 
     #[tokio::test]
     async fn spans_are_sent_to_the_collector_that_the_environment_names() {
-        let (told, mut heard) = mpsc::unbounded_channel::<Bytes>();
+        let (sender, mut heard) = mpsc::unbounded_channel::<Bytes>();
         let take = move |body: Bytes| {
-            let _ = told.send(body);
+            let _ = sender.send(body);
             ready(StatusCode::OK)
         };
         let app = Router::new().route("/v1/traces", routing::post(take));

@@ -3,7 +3,7 @@
 //! Keys of a shard that lie apart from all others' make a range map, hashes that do a hash map, keys that are few a list map.
 //! Absent: a mapping that some key contradicts.
 
-use crate::extent::{Extent, Keys, MOST_KEYS};
+use crate::extent::{KeyExtent, MOST_KEYS, ShardKeys};
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::{KeySet, bucket_of};
@@ -26,7 +26,7 @@ pub(crate) fn mapping(keys: KeySet, shard: &ShardName) -> Mapping {
 }
 
 /// Ranges, if the extents do not overlap. A key between two of them goes to the lower one.
-pub(crate) fn by_range(mut extents: Vec<Extent>) -> Assigned {
+pub(crate) fn by_range(mut extents: Vec<KeyExtent>) -> Assigned {
     extents.sort_by(|a, b| a.least.cmp(&b.least));
     for pair in extents.windows(2) {
         let [low, high] = pair else { continue };
@@ -48,19 +48,19 @@ pub(crate) fn by_range(mut extents: Vec<Extent>) -> Assigned {
         mappings.push(mapping(KeySet::range(from, to.clone()), &extent.shard));
         from = to;
     }
-    let seen = extents
+    let bounds = extents
         .iter()
         .map(|e| format!("{} has {} to {}", e.shard, e.least, e.greatest));
-    let seen: Vec<String> = seen.collect();
+    let bounds: Vec<String> = bounds.collect();
     let why = format!(
         "a range map: {}; new keys between two ranges go to the lower shard, those beyond the ends to the outer ones: change the bounds if your application has others",
-        seen.join(", ")
+        bounds.join(", ")
     );
     Ok((mappings, why))
 }
 
 /// Ranges of virtual shards, if the hashes of the shards' keys lie apart.
-pub(crate) fn by_hash(all: &[Keys]) -> Assigned {
+pub(crate) fn by_hash(all: &[ShardKeys]) -> Assigned {
     if let Some(few) = all.iter().find(|keys| keys.keys.len() < ENOUGH_KEYS) {
         return Err(format!(
             "hashes: shard {} has {} key(s), too few to know",
@@ -68,7 +68,7 @@ pub(crate) fn by_hash(all: &[Keys]) -> Assigned {
             few.keys.len()
         ));
     }
-    let buckets = |keys: &Keys| {
+    let buckets = |keys: &ShardKeys| {
         let buckets = keys.keys.iter().map(|key| bucket_of(key, DEFAULT_BUCKETS));
         let (least, greatest) = (buckets.clone().min(), buckets.max());
         (
@@ -77,12 +77,12 @@ pub(crate) fn by_hash(all: &[Keys]) -> Assigned {
             keys.shard.clone(),
         )
     };
-    let mut seen: Vec<(u32, u32, ShardName)> = all.iter().map(buckets).collect();
-    seen.sort();
-    let mut mappings = Vec::with_capacity(seen.len());
+    let mut intervals: Vec<(u32, u32, ShardName)> = all.iter().map(buckets).collect();
+    intervals.sort();
+    let mut mappings = Vec::with_capacity(intervals.len());
     let mut from = 0;
-    for (place, (_, greatest, shard)) in seen.iter().enumerate() {
-        let to = match seen.get(place + 1) {
+    for (place, (_, greatest, shard)) in intervals.iter().enumerate() {
+        let to = match intervals.get(place + 1) {
             None => DEFAULT_BUCKETS,
             Some((next, _, other)) if next <= greatest => {
                 return Err(format!(
@@ -90,7 +90,7 @@ pub(crate) fn by_hash(all: &[Keys]) -> Assigned {
                 ));
             }
             Some((next, ..)) => {
-                let even = even_cut(place + 1, seen.len());
+                let even = even_cut(place + 1, intervals.len());
                 if (greatest + 1..=*next).contains(&even) {
                     even
                 } else {
@@ -115,7 +115,7 @@ fn even_cut(place: usize, parts: usize) -> u32 {
 }
 
 /// Keys one by one, if they are few and each is on one shard.
-pub(crate) fn by_list(all: &[Keys]) -> Assigned {
+pub(crate) fn by_list(all: &[ShardKeys]) -> Assigned {
     let mut owners: BTreeMap<&Key, &ShardName> = BTreeMap::new();
     for keys in all {
         for key in &keys.keys {
@@ -143,16 +143,16 @@ pub(crate) fn by_list(all: &[Keys]) -> Assigned {
 mod tests {
     use super::*;
 
-    fn extent(shard: &str, least: i64, greatest: i64) -> Extent {
-        Extent {
+    fn extent(shard: &str, least: i64, greatest: i64) -> KeyExtent {
+        KeyExtent {
             shard: ShardName::from(shard),
             least: Key::Int(least),
             greatest: Key::Int(greatest),
         }
     }
 
-    fn keys(shard: &str, keys: impl IntoIterator<Item = i64>) -> Keys {
-        Keys {
+    fn keys(shard: &str, keys: impl IntoIterator<Item = i64>) -> ShardKeys {
+        ShardKeys {
             shard: ShardName::from(shard),
             keys: keys.into_iter().map(Key::Int).collect(),
             is_complete: true,

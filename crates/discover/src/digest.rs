@@ -2,7 +2,7 @@
 
 use crate::error::DiscoverError;
 use crate::facts::{Facts, short};
-use crate::look::Look;
+use crate::look::ShardSnapshot;
 use crate::sort::Rows;
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ const LARGEST: i64 = 64 << 20;
 
 /// Compares `tables` on `shards`, which have tables; one shard alone has nothing to be compared with.
 pub(crate) async fn compare(
-    shards: &[(&Look, &Facts)],
+    shards: &[(&ShardSnapshot, &Facts)],
     tables: &BTreeSet<TableName>,
 ) -> Result<BTreeMap<TableName, Rows>, DiscoverError> {
     let mut compared = BTreeMap::new();
@@ -22,7 +22,7 @@ pub(crate) async fn compare(
     for name in tables {
         let found = shards
             .iter()
-            .filter_map(|(look, facts)| Some((look, facts.tables.get(name)?)));
+            .filter_map(|(snapshot, facts)| Some((snapshot, facts.tables.get(name)?)));
         let found: Vec<_> = found.collect();
         let too_large = found.iter().any(|(_, table)| table.bytes > LARGEST);
         if too_large || found.len() < shards.len() {
@@ -35,8 +35,8 @@ pub(crate) async fn compare(
             continue;
         }
         let mut digests = BTreeSet::new();
-        for (look, _) in found {
-            digests.insert(digest(look, name).await?);
+        for (snapshot, _) in found {
+            digests.insert(digest(snapshot, name).await?);
         }
         let rows = if digests.len() == 1 {
             Rows::Same
@@ -49,12 +49,15 @@ pub(crate) async fn compare(
 }
 
 /// Number and digest of a table's rows, in no order.
-async fn digest(look: &Look, table: &TableName) -> Result<(i64, String), DiscoverError> {
+async fn digest(
+    snapshot: &ShardSnapshot,
+    table: &TableName,
+) -> Result<(i64, String), DiscoverError> {
     let sql = format!(
         "select count(*), coalesce(sum(pg_catalog.hashtextextended(t::text, 0)::numeric), 0)::text from {} t",
         table.sql()
     );
-    let rows = look
+    let rows = snapshot
         .query(&sql, &format!("compare table {}", short(table)))
         .await?;
     Ok(rows

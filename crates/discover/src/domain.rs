@@ -20,7 +20,7 @@ pub(crate) const GENERIC: [&str; 24] = [
 ];
 
 /// A column of a table.
-pub(crate) type Place = (TableName, String);
+pub(crate) type ColumnOfTable = (TableName, String);
 
 /// Columns that hold the same values.
 #[derive(Debug, Clone, Default)]
@@ -31,7 +31,7 @@ pub(crate) struct Domain {
 
 impl Domain {
     /// The table whose own key it is: its primary key is one of the columns, and others refer to it or are named for it.
-    pub(crate) fn root(&self, facts: &Facts) -> Option<Place> {
+    pub(crate) fn root(&self, facts: &Facts) -> Option<ColumnOfTable> {
         let mut keys = self.columns.iter().filter_map(|(name, columns)| {
             let [only] = facts.tables.get(name)?.primary_key()? else {
                 return None;
@@ -57,21 +57,21 @@ impl Domain {
 
 /// Every column that may be a key, with those that hold the same values.
 pub(crate) fn domains(facts: &Facts) -> Vec<Domain> {
-    let mut groups = Groups::of(facts);
+    let mut groups = ColumnGroups::of(facts);
     groups.join_references(facts);
     groups.join_names(facts);
     groups.into_domains()
 }
 
 /// Columns in groups that are joined step by step.
-struct Groups<'a> {
+struct ColumnGroups<'a> {
     places: Vec<(&'a TableName, &'a str, KeyType)>,
     index: BTreeMap<(&'a TableName, &'a str), usize>,
     /// The group of each column, by the number of one of its columns.
     group: Vec<usize>,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> ColumnGroups<'a> {
     fn of(facts: &'a Facts) -> Self {
         let tables = facts.tables.iter().filter(|(_, table)| table.is_plain());
         let columns = tables.flat_map(|(name, table)| {

@@ -2,7 +2,7 @@
 
 use crate::error::DiscoverError;
 use crate::facts::{Facts, short};
-use crate::look::Look;
+use crate::look::ShardSnapshot;
 use plans::id::ShardName;
 use plans::key::{Key, KeyType};
 use plans::sql::quote_ident;
@@ -14,8 +14,8 @@ pub(crate) const MOST_KEYS: usize = 10_000;
 
 /// The sharded tables of one shard that has them.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
-    look: &'a Look,
+pub(crate) struct ShardTables<'a> {
+    snapshot: &'a ShardSnapshot,
     /// With key column, and the column's type there.
     tables: Vec<(&'a TableName, &'a str, KeyType)>,
     key: KeyType,
@@ -23,7 +23,7 @@ pub(crate) struct Place<'a> {
 
 /// The least and the greatest key of a shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct KeyExtent {
     pub(crate) shard: ShardName,
     pub(crate) least: Key,
     pub(crate) greatest: Key,
@@ -31,16 +31,16 @@ pub(crate) struct Extent {
 
 /// Keys of a shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Keys {
+pub(crate) struct ShardKeys {
     pub(crate) shard: ShardName,
     pub(crate) keys: BTreeSet<Key>,
     /// Whether these are all.
     pub(crate) is_complete: bool,
 }
 
-impl<'a> Place<'a> {
+impl<'a> ShardTables<'a> {
     pub(crate) fn new(
-        look: &'a Look,
+        snapshot: &'a ShardSnapshot,
         facts: &'a Facts,
         sharded: &'a BTreeMap<TableName, String>,
         key: KeyType,
@@ -50,26 +50,26 @@ impl<'a> Place<'a> {
             Some((name, column.as_str(), kind))
         });
         Self {
-            look,
+            snapshot,
             tables: tables.collect(),
             key,
         }
     }
 
     pub(crate) fn shard(&self) -> &ShardName {
-        &self.look.shard
+        &self.snapshot.shard
     }
 
     /// None where no sharded table has rows.
-    pub(crate) async fn extent(&self) -> Result<Option<Extent>, DiscoverError> {
+    pub(crate) async fn extent(&self) -> Result<Option<KeyExtent>, DiscoverError> {
         let mut keys = BTreeSet::new();
         for (table, column, kind) in &self.tables {
             let (name, column) = (table.sql(), quote_ident(column));
             // Not the text that is read: a bare name after `order by` would be the output's.
-            let order = kind.comparable(&format!("t.{column}"));
-            let end = |way: &str| {
+            let comparable = kind.comparable(&format!("t.{column}"));
+            let end = |direction: &str| {
                 format!(
-                    "(select {column}::text from {name} t where {column} is not null order by {order} {way} limit 1)"
+                    "(select {column}::text from {name} t where {column} is not null order by {comparable} {direction} limit 1)"
                 )
             };
             let sql = format!("select {}, {}", end("asc"), end("desc"));
@@ -77,7 +77,7 @@ impl<'a> Place<'a> {
                 "find the least and the greatest key of table {}",
                 short(table)
             );
-            for row in self.look.query(&sql, &action).await? {
+            for row in self.snapshot.query(&sql, &action).await? {
                 let ends: [Option<String>; 2] = [row.get(0), row.get(1)];
                 for text in ends.into_iter().flatten() {
                     keys.insert(self.read(table, &text)?);
@@ -87,7 +87,7 @@ impl<'a> Place<'a> {
         let (Some(least), Some(greatest)) = (keys.first(), keys.last()) else {
             return Ok(None);
         };
-        Ok(Some(Extent {
+        Ok(Some(KeyExtent {
             shard: self.shard().clone(),
             least: least.clone(),
             greatest: greatest.clone(),
@@ -95,7 +95,7 @@ impl<'a> Place<'a> {
     }
 
     /// The keys of all tables, [`MOST_KEYS`] at most.
-    pub(crate) async fn keys(&self) -> Result<Keys, DiscoverError> {
+    pub(crate) async fn keys(&self) -> Result<ShardKeys, DiscoverError> {
         let mut keys = BTreeSet::new();
         let mut is_complete = true;
         for (table, column, _) in &self.tables {
@@ -105,13 +105,13 @@ impl<'a> Place<'a> {
                 "select distinct {column}::text from {name} where {column} is not null limit {limit}"
             );
             let action = format!("list the keys of table {}", short(table));
-            let rows = self.look.query(&sql, &action).await?;
+            let rows = self.snapshot.query(&sql, &action).await?;
             is_complete &= rows.len() < limit;
             for row in rows {
                 keys.insert(self.read(table, row.get(0))?);
             }
         }
-        Ok(Keys {
+        Ok(ShardKeys {
             shard: self.shard().clone(),
             is_complete: is_complete && keys.len() <= MOST_KEYS,
             keys,
@@ -130,7 +130,7 @@ impl<'a> Place<'a> {
                 "select exists (select from {name} where {column} is not null and not {own})"
             );
             let action = format!("look for keys of other shards in table {}", short(table));
-            let rows = self.look.query(&sql, &action).await?;
+            let rows = self.snapshot.query(&sql, &action).await?;
             if rows.first().is_some_and(|row| row.get(0)) {
                 return Ok(Some(table));
             }

@@ -3,7 +3,7 @@
 //! A candidate is a set of columns that hold the same values ([`domains`]), one of each table that has some. It counts by
 //! its tables: what ties each of them to the key, how many rows it has, and how many other tables refer to them.
 
-use crate::domain::{Domain, GENERIC, Place, domains, folded, is_own_key};
+use crate::domain::{ColumnOfTable, Domain, GENERIC, domains, folded, is_own_key};
 use crate::error::DiscoverError;
 use crate::facts::{Facts, Reference, Table, short};
 use plans::key::KeyType;
@@ -17,7 +17,7 @@ const NAMED: usize = 8;
 
 /// How a table's column is tied to the key, the strongest first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Tie {
+enum KeyTie {
     /// It leads a primary or unique key of several columns.
     Leads,
     /// It is the table's own key.
@@ -34,7 +34,7 @@ enum Tie {
     Named,
 }
 
-impl Tie {
+impl KeyTie {
     fn weight(self) -> f64 {
         match self {
             Self::Leads => 2.0,
@@ -70,7 +70,7 @@ pub struct KeyCandidate {
     pub(crate) reached: usize,
     /// Larger is better.
     pub score: f64,
-    tied: bool,
+    is_tied: bool,
     indexed: usize,
 }
 
@@ -78,7 +78,7 @@ impl KeyCandidate {
     fn of(domain: &Domain, facts: &Facts) -> Option<Self> {
         let mut columns = BTreeMap::new();
         let mut kinds: BTreeMap<KeyType, usize> = BTreeMap::new();
-        let (mut score, mut tied, mut indexed) = (0.0, false, 0);
+        let (mut score, mut is_tied, mut indexed) = (0.0, false, 0);
         for (name, own) in &domain.columns {
             let table = facts.tables.get(name)?;
             let ties = own
@@ -88,9 +88,11 @@ impl KeyCandidate {
             let kind = table.column(column)?.kind?;
             *kinds.entry(kind).or_default() += 1;
             score += tie.weight() * weight(table);
-            tied |= match tie {
-                Tie::Leads | Tie::Refers | Tie::MayRefer => true,
-                Tie::Own | Tie::Part | Tie::Indexed | Tie::Named => refers(facts, name, column),
+            is_tied |= match tie {
+                KeyTie::Leads | KeyTie::Refers | KeyTie::MayRefer => true,
+                KeyTie::Own | KeyTie::Part | KeyTie::Indexed | KeyTie::Named => {
+                    refers(facts, name, column)
+                }
             };
             indexed += usize::from(leads_index(table, column));
             columns.insert(name.clone(), column.clone());
@@ -116,7 +118,7 @@ impl KeyCandidate {
             reached: reached.len(),
             columns,
             score,
-            tied,
+            is_tied,
             indexed,
         })
     }
@@ -163,12 +165,12 @@ pub(crate) fn candidates(facts: &Facts) -> Vec<KeyCandidate> {
     let all = all
         .iter()
         .filter_map(|domain| KeyCandidate::of(domain, facts));
-    let (tied, others): (Vec<KeyCandidate>, Vec<KeyCandidate>) =
-        all.partition(|candidate| candidate.tied);
-    let mut ranked = match tied.is_empty() {
-        false => tied,
+    let (ties, remaining): (Vec<KeyCandidate>, Vec<KeyCandidate>) =
+        all.partition(|candidate| candidate.is_tied);
+    let mut ranked = match ties.is_empty() {
+        false => ties,
         // Without keys that name it, indexes of several tables speak for a column.
-        true => others
+        true => remaining
             .into_iter()
             .filter(|c| c.indexed > 1 && !matches!(c.kind, KeyType::Date | KeyType::Timestamptz))
             .collect(),
@@ -237,11 +239,11 @@ pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, Discove
     };
     // The column that was named, where a table has several that hold the key.
     let columns = candidate.columns.iter().map(|(name, best)| {
-        let asked = match &of_table {
+        let condition = match &of_table {
             Some((table, column)) => (table == name).then(|| (*column).to_owned()),
             None => exactly(name, wished),
         };
-        (name.clone(), asked.unwrap_or_else(|| best.clone()))
+        (name.clone(), condition.unwrap_or_else(|| best.clone()))
     });
     let columns = columns.collect();
     Ok(KeyCandidate {
@@ -250,25 +252,25 @@ pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, Discove
     })
 }
 
-fn tie(facts: &Facts, (name, table): (&TableName, &Table), column: &str) -> Tie {
+fn tie(facts: &Facts, (name, table): (&TableName, &Table), column: &str) -> KeyTie {
     let mut unique = table.indexes.iter().filter(|index| index.is_unique);
     let not_null = table.column(column).is_some_and(|found| found.not_null);
     if leads_key(table, column) {
-        Tie::Leads
+        KeyTie::Leads
     } else if is_own_key(table, column) {
-        Tie::Own
+        KeyTie::Own
     } else if unique
         .any(|index| index.columns.len() > 1 && index.columns.iter().any(|own| own == column))
     {
-        Tie::Part
+        KeyTie::Part
     } else if refers(facts, name, column) && not_null {
-        Tie::Refers
+        KeyTie::Refers
     } else if leads_index(table, column) && not_null {
-        Tie::Indexed
+        KeyTie::Indexed
     } else if refers(facts, name, column) || leads_index(table, column) {
-        Tie::MayRefer
+        KeyTie::MayRefer
     } else {
-        Tie::Named
+        KeyTie::Named
     }
 }
 
@@ -294,7 +296,7 @@ fn reached<'a>(facts: &'a Facts, columns: &BTreeMap<TableName, String>) -> BTree
             .references
             .iter()
             .filter(|r| columns.contains_key(&r.to) || found.contains(&r.to))
-            .filter(|r| is_given(facts, r))
+            .filter(|r| is_mandatory(facts, r))
             .map(|r| &r.from)
             .filter(|name| !columns.contains_key(*name) && !found.contains(name))
             .collect();
@@ -306,19 +308,19 @@ fn reached<'a>(facts: &'a Facts, columns: &BTreeMap<TableName, String>) -> BTree
 }
 
 /// Whether every row refers.
-fn is_given(facts: &Facts, reference: &Reference) -> bool {
+fn is_mandatory(facts: &Facts, reference: &Reference) -> bool {
     let table = facts.tables.get(&reference.from);
     let mut own = reference.columns.iter().map(|(own, _)| own);
     table.is_some_and(|table| own.all(|own| table.column(own).is_some_and(|found| found.not_null)))
 }
 
 /// What people call it: the name of more than half of its columns, or table and column of the table whose own key it is.
-fn called(columns: &BTreeMap<TableName, String>, root: Option<&Place>) -> String {
+fn called(columns: &BTreeMap<TableName, String>, root: Option<&ColumnOfTable>) -> String {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
-    let others = columns
+    let remaining = columns
         .iter()
         .filter(|(name, _)| root.is_none_or(|(table, _)| table != *name));
-    for (_, column) in others {
+    for (_, column) in remaining {
         *names.entry(column).or_default() += 1;
     }
     let most = names.iter().max_by_key(|(_, count)| **count);

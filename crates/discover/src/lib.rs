@@ -19,4 +19,4 @@ mod sort;
 
 pub use error::{DiscoverError, NoMap};
 pub use key::KeyCandidate;
-pub use propose::{Proposal, Wish, propose};
+pub use propose::{Proposal, ProposalRequest, propose};

@@ -14,12 +14,12 @@ const BEGIN: &str = "begin isolation level repeatable read read only;
 
 /// A shard that is being looked at, at one moment of its life.
 #[derive(Debug)]
-pub(crate) struct Look {
+pub(crate) struct ShardSnapshot {
     pub(crate) shard: ShardName,
     client: Connected,
 }
 
-impl Look {
+impl ShardSnapshot {
     /// Opens the transaction; it ends when the look is dropped.
     pub(crate) async fn open(shard: &ShardName, dsn: &Dsn) -> Result<Self, DiscoverError> {
         let client = connect(dsn, &Session::named("shardwright init")).await;
@@ -28,12 +28,12 @@ impl Look {
             source,
         })?;
         let begun = client.batch_execute(BEGIN).await;
-        let look = Self {
+        let snapshot = Self {
             shard: shard.clone(),
             client,
         };
-        begun.map_err(|source| look.failed("begin to read", source))?;
-        Ok(look)
+        begun.map_err(|source| snapshot.failed("begin to read", source))?;
+        Ok(snapshot)
     }
 
     /// Asks; `action` is what for, as in "could not ...".

@@ -3,10 +3,10 @@
 use crate::assign::{self, Assigned, mapping};
 use crate::digest;
 use crate::error::{DiscoverError, NoMap};
-use crate::extent::{Extent, Keys, Place};
+use crate::extent::{KeyExtent, ShardKeys, ShardTables};
 use crate::facts::{Facts, listed, short};
 use crate::key::{KeyCandidate, SHOWN, candidates, named};
-use crate::look::Look;
+use crate::look::ShardSnapshot;
 use crate::sort::{Keyed, sort};
 use connect::Dsn;
 use futures::future::try_join_all;
@@ -17,7 +17,7 @@ use plans::shard_map::{DEFAULT_BUCKETS, MapSettings, Mapping, ShardMap, Strategy
 
 /// What the proposal must be like.
 #[derive(Debug, Clone)]
-pub struct Wish {
+pub struct ProposalRequest {
     /// Name of the map.
     pub map: MapName,
     /// The key, as a column, or table and column; none: the one that ties most tables.
@@ -46,12 +46,17 @@ pub struct Proposal {
 /// [`DiscoverError`]: a shard that cannot be read, no key, or keys that lie where no map says they may.
 pub async fn propose(
     shards: &[(ShardName, Dsn)],
-    wish: &Wish,
+    wish: &ProposalRequest,
     choose: impl FnOnce(&[KeyCandidate]) -> usize,
 ) -> Result<Proposal, DiscoverError> {
-    let looks = try_join_all(shards.iter().map(|(name, dsn)| Look::open(name, dsn))).await?;
-    let facts = try_join_all(looks.iter().map(Look::facts)).await?;
-    let all: Vec<(&Look, &Facts)> = looks.iter().zip(&facts).collect();
+    let snapshots = try_join_all(
+        shards
+            .iter()
+            .map(|(name, dsn)| ShardSnapshot::open(name, dsn)),
+    )
+    .await?;
+    let facts = try_join_all(snapshots.iter().map(ShardSnapshot::facts)).await?;
+    let all: Vec<(&ShardSnapshot, &Facts)> = snapshots.iter().zip(&facts).collect();
     let (full, empty): (Vec<_>, Vec<_>) = all.into_iter().partition(|(_, facts)| !facts.is_empty());
     if full.is_empty() {
         return Err(DiscoverError::NoTables);
@@ -62,25 +67,26 @@ pub async fn propose(
     let keyed = Keyed::of(&merged, &key);
     let places = full.iter();
     let sharded = keyed.sharded.clone();
-    let places = places.map(|(look, facts)| Place::new(look, facts, &sharded, key.kind));
-    let owned = Ownership {
+    let places =
+        places.map(|(snapshot, facts)| ShardTables::new(snapshot, facts, &sharded, key.kind));
+    let ownership = Ownership {
         places: places.collect(),
         wish,
         key: key.kind,
     };
     let rows = digest::compare(&full, &keyed.rest).await?;
-    let (settings, told) = sort(keyed, &merged, &rows);
-    reasons.extend(told);
+    let (settings, notes) = sort(keyed, &merged, &rows);
+    reasons.extend(notes);
     reasons.extend(drift(&full, &merged));
-    let (strategy, mappings, why) = owned.mappings().await?;
+    let (strategy, mappings, why) = ownership.mappings().await?;
     reasons.extend(why);
     if !empty.is_empty() {
-        let names = listed(empty.iter().map(|(look, _)| &look.shard));
+        let names = listed(empty.iter().map(|(snapshot, _)| &snapshot.shard));
         reasons.push(format!(
             "no tables on {names}: no keys as yet, a plan may give it some"
         ));
     }
-    let map = owned.map(strategy, mappings, settings).validated()?;
+    let map = ownership.map(strategy, mappings, settings).validated()?;
     Ok(Proposal {
         map,
         reasons,
@@ -92,7 +98,7 @@ pub async fn propose(
 fn chosen(
     facts: &Facts,
     candidates: &[KeyCandidate],
-    wish: &Wish,
+    wish: &ProposalRequest,
     choose: impl FnOnce(&[KeyCandidate]) -> usize,
 ) -> Result<(KeyCandidate, Vec<String>), DiscoverError> {
     if let Some(wished) = &wish.key {
@@ -107,32 +113,32 @@ fn chosen(
     };
     let key = best.get(at).ok_or(DiscoverError::NoKey)?;
     let mut reasons = vec![format!("key {}", key.reason())];
-    let others = best.iter().enumerate().filter(|(place, _)| *place != at);
+    let remaining = best.iter().enumerate().filter(|(place, _)| *place != at);
     reasons.extend(
-        others.map(|(_, other)| format!("it could be {}; --key {}", other.reason(), other.name)),
+        remaining.map(|(_, other)| format!("it could be {}; --key {}", other.reason(), other.name)),
     );
     Ok((key.clone(), reasons))
 }
 
 /// Who owns which keys.
 struct Ownership<'a> {
-    places: Vec<Place<'a>>,
-    wish: &'a Wish,
+    places: Vec<ShardTables<'a>>,
+    wish: &'a ProposalRequest,
     key: KeyType,
 }
 
 impl Ownership<'_> {
     /// How keys are divided, and among whom, with reasons.
     async fn mappings(&self) -> Result<(Strategy, Vec<Mapping>, Vec<String>), DiscoverError> {
-        let extents = try_join_all(self.places.iter().map(Place::extent)).await?;
-        let extents: Vec<Extent> = extents.into_iter().flatten().collect();
+        let extents = try_join_all(self.places.iter().map(ShardTables::extent)).await?;
+        let extents: Vec<KeyExtent> = extents.into_iter().flatten().collect();
         let owner = match extents.as_slice() {
-            [] => self.places.first().map(Place::shard),
+            [] => self.places.first().map(ShardTables::shard),
             [only] => Some(&only.shard),
             _ => None,
         };
         let mut why = Vec::new();
-        let without = self.places.iter().map(Place::shard);
+        let without = self.places.iter().map(ShardTables::shard);
         let without = without.filter(|shard| !extents.iter().any(|e| &e.shard == *shard));
         let without: Vec<&ShardName> = without.filter(|shard| Some(*shard) != owner).collect();
         if !without.is_empty() {
@@ -142,12 +148,12 @@ impl Ownership<'_> {
             ));
         }
         if let (Some(owner), false) = (owner, self.wish.strategy == Some(Strategy::List)) {
-            let (strategy, keys, told) = self.whole(owner);
-            why.push(told);
+            let (strategy, keys, notes) = self.whole(owner);
+            why.push(notes);
             return Ok((strategy, vec![mapping(keys, owner)], why));
         }
-        let (strategy, mappings, told) = self.divided(extents).await?;
-        why.push(told);
+        let (strategy, mappings, notes) = self.divided(extents).await?;
+        why.push(notes);
         Ok((strategy, mappings, why))
     }
 
@@ -176,7 +182,7 @@ impl Ownership<'_> {
     /// The first kind of map that every key agrees with.
     async fn divided(
         &self,
-        extents: Vec<Extent>,
+        extents: Vec<KeyExtent>,
     ) -> Result<(Strategy, Vec<Mapping>, String), DiscoverError> {
         let wished = |strategy| self.wish.strategy.is_none_or(|wished| wished == strategy);
         let mut reasons = Vec::new();
@@ -186,12 +192,12 @@ impl Ownership<'_> {
                 Err(reason) => reasons.push(reason),
             }
         }
-        let keys: Vec<Keys> = if wished(Strategy::Hash) || wished(Strategy::List) {
-            try_join_all(self.places.iter().map(Place::keys)).await?
+        let keys: Vec<ShardKeys> = if wished(Strategy::Hash) || wished(Strategy::List) {
+            try_join_all(self.places.iter().map(ShardTables::keys)).await?
         } else {
             Vec::new()
         };
-        let keys: Vec<Keys> = keys
+        let keys: Vec<ShardKeys> = keys
             .into_iter()
             .filter(|keys| !keys.keys.is_empty())
             .collect();
@@ -251,17 +257,17 @@ impl Ownership<'_> {
 }
 
 /// Tables that some of the shards lack.
-fn drift(shards: &[(&Look, &Facts)], merged: &Facts) -> Vec<String> {
-    let mut told = Vec::new();
+fn drift(shards: &[(&ShardSnapshot, &Facts)], merged: &Facts) -> Vec<String> {
+    let mut notes = Vec::new();
     for (name, _) in merged.tables.iter().filter(|(_, table)| table.is_plain()) {
         let lacking = shards
             .iter()
             .filter(|(_, facts)| !facts.tables.contains_key(name));
-        let lacking: Vec<&ShardName> = lacking.map(|(look, _)| &look.shard).collect();
+        let lacking: Vec<&ShardName> = lacking.map(|(snapshot, _)| &snapshot.shard).collect();
         if !lacking.is_empty() {
             let lacking = listed(lacking);
-            told.push(format!("warning: table {}: not on {lacking}", short(name)));
+            notes.push(format!("warning: table {}: not on {lacking}", short(name)));
         }
     }
-    told
+    notes
 }

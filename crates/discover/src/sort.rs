@@ -68,12 +68,12 @@ impl Keyed {
             keyed.rest.remove(name);
             let table = facts.tables.get(name);
             let flaws = table.map_or_else(Vec::new, |table| flaws(table, column, key));
-            let told = format!("table {}: sharded by {column}", short(name));
-            keyed.reasons.push(told);
-            let told = flaws
+            let reason = format!("table {}: sharded by {column}", short(name));
+            keyed.reasons.push(reason);
+            let reason = flaws
                 .into_iter()
                 .map(|flaw| format!("warning: table {}: {flaw}", short(name)));
-            keyed.reasons.extend(told);
+            keyed.reasons.extend(reason);
         }
         let declared = facts.references.iter().cloned();
         keyed.paths = declared.chain(implied(facts)).collect();
@@ -90,12 +90,12 @@ impl Keyed {
             });
             let Some((name, parent)) = next else { return };
             self.rest.remove(&name);
-            let told = format!(
+            let reason = format!(
                 "table {}: its rows belong to those of {}; it moves offline only, unless it gets a key column of its own",
                 short(&name),
                 parent.parent
             );
-            self.reasons.push(told);
+            self.reasons.push(reason);
             self.reasons.extend(self.unkeyed(&name, &parent, facts));
             self.through.insert(name, parent);
         }
@@ -122,16 +122,18 @@ impl Keyed {
     /// The table that `name` belongs to: by a foreign key of columns that are never null before others.
     fn parent(&self, name: &TableName, facts: &Facts) -> Option<ThroughRef> {
         let table = facts.tables.get(name)?;
-        let tied = |to: &TableName| self.sharded.contains_key(to) || self.through.contains_key(to);
+        let is_tied =
+            |to: &TableName| self.sharded.contains_key(to) || self.through.contains_key(to);
         let paths = self.paths.iter();
         let own = paths.filter(|r| &r.from == name && &r.to != name);
-        let own: Vec<_> = own.filter(|r| tied(&r.to)).collect();
-        let is_given = |column: &String| table.column(column).is_some_and(|found| found.not_null);
+        let own: Vec<_> = own.filter(|r| is_tied(&r.to)).collect();
+        let is_not_null =
+            |column: &String| table.column(column).is_some_and(|found| found.not_null);
         let best = own.iter().max_by_key(|r| {
-            let given = r.columns.iter().all(|(own, _)| is_given(own));
+            let is_mandatory = r.columns.iter().all(|(own, _)| is_not_null(own));
             (
                 facts.references.contains(r),
-                given,
+                is_mandatory,
                 self.sharded.contains_key(&r.to),
             )
         })?;
@@ -156,10 +158,10 @@ pub(crate) fn sort(
 ) -> (MapSettings, Vec<String>) {
     let mut reasons = keyed.reasons;
     let mut settings = MapSettings::default();
-    let tied =
+    let is_tied =
         |name: &TableName| keyed.sharded.contains_key(name) || keyed.through.contains_key(name);
-    let referred = referred(&keyed.rest, &keyed.paths, tied);
-    for (name, table) in facts.tables.iter().filter(|(name, _)| !tied(name)) {
+    let referred = referred(&keyed.rest, &keyed.paths, is_tied);
+    for (name, table) in facts.tables.iter().filter(|(name, _)| !is_tied(name)) {
         let same = rows.get(name).copied().unwrap_or(Rows::NotCompared);
         let (is_reference, why) = judge(name, table, referred.contains(name), same);
         let list = if is_reference {
@@ -208,11 +210,11 @@ fn implied(facts: &Facts) -> Vec<Reference> {
 fn referred(
     rest: &BTreeSet<TableName>,
     paths: &[Reference],
-    tied: impl Fn(&TableName) -> bool,
+    is_tied: impl Fn(&TableName) -> bool,
 ) -> BTreeSet<TableName> {
     let mut found: BTreeSet<TableName> = BTreeSet::new();
     loop {
-        let from = |name: &TableName| tied(name) || found.contains(name);
+        let from = |name: &TableName| is_tied(name) || found.contains(name);
         let mut references = paths.iter();
         let next =
             references.find(|r| from(&r.from) && rest.contains(&r.to) && !found.contains(&r.to));
@@ -232,29 +234,29 @@ fn judge(name: &TableName, table: &Table, is_referred: bool, rows: Rows) -> (boo
     } else {
         match (is_referred, rows) {
             (true, Rows::Different) => {
-                let told = "a reference table, because sharded tables refer to it; but its rows are not the same on every shard: see to that first";
-                return (true, format!("warning: table {}: {told}", short(name)));
+                let reason = "a reference table, because sharded tables refer to it; but its rows are not the same on every shard: see to that first";
+                return (true, format!("warning: table {}: {reason}", short(name)));
             }
             (true, Rows::Same | Rows::NotCompared) if table.bytes > SMALL => {
-                let told = "a reference table, because sharded tables refer to it; but it is large, and every shard gets all of it";
-                return (true, format!("warning: table {}: {told}", short(name)));
+                let reason = "a reference table, because sharded tables refer to it; but it is large, and every shard gets all of it";
+                return (true, format!("warning: table {}: {reason}", short(name)));
             }
             (true, Rows::Same | Rows::NotCompared) => {
                 (true, "a reference table: sharded tables refer to it")
             }
             (false, Rows::Same) => (true, "a reference table: the same rows on every shard"),
             (false, Rows::Different) => {
-                let told =
+                let reason =
                     "ignored: it has no key, and other rows on each shard; say where they belong";
-                return (false, format!("warning: table {}: {told}", short(name)));
+                return (false, format!("warning: table {}: {reason}", short(name)));
             }
             (false, Rows::NotCompared) if table.bytes <= SMALL => (
                 true,
                 "a reference table: small, and nothing ties it to the key",
             ),
             (false, Rows::NotCompared) => {
-                let told = "ignored: it is large, and nothing ties it to the key; say where its rows belong";
-                return (false, format!("warning: table {}: {told}", short(name)));
+                let reason = "ignored: it is large, and nothing ties it to the key; say where its rows belong";
+                return (false, format!("warning: table {}: {reason}", short(name)));
             }
         }
     };

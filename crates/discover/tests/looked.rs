@@ -4,7 +4,7 @@
 
 use cluster::{Cluster, Options};
 use connect::{Dsn, Session, connect};
-use discover::{DiscoverError, Proposal, Wish, propose};
+use discover::{DiscoverError, Proposal, ProposalRequest, propose};
 use plans::id::{MapName, ShardName};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
@@ -78,8 +78,8 @@ async fn run(cluster: &Cluster, database: &str, sql: &str) {
     session.close().await;
 }
 
-fn wish() -> Wish {
-    Wish {
+fn wish() -> ProposalRequest {
+    ProposalRequest {
         map: MapName::from("tenants"),
         key: None,
         strategy: None,
@@ -106,8 +106,8 @@ fn owners(proposal: &Proposal) -> Vec<(&str, KeySet)> {
 async fn one_database_becomes_a_map_of_one_shard() {
     let shop = SHOP.to_owned() + &rows("select generate_series(1, 100)");
     let found = proposed(&shards("one", &[shop]).await).await;
-    let told = found.reasons.join("\n");
-    assert_eq!(found.map.key, [KeyType::Bigint], "{told}");
+    let reasons = found.reasons.join("\n");
+    assert_eq!(found.map.key, [KeyType::Bigint], "{reasons}");
     assert_eq!(found.map.strategy, Strategy::Range);
     assert_eq!(owners(&found), [("a", range(None, None))]);
     let settings = &found.map.settings;
@@ -133,7 +133,7 @@ async fn one_database_becomes_a_map_of_one_shard() {
         "warning: table audit.log: ignored: it is large",
         "all keys are on a",
     ] {
-        assert!(told.contains(part), "{part}:\n{told}");
+        assert!(reasons.contains(part), "{part}:\n{reasons}");
     }
 }
 
@@ -165,7 +165,7 @@ async fn a_key_that_has_a_name_of_its_own_in_each_table_is_found() {
     let expected =
         expected.map(|(table, column)| (table.to_owned(), KeyColumns(vec![column.to_owned()])));
     for key in [None, Some("d_id"), Some("depot.d_id"), Some("o_d_id")] {
-        let wish = Wish {
+        let wish = ProposalRequest {
             key: key.map(str::to_owned),
             ..wish()
         };
@@ -214,11 +214,11 @@ async fn two_shards_with_keys_apart_become_ranges() {
         + "insert into public.settings values ('x', 'y');";
     let empty = "select 1".to_owned();
     let found = proposed(&shards("two", &[high, low, empty]).await).await;
-    let told = found.reasons.join("\n");
+    let reasons = found.reasons.join("\n");
     assert_eq!(
         owners(&found),
         [("b", range(None, Some(600))), ("a", range(Some(600), None))],
-        "{told}"
+        "{reasons}"
     );
     assert_eq!(found.map.settings.reference, ["countries"]);
     for part in [
@@ -226,7 +226,7 @@ async fn two_shards_with_keys_apart_become_ranges() {
         "warning: table settings: ignored: it has no key, and other rows on each shard",
         "no tables on c",
     ] {
-        assert!(told.contains(part), "{part}:\n{told}");
+        assert!(reasons.contains(part), "{part}:\n{reasons}");
     }
 }
 
@@ -255,8 +255,8 @@ async fn keys_by_hash_are_recognized_and_keys_in_disorder_are_listed() {
     let listed = proposed(&shards("listed", &[odd(0), odd(1)]).await).await;
     assert_eq!(listed.map.strategy, Strategy::List);
     assert_eq!(listed.map.locate(&Key::Int(7)).unwrap().shard.as_str(), "b");
-    let told = listed.reasons.join("\n");
-    assert!(told.contains("a list map of 40 keys"), "{told}");
+    let reasons = listed.reasons.join("\n");
+    assert!(reasons.contains("a list map of 40 keys"), "{reasons}");
 }
 
 #[tokio::test]
@@ -289,7 +289,7 @@ async fn what_no_map_can_say_is_refused_with_every_reason() {
         propose(&nothing.named, &wish(), |_| 0).await,
         Err(DiscoverError::NoTables)
     ));
-    let named = Wish {
+    let named = ProposalRequest {
         key: Some("v".to_owned()),
         ..wish()
     };

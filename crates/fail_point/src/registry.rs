@@ -14,7 +14,7 @@ pub struct Malformed {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Action {
+enum PointAction {
     Error,
     Abort,
     Rendezvous(PathBuf),
@@ -25,7 +25,7 @@ struct Point {
     name: String,
     /// The passage that fires, from 1.
     nth: u64,
-    action: Action,
+    action: PointAction,
     passed: AtomicU64,
 }
 
@@ -61,9 +61,9 @@ impl Registry {
             }
             tracing::warn!(fail_point = name, passage = point.nth, "fail point fired");
             match &point.action {
-                Action::Error => return Err(Injected { name }),
-                Action::Abort => std::process::abort(),
-                Action::Rendezvous(path) => {
+                PointAction::Error => return Err(Injected { name }),
+                PointAction::Abort => std::process::abort(),
+                PointAction::Rendezvous(path) => {
                     if let Err(error) = rendezvous::wait(path, name).await {
                         tracing::warn!(fail_point = name, %error, "nobody at the rendezvous");
                     }
@@ -82,9 +82,9 @@ impl Point {
             None => (point, 1),
         };
         let action = match action.split_once(':') {
-            None if action == "error" => Action::Error,
-            None if action == "abort" => Action::Abort,
-            Some(("rendezvous", path)) if !path.is_empty() => Action::Rendezvous(path.into()),
+            None if action == "error" => PointAction::Error,
+            None if action == "abort" => PointAction::Abort,
+            Some(("rendezvous", path)) if !path.is_empty() => PointAction::Rendezvous(path.into()),
             _ => return None,
         };
         let named = name

@@ -10,7 +10,7 @@ use crate::report::{Killed, ModelReport, PropertyReport};
 
 /// How far a model is explored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Size {
+pub enum ModelSize {
     /// Seconds: part of every test run.
     Short,
     /// Minutes: more crashes, attempts and clients.
@@ -47,7 +47,7 @@ pub(crate) trait Protocol:
     /// The rules that can be bent, one at a time.
     type Rule: Copy + 'static;
 
-    fn new(size: Size, bent: Option<Self::Rule>) -> Self;
+    fn new(size: ModelSize, bent: Option<Self::Rule>) -> Self;
     /// What limits the exploration, for the report.
     fn bounds(&self) -> String;
     fn mutants() -> Vec<Mutant<Self::Rule>>;
@@ -61,7 +61,7 @@ pub(crate) trait Protocol:
 }
 
 /// Explores the correct model and all of its mutants.
-pub(crate) fn check<P: Protocol>(size: Size, threads: usize) -> ModelReport {
+pub(crate) fn check<P: Protocol>(size: ModelSize, threads: usize) -> ModelReport {
     let checker = P::new(size, None).checker().threads(threads);
     let checker = checker.spawn_bfs().join();
     ModelReport {
@@ -98,7 +98,7 @@ fn judge<P: Protocol>(property: &Property<P>, checker: &impl Checker<P>) -> Prop
     }
 }
 
-fn kill<P: Protocol>(size: Size, threads: usize, mutant: &Mutant<P::Rule>) -> Killed {
+fn kill<P: Protocol>(size: ModelSize, threads: usize, mutant: &Mutant<P::Rule>) -> Killed {
     let checker = P::new(size, Some(mutant.rule))
         .checker()
         .threads(threads)
@@ -128,13 +128,13 @@ mod tests {
 
     /// What "in the end" means rests on this: no run goes on for ever.
     fn assert_every_run_ends<P: Protocol>() {
-        let model = P::new(Size::Short, None);
+        let model = P::new(ModelSize::Short, None);
         let (hasher, mut waiting) = (RandomState::new(), model.init_states());
         let mut arrivals: HashMap<u64, u32> = HashMap::new();
-        let mut seen: HashSet<u64> = HashSet::new();
+        let mut visited: HashSet<u64> = HashSet::new();
         // First how often each state is arrived at, then whether all of them can be used up.
         while let Some(state) = waiting.pop() {
-            if !seen.insert(hasher.hash_one(&state)) {
+            if !visited.insert(hasher.hash_one(&state)) {
                 continue;
             }
             for next in model.next_states(&state) {
@@ -155,7 +155,7 @@ mod tests {
                 }
             }
         }
-        assert_eq!(ended, seen.len(), "{} has a cycle", P::NAME);
+        assert_eq!(ended, visited.len(), "{} has a cycle", P::NAME);
     }
 
     #[test]

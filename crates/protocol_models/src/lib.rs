@@ -13,12 +13,12 @@ mod lanes;
 pub mod report;
 mod reverse;
 
-pub use check::Size;
+pub use check::ModelSize;
 use report::Report;
 
 /// Explores every model and every mutant on `threads` threads.
 #[must_use]
-pub fn run(size: Size, threads: usize) -> Report {
+pub fn run(size: ModelSize, threads: usize) -> Report {
     Report {
         checker: "stateright 0.31".to_owned(),
         models: vec![

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context, ensure};
 use clap::Parser;
-use protocol_models::Size;
+use protocol_models::ModelSize;
 
 /// Explores the models of the move protocol.
 #[derive(Debug, Parser)]
@@ -23,9 +23,9 @@ struct Arguments {
 fn main() -> anyhow::Result<()> {
     let arguments = Arguments::parse();
     let size = if arguments.full {
-        Size::Full
+        ModelSize::Full
     } else {
-        Size::Short
+        ModelSize::Short
     };
     let report = protocol_models::run(size, arguments.threads);
     println!("{report}");

@@ -5,7 +5,7 @@
 use clap::{Args, Parser, Subcommand};
 use connect::Dsn;
 use controller_client::{ControllerClient, Identity};
-use demo::checker::{self, Input};
+use demo::checker::{self, CheckInput};
 use plans::shard_map::ShardMap;
 use reqwest::Method;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use std::process::ExitCode;
 /// Compares what clients know with what shards hold.
 #[derive(Debug, Parser)]
 #[command(name = "shardwright-ledger")]
-struct Cli {
+struct LedgerCli {
     #[command(subcommand)]
-    command: Command,
+    command: LedgerCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum LedgerCommand {
     /// Check that every acknowledged transaction is on the owner of its key, once, and nothing else is.
-    Check(Check),
+    Check(CheckArgs),
     /// Check a history of lists by itself, without any shard: JSON lines as `check --history` writes them.
     History {
         /// The file.
@@ -32,7 +32,7 @@ enum Command {
 }
 
 #[derive(Debug, Args)]
-struct Check {
+struct CheckArgs {
     /// Address of the map, for example http://127.0.0.1:8080/api/v1/maps/tenants.
     #[arg(long, value_name = "URL")]
     map_url: String,
@@ -52,9 +52,9 @@ struct Check {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let verdict = match Cli::parse().command {
-        Command::Check(check) => run(check).await,
-        Command::History { file } => judge(&file),
+    let verdict = match LedgerCli::parse().command {
+        LedgerCommand::Check(check) => run(check).await,
+        LedgerCommand::History { file } => judge(&file),
     };
     match verdict {
         Ok(true) => ExitCode::SUCCESS,
@@ -66,7 +66,7 @@ async fn main() -> ExitCode {
     }
 }
 
-async fn run(check: Check) -> anyhow::Result<bool> {
+async fn run(check: CheckArgs) -> anyhow::Result<bool> {
     let mut shards = BTreeMap::new();
     for shard in &check.shards {
         let (name, dsn) = shard
@@ -81,7 +81,7 @@ async fn run(check: Check) -> anyhow::Result<bool> {
     if let Some(file) = &check.history {
         demo::ledger::export(&check.ledger, file)?;
     }
-    let input = Input {
+    let input = CheckInput {
         map,
         shards,
         ledger: check.ledger,

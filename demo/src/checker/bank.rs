@@ -4,10 +4,10 @@
 //! each balance is what the legs add up to; so is the sum of all, moved and unmoved. Besides, each snapshot that a
 //! client read of a tenant's accounts must hold what they held together at first.
 
-use super::expected::Expected;
-use super::observed::{Observed, RowKey};
-use crate::ledger::{Balances, Outcome, Transfer};
-use crate::shop::{BANK_ACCOUNTS, BANK_DEPOSIT, Shape};
+use super::expected::ExpectedRows;
+use super::observed::{ObservedRows, RowKey};
+use crate::ledger::{Balances, TransactionOutcome, Transfer};
+use crate::shop::{BANK_ACCOUNTS, BANK_DEPOSIT, KeyShape};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
@@ -33,13 +33,13 @@ impl Bank {
     }
 }
 
-pub(super) fn check(expected: &Expected, observed: &Observed) -> Bank {
+pub(super) fn check(expected: &ExpectedRows, observed: &ObservedRows) -> Bank {
     let none = Vec::new();
     let (mut transfers, mut violations) = (0, 0);
     for (id, transfer) in &expected.transfers {
-        transfers += u64::from(transfer.outcome == Outcome::Acknowledged);
+        transfers += u64::from(transfer.outcome == TransactionOutcome::Acknowledged);
         let legs = observed.legs.get(id).unwrap_or(&none);
-        violations += u64::from(!stands_or_not(transfer, legs));
+        violations += u64::from(!is_all_or_nothing(transfer, legs));
     }
     let ids = observed.legs.keys();
     violations += count(ids.filter(|id| !expected.transfers.contains_key(id)));
@@ -57,17 +57,17 @@ pub(super) fn check(expected: &Expected, observed: &Observed) -> Bank {
 }
 
 /// Whether the legs that are there are all or none of the transfer's, as its outcome wants.
-fn stands_or_not(transfer: &Transfer, legs: &[(RowKey, i64)]) -> bool {
+fn is_all_or_nothing(transfer: &Transfer, legs: &[(RowKey, i64)]) -> bool {
     let own = transfer.legs.iter().map(|leg| {
-        let row = (Shape::name(&leg.key), i64::from(leg.account));
+        let row = (KeyShape::name(&leg.key), i64::from(leg.account));
         (row, leg.delta)
     });
     let own: HashSet<(RowKey, i64)> = own.collect();
     let all = legs.len() == own.len() && legs.iter().all(|leg| own.contains(leg));
     match transfer.outcome {
-        Outcome::Acknowledged => all,
-        Outcome::InDoubt => all || legs.is_empty(),
-        Outcome::RolledBack | Outcome::Failed => legs.is_empty(),
+        TransactionOutcome::Acknowledged => all,
+        TransactionOutcome::InDoubt => all || legs.is_empty(),
+        TransactionOutcome::RolledBack | TransactionOutcome::Failed => legs.is_empty(),
     }
 }
 
@@ -79,7 +79,7 @@ fn adds_up(read: &Balances) -> bool {
 }
 
 /// Accounts whose balance is not what the legs add up to, and those that legs name and are not there.
-fn wrong_balances(observed: &Observed) -> u64 {
+fn wrong_balances(observed: &ObservedRows) -> u64 {
     let mut changes: HashMap<&RowKey, i64> = HashMap::new();
     for (account, delta) in observed.legs.values().flatten() {
         *changes.entry(account).or_default() += delta;

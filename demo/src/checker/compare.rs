@@ -1,46 +1,46 @@
 //! What must be there against what is there.
 
-use super::expected::Expected;
-use super::observed::{Observed, RowKey};
-use super::{ByPhase, Checked};
-use crate::ledger::{Effect, Entry, Outcome, Phase};
-use crate::shop::{FIRST_BALANCE, Shape};
+use super::expected::ExpectedRows;
+use super::observed::{ObservedRows, RowKey};
+use super::{ByPhase, CheckReport};
+use crate::ledger::{LedgerPhase, RowEffect, TransactionEntry, TransactionOutcome};
+use crate::shop::{FIRST_BALANCE, KeyShape};
 use std::collections::{HashMap, HashSet};
 
 /// What the transactions that are there add up to.
 #[derive(Debug, Default)]
-struct Sums {
+struct ExpectedSums {
     accounts: HashMap<RowKey, (i64, i64)>,
-    seen: HashMap<RowKey, i64>,
+    touched: HashMap<RowKey, i64>,
     /// Items of each order, by key and operation.
-    orders: HashMap<RowKey, i64>,
+    order_items: HashMap<RowKey, i64>,
     logged: HashSet<RowKey>,
     cancelled: HashSet<RowKey>,
 }
 
-pub(super) fn compare(expected: Expected, observed: Observed) -> Checked {
-    let mut checked = Checked {
+pub(super) fn compare(expected: ExpectedRows, observed: ObservedRows) -> CheckReport {
+    let mut checked = CheckReport {
         misplaced: observed.misplaced,
-        ..Checked::default()
+        ..CheckReport::default()
     };
-    let mut sums = Sums::default();
+    let mut sums = ExpectedSums::default();
     for entry in expected.entries.values() {
         let key = own(entry, entry.op);
-        let there = observed.marks.get(&key).copied().unwrap_or(0);
+        let found = observed.marks.get(&key).copied().unwrap_or(0);
         let moving = expected.baseline.moving.contains(&entry.key);
-        judge(&mut checked, entry, there, moving);
-        let stands = match entry.outcome {
-            Outcome::Acknowledged => true,
-            Outcome::InDoubt => there > 0,
-            Outcome::RolledBack | Outcome::Failed => false,
+        judge(&mut checked, entry, found, moving);
+        let is_committed = match entry.outcome {
+            TransactionOutcome::Acknowledged => true,
+            TransactionOutcome::InDoubt => found > 0,
+            TransactionOutcome::RolledBack | TransactionOutcome::Failed => false,
         };
-        if stands {
+        if is_committed {
             sums.add(entry);
         }
     }
     let unknown = observed.marks.iter().filter(|((key, op), _)| {
         let entry = expected.entries.get(op);
-        entry.is_none_or(|entry| Shape::name(&entry.key) != *key)
+        entry.is_none_or(|entry| KeyShape::name(&entry.key) != *key)
     });
     checked.phantom += unknown.map(|(_, rows)| rows.unsigned_abs()).sum::<u64>();
     sums.compare(&observed, &mut checked);
@@ -49,77 +49,81 @@ pub(super) fn compare(expected: Expected, observed: Observed) -> Checked {
 }
 
 /// A row of the transaction's key.
-fn own(entry: &Entry, number: i64) -> RowKey {
-    (Shape::name(&entry.key), number)
+fn own(entry: &TransactionEntry, number: i64) -> RowKey {
+    (KeyShape::name(&entry.key), number)
 }
 
 /// One transaction against the number of its ledger rows on the owner.
-fn judge(checked: &mut Checked, entry: &Entry, there: i64, moving: bool) {
+fn judge(checked: &mut CheckReport, entry: &TransactionEntry, found: i64, moving: bool) {
     match entry.outcome {
-        Outcome::Acknowledged => {
+        TransactionOutcome::Acknowledged => {
             checked.acknowledged += 1;
             if moving {
                 checked.acknowledged_on_moving_keys += 1;
                 checked.by_phase.add(entry.phase);
             }
-            checked.lost += u64::from(there == 0);
+            checked.lost += u64::from(found == 0);
         }
-        Outcome::InDoubt => checked.in_doubt += 1,
-        Outcome::RolledBack => checked.phantom += there.unsigned_abs(),
-        Outcome::Failed => {
+        TransactionOutcome::InDoubt => checked.in_doubt += 1,
+        TransactionOutcome::RolledBack => checked.phantom += found.unsigned_abs(),
+        TransactionOutcome::Failed => {
             checked.failed += 1;
-            checked.phantom += there.unsigned_abs();
+            checked.phantom += found.unsigned_abs();
         }
     }
-    let may_be_there = matches!(entry.outcome, Outcome::Acknowledged | Outcome::InDoubt);
-    checked.duplicated += u64::from(may_be_there && there > 1);
+    let may_be_committed = matches!(
+        entry.outcome,
+        TransactionOutcome::Acknowledged | TransactionOutcome::InDoubt
+    );
+    checked.duplicated += u64::from(may_be_committed && found > 1);
 }
 
 impl ByPhase {
-    fn add(&mut self, phase: Phase) {
+    fn add(&mut self, phase: LedgerPhase) {
         *match phase {
-            Phase::Before => &mut self.before,
-            Phase::Copy => &mut self.copy,
-            Phase::CatchUp => &mut self.catch_up,
-            Phase::Cutover => &mut self.cutover,
-            Phase::After => &mut self.after,
+            LedgerPhase::Before => &mut self.before,
+            LedgerPhase::Copy => &mut self.copy,
+            LedgerPhase::CatchUp => &mut self.catch_up,
+            LedgerPhase::Cutover => &mut self.cutover,
+            LedgerPhase::After => &mut self.after,
         } += 1;
     }
 }
 
-impl Sums {
-    fn add(&mut self, entry: &Entry) {
+impl ExpectedSums {
+    fn add(&mut self, entry: &TransactionEntry) {
         for effect in &entry.effects {
             match effect {
-                Effect::Account { id, delta } => {
+                RowEffect::Account { id, delta } => {
                     let account = self.accounts.entry(own(entry, *id)).or_default();
                     account.0 += delta;
                     account.1 += 1;
                 }
-                Effect::Touched { id } => *self.seen.entry(own(entry, *id)).or_default() += 1,
-                Effect::Ordered { items } => {
-                    self.orders.insert(own(entry, entry.op), *items);
+                RowEffect::Touched { id } => *self.touched.entry(own(entry, *id)).or_default() += 1,
+                RowEffect::Ordered { items } => {
+                    self.order_items.insert(own(entry, entry.op), *items);
                 }
-                Effect::Cancelled { op } => {
+                RowEffect::Cancelled { op } => {
                     self.cancelled.insert(own(entry, *op));
                 }
-                Effect::Logged => {
+                RowEffect::Logged => {
                     self.logged.insert(own(entry, entry.op));
                 }
             }
         }
     }
 
-    fn compare(mut self, observed: &Observed, checked: &mut Checked) {
+    fn compare(mut self, observed: &ObservedRows, checked: &mut CheckReport) {
         let mut expected = HashMap::new();
         for (key, (delta, changes)) in self.accounts {
             expected.insert(key, (FIRST_BALANCE + delta, changes));
         }
         checked.wrong += different(&expected, &observed.accounts, &(FIRST_BALANCE, 0));
-        checked.wrong += different(&self.seen, &observed.seen, &0);
+        checked.wrong += different(&self.touched, &observed.touched, &0);
 
-        self.orders.retain(|key, _| !self.cancelled.contains(key));
-        for (key, items) in &self.orders {
+        self.order_items
+            .retain(|key, _| !self.cancelled.contains(key));
+        for (key, items) in &self.order_items {
             match observed.orders.get(key) {
                 None => checked.lost += 1,
                 Some((1, found)) => checked.wrong += u64::from(found != items),
@@ -129,13 +133,13 @@ impl Sums {
         let strangers = observed
             .orders
             .keys()
-            .filter(|key| !self.orders.contains_key(key));
+            .filter(|key| !self.order_items.contains_key(key));
         checked.phantom += count(strangers);
         // Nothing but the order says that its items are there: a delete of them may be lost by itself.
         let strangers = observed
             .items
             .iter()
-            .filter(|(key, _)| !self.orders.contains_key(*key));
+            .filter(|(key, _)| !self.order_items.contains_key(*key));
         let strangers = strangers.map(|(_, items)| items.unsigned_abs());
         checked.phantom += strangers.sum::<u64>();
 
@@ -168,7 +172,7 @@ fn different<V: PartialEq>(
 }
 
 /// Rows that were there from the beginning.
-fn compare_bases(expected: &Expected, observed: &Observed, checked: &mut Checked) {
+fn compare_bases(expected: &ExpectedRows, observed: &ObservedRows, checked: &mut CheckReport) {
     for (table, base) in &expected.baseline.tables {
         let (rows, digest) = observed
             .bases

@@ -1,7 +1,9 @@
 //! What must be there, by the clients' file.
 
 use super::CheckError;
-use crate::ledger::{Balances, Baseline, Entry, Event, Line, Outcome, Transfer};
+use crate::ledger::{
+    Balances, Baseline, CallEvent, LedgerLine, TransactionEntry, TransactionOutcome, Transfer,
+};
 use plans::id::ShardName;
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -9,17 +11,17 @@ use std::path::Path;
 
 /// The file's contents; transactions that a crash may have taken are marked in doubt.
 #[derive(Debug)]
-pub(super) struct Expected {
+pub(super) struct ExpectedRows {
     pub(super) baseline: Baseline,
-    pub(super) entries: HashMap<i64, Entry>,
+    pub(super) entries: HashMap<i64, TransactionEntry>,
     /// Calls on lists and their ends, in the order of the file.
-    pub(super) events: Vec<Event>,
+    pub(super) events: Vec<CallEvent>,
     pub(super) transfers: HashMap<i64, Transfer>,
     /// What was read in the bank.
     pub(super) balances: Vec<Balances>,
 }
 
-impl Expected {
+impl ExpectedRows {
     pub(super) fn read(path: &Path) -> Result<Self, CheckError> {
         let failed = |source| CheckError::File {
             path: path.to_owned(),
@@ -41,26 +43,26 @@ impl Expected {
             let line = serde_json::from_str(&text)
                 .map_err(|error| malformed(index + 1, error.to_string()))?;
             match line {
-                Line::Baseline(first) => baseline = Some(first),
-                Line::Moving(keys) => moving = Some(keys),
-                Line::Crash(crash) => {
+                LedgerLine::Baseline(first) => baseline = Some(first),
+                LedgerLine::Moving(keys) => moving = Some(keys),
+                LedgerLine::Crash(crash) => {
                     let known = crashes.entry(crash.shard).or_default();
                     *known = (*known).max(crash.number);
                 }
-                Line::Entry(entry) => {
+                LedgerLine::Entry(entry) => {
                     let op = entry.op;
                     if entries.insert(op, entry).is_some() {
                         return Err(malformed(index + 1, format!("operation {op} again")));
                     }
                 }
-                Line::Transfer(transfer) => {
+                LedgerLine::Transfer(transfer) => {
                     let id = transfer.id;
                     if transfers.insert(id, transfer).is_some() {
                         return Err(malformed(index + 1, format!("transfer {id} again")));
                     }
                 }
-                Line::Event(event) => events.push(event),
-                Line::Balances(read) => balances.push(read),
+                LedgerLine::Event(event) => events.push(event),
+                LedgerLine::Balances(read) => balances.push(read),
             }
         }
         let mut baseline = baseline.ok_or_else(|| malformed(1, "no baseline".to_owned()))?;
@@ -80,12 +82,12 @@ impl Expected {
 ///
 /// A synchronous commit of the same client on the same shard, acknowledged before the crash began, has put
 /// everything before it on the disk; without one, PostgreSQL itself may lose what it had acknowledged.
-fn doubt(entries: &mut HashMap<i64, Entry>, crashes: &HashMap<ShardName, u64>) {
+fn doubt(entries: &mut HashMap<i64, TransactionEntry>, crashes: &HashMap<ShardName, u64>) {
     for (shard, number) in crashes {
         for crash in 1..=*number {
             let mut flushed: HashMap<i32, i64> = HashMap::new();
             for entry in entries.values().filter(|entry| {
-                entry.outcome == Outcome::Acknowledged
+                entry.outcome == TransactionOutcome::Acknowledged
                     && entry.synchronous
                     && entry.shard.as_ref() == Some(shard)
                     && entry.until < crash
@@ -95,13 +97,13 @@ fn doubt(entries: &mut HashMap<i64, Entry>, crashes: &HashMap<ShardName, u64>) {
             }
             for entry in entries.values_mut() {
                 let covered = flushed.get(&entry.client).is_some_and(|op| *op > entry.op);
-                let open = entry.outcome == Outcome::Acknowledged
+                let open = entry.outcome == TransactionOutcome::Acknowledged
                     && !entry.synchronous
                     && entry.shard.as_ref() == Some(shard)
                     && entry.since < crash
                     && !covered;
                 if open {
-                    entry.outcome = Outcome::InDoubt;
+                    entry.outcome = TransactionOutcome::InDoubt;
                 }
             }
         }
@@ -111,15 +113,15 @@ fn doubt(entries: &mut HashMap<i64, Entry>, crashes: &HashMap<ShardName, u64>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ledger::Phase;
+    use crate::ledger::LedgerPhase;
 
-    fn entry(op: i64, synchronous: bool, since: u64, until: u64) -> (i64, Entry) {
-        let entry = Entry {
+    fn entry(op: i64, synchronous: bool, since: u64, until: u64) -> (i64, TransactionEntry) {
+        let entry = TransactionEntry {
             op,
             key: 1.into(),
             client: 1,
-            phase: Phase::Before,
-            outcome: Outcome::Acknowledged,
+            phase: LedgerPhase::Before,
+            outcome: TransactionOutcome::Acknowledged,
             shard: Some("a".into()),
             synchronous,
             since,
@@ -141,7 +143,7 @@ mod tests {
         doubt(&mut entries, &HashMap::from([("a".into(), 1)]));
         let mut open: Vec<i64> = entries
             .values()
-            .filter(|entry| entry.outcome == Outcome::InDoubt)
+            .filter(|entry| entry.outcome == TransactionOutcome::InDoubt)
             .map(|entry| entry.op)
             .collect();
         open.sort_unstable();

@@ -1,9 +1,9 @@
 //! While a migration holds, a former owner keeps the rows of the keys that it gave away, equal to the owner's.
 
-use super::observed::Reader;
+use super::observed::ShardReader;
 use super::{CheckError, predicate};
 use crate::ledger::Baseline;
-use crate::shop::{Shape, TABLES};
+use crate::shop::{KeyShape, TABLES};
 use connect::Dsn;
 use plans::id::ShardName;
 use plans::key_set::KeySet;
@@ -18,9 +18,9 @@ pub(super) async fn diverged(
     shards: &BTreeMap<ShardName, Dsn>,
 ) -> Result<u64, CheckError> {
     let mut diverged = 0;
-    for ((former, owner), keys) in handed_over(baseline, map) {
+    for ((first_owner, owner), keys) in moved_keys(baseline, map) {
         let truth = digests(&owner, &shards[&owner], baseline.shape, &keys).await?;
-        let copy = digests(&former, &shards[&former], baseline.shape, &keys).await?;
+        let copy = digests(&first_owner, &shards[&first_owner], baseline.shape, &keys).await?;
         if copy.values().any(|(rows, _)| *rows > 0) {
             let differ = truth
                 .iter()
@@ -32,16 +32,16 @@ pub(super) async fn diverged(
 }
 
 /// The keys that have another owner than at first, by both.
-fn handed_over(
+fn moved_keys(
     baseline: &Baseline,
     map: &ShardMap,
 ) -> BTreeMap<(ShardName, ShardName), Vec<KeySet>> {
     let mut pairs: BTreeMap<(ShardName, ShardName), Vec<KeySet>> = BTreeMap::new();
-    for former in &baseline.owners {
-        for owner in map.mappings.iter().filter(|m| m.shard != former.shard) {
-            let keys = former.keys.intersection(&owner.keys);
+    for first_owner in &baseline.owners {
+        for owner in map.mappings.iter().filter(|m| m.shard != first_owner.shard) {
+            let keys = first_owner.keys.intersection(&owner.keys);
             if !keys.is_empty() {
-                let pair = (former.shard.clone(), owner.shard.clone());
+                let pair = (first_owner.shard.clone(), owner.shard.clone());
                 pairs.entry(pair).or_default().push(keys);
             }
         }
@@ -53,10 +53,10 @@ fn handed_over(
 async fn digests(
     shard: &ShardName,
     dsn: &Dsn,
-    shape: Shape,
+    shape: KeyShape,
     keys: &[KeySet],
 ) -> Result<BTreeMap<&'static str, (i64, String)>, CheckError> {
-    let reader = Reader::open(shard, dsn).await?;
+    let reader = ShardReader::open(shard, dsn).await?;
     let keys: Vec<&KeySet> = keys.iter().collect();
     let mut digests = BTreeMap::new();
     for table in TABLES {

@@ -16,10 +16,10 @@ pub use bank::Bank;
 pub use histories::{Histories, Misfit, check_history};
 
 use crate::ledger::BaselineError;
-use crate::shop::Shape;
+use crate::shop::KeyShape;
 use connect::{ConnectError, Dsn};
-use expected::Expected;
-use observed::{Observed, Scope};
+use expected::ExpectedRows;
+use observed::{ObservedRows, ReadScope};
 use plans::id::ShardName;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
@@ -29,7 +29,7 @@ use std::path::PathBuf;
 
 /// What to compare.
 #[derive(Debug, Clone)]
-pub struct Input {
+pub struct CheckInput {
     /// The map as it is now.
     pub map: ShardMap,
     /// Every shard that holds, or may hold, rows; by a role that may read everything.
@@ -43,7 +43,7 @@ pub struct Input {
 /// The verdict. All of `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`, `failed`,
 /// `histories.not_linearizable` and `bank.violations` are 0 when nothing is amiss.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Checked {
+pub struct CheckReport {
     /// Transactions that a client holds to be committed.
     pub acknowledged: u64,
     /// Those of them on keys that move.
@@ -89,7 +89,7 @@ pub struct ByPhase {
     pub after: u64,
 }
 
-impl Checked {
+impl CheckReport {
     /// True when nothing is amiss.
     #[must_use]
     pub fn is_clean(&self) -> bool {
@@ -168,8 +168,8 @@ pub enum CheckError {
 ///
 /// # Errors
 /// [`CheckError`] when something cannot be read; a deviation is never an error.
-pub async fn check(input: &Input) -> Result<Checked, CheckError> {
-    let expected = Expected::read(&input.ledger)?;
+pub async fn check(input: &CheckInput) -> Result<CheckReport, CheckError> {
+    let expected = ExpectedRows::read(&input.ledger)?;
     let shape = expected.baseline.shape;
     for mapping in &input.map.mappings {
         if !input.shards.contains_key(&mapping.shard) {
@@ -178,12 +178,12 @@ pub async fn check(input: &Input) -> Result<Checked, CheckError> {
             });
         }
     }
-    let mut observed = Observed::default();
+    let mut observed = ObservedRows::default();
     for (shard, dsn) in &input.shards {
         let owned = owned_by(&input.map, shard);
-        let reader = observed::Reader::open(shard, dsn).await?;
+        let reader = observed::ShardReader::open(shard, dsn).await?;
         let mine = |table: &str| predicate(shape, &owned, table);
-        let scope = Scope {
+        let scope = ReadScope {
             shape,
             owns: !owned.is_empty(),
             hold: input.hold,
@@ -200,7 +200,7 @@ pub async fn check(input: &Input) -> Result<Checked, CheckError> {
         let path = input.ledger.clone();
         CheckError::History { path, misfit }
     })?;
-    Ok(Checked {
+    Ok(CheckReport {
         diverged,
         histories,
         bank: bank::check(&expected, &observed),
@@ -215,7 +215,7 @@ fn owned_by<'m>(map: &'m ShardMap, shard: &ShardName) -> Vec<&'m KeySet> {
 }
 
 /// SQL that is true for rows of `table` (alias `t`) with keys in one of the sets.
-fn predicate(shape: Shape, sets: &[&KeySet], table: &str) -> String {
+fn predicate(shape: KeyShape, sets: &[&KeySet], table: &str) -> String {
     if sets.is_empty() {
         return "false".to_owned();
     }

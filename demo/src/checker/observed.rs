@@ -2,20 +2,20 @@
 
 use super::CheckError;
 use crate::ledger::base_digest_sql;
-use crate::shop::{FIRST_BALANCE, LONG_TEXT, Shape, TABLES};
+use crate::shop::{FIRST_BALANCE, KeyShape, LONG_TEXT, TABLES};
 use connect::{Connected, Dsn, Session};
 use plans::id::ShardName;
 use std::collections::{BTreeMap, HashMap};
 use tokio_postgres::Row;
 
-/// A row by its shard key, as [`Shape::name`] has it, and its own number.
+/// A row by its shard key, as [`KeyShape::name`] has it, and its own number.
 pub(super) type RowKey = (String, i64);
 
 /// What is read of a shard.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Scope {
+pub(super) struct ReadScope {
     /// What the shard key looks like.
-    pub(super) shape: Shape,
+    pub(super) shape: KeyShape,
     /// Whether the shard owns any key.
     pub(super) owns: bool,
     /// Rows of keys that the shard does not own are no strays.
@@ -24,7 +24,7 @@ pub(super) struct Scope {
 
 /// Everything that the owners hold and the ledger speaks of.
 #[derive(Debug, Default)]
-pub(super) struct Observed {
+pub(super) struct ObservedRows {
     /// Ledger rows by key and operation: how many.
     pub(super) marks: HashMap<RowKey, i64>,
     /// Orders of the workload by key and operation: how many, and their items that are as the order says.
@@ -36,7 +36,7 @@ pub(super) struct Observed {
     /// Accounts that are not as at first: balance and changes.
     pub(super) accounts: HashMap<RowKey, (i64, i64)>,
     /// Events that were touched: how often.
-    pub(super) seen: HashMap<RowKey, i64>,
+    pub(super) touched: HashMap<RowKey, i64>,
     /// Lists by their names in histories.
     pub(super) lists: BTreeMap<String, Vec<i64>>,
     /// Balances of the bank by key and account.
@@ -50,12 +50,12 @@ pub(super) struct Observed {
 }
 
 /// A session on one shard.
-pub(super) struct Reader {
+pub(super) struct ShardReader {
     shard: ShardName,
     session: Connected,
 }
 
-impl Reader {
+impl ShardReader {
     pub(super) async fn open(shard: &ShardName, dsn: &Dsn) -> Result<Self, CheckError> {
         Ok(Self {
             shard: shard.clone(),
@@ -86,12 +86,12 @@ impl Reader {
     }
 }
 
-impl Observed {
+impl ObservedRows {
     /// Adds what one shard holds: everything of the keys that `mine` is true for, of others only their number.
     pub(super) async fn read(
         &mut self,
-        reader: &Reader,
-        scope: &Scope,
+        reader: &ShardReader,
+        scope: &ReadScope,
         mine: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
         for table in TABLES {
@@ -131,8 +131,8 @@ impl Observed {
 
     async fn read_workload(
         &mut self,
-        reader: &Reader,
-        shape: Shape,
+        reader: &ShardReader,
+        shape: KeyShape,
         mine: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
         let sql = |table: &str, more: &str, rows: &str| {
@@ -185,8 +185,8 @@ impl Observed {
 
     async fn read_values(
         &mut self,
-        reader: &Reader,
-        shape: Shape,
+        reader: &ShardReader,
+        shape: KeyShape,
         mine: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
         let name = shape.fill("{key_name}");
@@ -203,15 +203,15 @@ impl Observed {
             mine("events")
         );
         for row in reader.rows("events", &sql).await? {
-            self.seen.insert(key(&row), row.get(2));
+            self.touched.insert(key(&row), row.get(2));
         }
         Ok(())
     }
 
     async fn read_lists_and_bank(
         &mut self,
-        reader: &Reader,
-        shape: Shape,
+        reader: &ShardReader,
+        shape: KeyShape,
         mine: &impl Fn(&str) -> String,
     ) -> Result<(), CheckError> {
         let sql = |table: &str, columns: &str| {

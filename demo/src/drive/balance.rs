@@ -2,10 +2,10 @@
 //!
 //! Rows and bytes are counted on the shards, writes by the owners of the keys that they were acknowledged for.
 
-use super::Run;
+use super::DemoRun;
 use crate::error::DemoError;
-use crate::options::Operation;
-use crate::report::{Balance, Report};
+use crate::options::MapOperation;
+use crate::report::{LoadBalance, RunReport};
 use crate::shop::{ShopError, TABLES};
 use connect::Session;
 use plans::id::ShardName;
@@ -15,14 +15,14 @@ use std::collections::BTreeMap;
 
 type Loads = BTreeMap<ShardName, u64>;
 
-impl Run<'_> {
+impl DemoRun<'_> {
     /// The load before the operation, if it is to be evened out.
-    pub(super) async fn balance_before(&self) -> Result<Option<Balance>, DemoError> {
+    pub(super) async fn balance_before(&self) -> Result<Option<LoadBalance>, DemoError> {
         let task = &self.scenario.task;
-        if task.operation != Operation::Rebalance {
+        if task.operation != MapOperation::Rebalance {
             return Ok(None);
         }
-        Ok(Some(Balance {
+        Ok(Some(LoadBalance {
             by: task.by.clone(),
             threshold_percent: self.scenario.threshold_percent(),
             before: self.loads(&self.scenario.map).await?,
@@ -31,7 +31,7 @@ impl Run<'_> {
     }
 
     /// The load when nothing writes any more.
-    pub(super) async fn balance_after(&self, report: &mut Report) -> Result<(), DemoError> {
+    pub(super) async fn balance_after(&self, report: &mut RunReport) -> Result<(), DemoError> {
         let Some(balance) = &mut report.balance else {
             return Ok(());
         };

@@ -1,23 +1,23 @@
 //! The checks of a run: while the migration holds, and at the end.
 
-use super::Run;
-use super::progress::say;
-use crate::checker::{self, Checked, Input};
+use super::DemoRun;
+use super::progress::print_line;
+use crate::checker::{self, CheckInput, CheckReport};
 use crate::error::DemoError;
 use crate::ledger;
 use crate::leftovers::Leftovers;
-use crate::report::{Outcome, Report};
+use crate::report::{RunOutcome, RunReport};
 use crate::workload::Workload;
 use plans::id::ShardName;
 use std::time::{Duration, Instant};
 
 const LEVEL_LIMIT: Duration = Duration::from_secs(60);
 const SESSIONS_LIMIT: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// Stops the writers for a moment and waits until the former owner's rows equal the owner's.
-pub(super) async fn held(run: &Run<'_>, workload: &Workload) -> Result<(), DemoError> {
-    say("the clients pause until both copies are compared");
+pub(super) async fn held(run: &DemoRun<'_>, workload: &Workload) -> Result<(), DemoError> {
+    print_line("the clients pause until both copies are compared");
     workload.pause().await;
     let begun = Instant::now();
     let checked = loop {
@@ -25,18 +25,18 @@ pub(super) async fn held(run: &Run<'_>, workload: &Workload) -> Result<(), DemoE
         if checked.is_clean() || begun.elapsed() > LEVEL_LIMIT {
             break checked;
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     };
     workload.resume();
     if checked.is_clean() {
-        say("both copies of the moving keys are equal while the migration holds");
+        print_line("both copies of the moving keys are equal while the migration holds");
         return Ok(());
     }
     let problems = vec![format!("while the migration holds: {checked:?}")];
     Err(DemoError::Unclean { problems })
 }
 
-impl Run<'_> {
+impl DemoRun<'_> {
     /// After a migration was taken back: nothing of it is left, and the source takes writes to the keys.
     pub(super) async fn unwound(&self) -> Result<(), DemoError> {
         let left = self.leftovers(&[]).await?;
@@ -50,35 +50,37 @@ impl Run<'_> {
     }
 
     /// What is left; sessions may take a moment to end.
-    async fn leftovers(&self, gave_away: &[ShardName]) -> Result<Leftovers, DemoError> {
+    async fn leftovers(&self, sources: &[ShardName]) -> Result<Leftovers, DemoError> {
         let begun = Instant::now();
         loop {
-            let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
+            let left = Leftovers::count(&self.fleet.admins()?, sources).await?;
             if left.total() == 0 || begun.elapsed() > SESSIONS_LIMIT {
                 return Ok(left);
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Everything that is judged when nothing writes any more.
-    pub(super) async fn check(&self, report: &mut Report) -> Result<(), DemoError> {
-        say("checking every row against the ledger");
+    pub(super) async fn check(&self, report: &mut RunReport) -> Result<(), DemoError> {
+        print_line("checking every row against the ledger");
         report.map_version.after = self.api.map(&self.scenario.map.name).await?.version.0;
         report.clients = self.map.stats().into();
         report.ledger = match report.result {
             // A migration that stopped keeps its copy, which need not be level.
-            Outcome::Failed => Checked {
+            RunOutcome::Failed => CheckReport {
                 diverged: 0,
                 ..self.verdict(true).await?
             },
-            Outcome::Completed | Outcome::Unwound | Outcome::RolledBack => {
+            RunOutcome::Completed | RunOutcome::Unwound | RunOutcome::RolledBack => {
                 self.verdict_of_program().await?
             }
         };
         self.write_history()?;
         self.balance_after(report).await?;
-        report.leftovers = self.leftovers(&self.gave_away(report).await?).await?;
+        report.leftovers = self
+            .leftovers(&self.shards_with_fewer_keys(report).await?)
+            .await?;
         Ok(())
     }
 
@@ -90,7 +92,7 @@ impl Run<'_> {
         let ledger = self.fleet.dir().join("ledger.jsonl");
         let written = ledger::export(&ledger, file);
         let events = written.map_err(DemoError::io(format!("write {}", file.display())))?;
-        say(&format!(
+        print_line(&format!(
             "{events} events of histories are in {}",
             file.display()
         ));
@@ -99,10 +101,15 @@ impl Run<'_> {
 
     /// Shards that own less than at first: a completed move leaves the source's guard for good; an unwound or
     /// rolled back one leaves nothing.
-    async fn gave_away(&self, report: &Report) -> Result<Vec<ShardName>, DemoError> {
+    async fn shards_with_fewer_keys(
+        &self,
+        report: &RunReport,
+    ) -> Result<Vec<ShardName>, DemoError> {
         match report.result {
-            Outcome::Completed => {}
-            Outcome::Unwound | Outcome::RolledBack | Outcome::Failed => return Ok(Vec::new()),
+            RunOutcome::Completed => {}
+            RunOutcome::Unwound | RunOutcome::RolledBack | RunOutcome::Failed => {
+                return Ok(Vec::new());
+            }
         }
         let first = &self.scenario.map;
         let now = self.api.map(&first.name).await?;
@@ -112,11 +119,11 @@ impl Run<'_> {
     }
 
     /// The verdict by the checker in this process.
-    async fn verdict(&self, hold: bool) -> Result<Checked, DemoError> {
+    async fn verdict(&self, hold: bool) -> Result<CheckReport, DemoError> {
         self.ledger
             .flush()
             .map_err(DemoError::io("write the ledger"))?;
-        let input = Input {
+        let input = CheckInput {
             map: self.api.map(&self.scenario.map.name).await?,
             shards: self.fleet.admins()?.into_iter().collect(),
             ledger: self.fleet.dir().join("ledger.jsonl"),
@@ -126,7 +133,7 @@ impl Run<'_> {
     }
 
     /// The verdict by the checker as a program of its own; in this process if it is not installed.
-    async fn verdict_of_program(&self) -> Result<Checked, DemoError> {
+    async fn verdict_of_program(&self) -> Result<CheckReport, DemoError> {
         let program = self.fleet.programs().join("shardwright-ledger");
         if !program.is_file() {
             return self.verdict(false).await;

@@ -3,17 +3,17 @@
 //! Forward, back, forward again, each with everything that belongs to it; the figures are the agent's own.
 
 use super::follow::Follower;
-use super::{Run, load, migrate, progress, ready, register};
-use crate::api::Migration;
+use super::{DemoRun, load, migrate, progress, ready, register};
+use crate::api::MigrationStatus;
 use crate::error::DemoError;
 use crate::fleet::Fleet;
-use crate::ledger::Phase;
+use crate::ledger::LedgerPhase;
 use crate::options::Options;
 use crate::scenario::Scenario;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use plans::step::cutover::{CutOver, Window};
+use plans::step::cutover::{CutoverResult, WriteBlockTimes};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -23,9 +23,9 @@ const BETWEEN: Duration = Duration::from_millis(500);
 
 /// What was measured.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct WriteStops {
+pub struct WriteBlocks {
     /// One for each cutover, in order: forward, back, forward.
-    pub windows: Vec<Window>,
+    pub windows: Vec<WriteBlockTimes>,
     /// Attempts that were given up and made again.
     pub given_up: i64,
     /// Transactions that the application had acknowledged.
@@ -36,7 +36,7 @@ pub struct WriteStops {
 
 /// Milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Spread {
+pub struct TimeSpread {
     /// Half of them were not longer.
     pub p50: f64,
     /// Of a hundred, 99 were not longer.
@@ -45,13 +45,13 @@ pub struct Spread {
     pub max: f64,
 }
 
-type Part = fn(&Window) -> f64;
+type CutoverPart = fn(&WriteBlockTimes) -> f64;
 
-impl WriteStops {
+impl WriteBlocks {
     /// The write stop and its parts, by name.
     #[must_use]
-    pub fn spreads(&self) -> Vec<(&'static str, Spread)> {
-        let parts: [(&'static str, Part); 8] = [
+    pub fn spreads(&self) -> Vec<(&'static str, TimeSpread)> {
+        let parts: [(&'static str, CutoverPart); 8] = [
             ("total", |w| w.total),
             ("fence", |w| w.fence),
             ("wait_out", |w| w.wait_out),
@@ -61,7 +61,7 @@ impl WriteStops {
             ("flip", |w| w.flip),
             ("open", |w| w.open),
         ];
-        let spread = |(name, part): (_, Part)| {
+        let spread = |(name, part): (_, CutoverPart)| {
             let mut values: Vec<f64> = self.windows.iter().map(part).collect();
             values.sort_by(f64::total_cmp);
             (name, spread(&values))
@@ -71,12 +71,12 @@ impl WriteStops {
 }
 
 /// Of sorted values; by nearest rank.
-fn spread(sorted: &[f64]) -> Spread {
+fn spread(sorted: &[f64]) -> TimeSpread {
     let at = |percent: usize| {
         let rank = (sorted.len() * percent).div_ceil(100);
         sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
     };
-    Spread {
+    TimeSpread {
         p50: at(50),
         p99: at(99),
         max: at(100),
@@ -87,7 +87,7 @@ fn spread(sorted: &[f64]) -> Spread {
 ///
 /// # Errors
 /// [`DemoError`] when a cutover does not come to its end.
-pub async fn write_stops(options: &Options, cutovers: u32) -> Result<WriteStops, DemoError> {
+pub async fn write_stops(options: &Options, cutovers: u32) -> Result<WriteBlocks, DemoError> {
     options.check()?;
     cluster::sweep(&cluster::temporary_base())?;
     let scenario = Scenario::new(options, migrate::behaviour(options));
@@ -107,13 +107,13 @@ async fn with_fleet(
     scenario: Scenario,
     fleet: Arc<Fleet>,
     cutovers: u32,
-) -> Result<WriteStops, DemoError> {
+) -> Result<WriteBlocks, DemoError> {
     fleet.start_programs(&[]).await?;
     let ledger = Arc::new(load(&scenario, &fleet).await?);
     let api = crate::api::Api::new(fleet.urls(), &fleet.identity())?;
     ready(&api).await?;
     let map = register(&api, &scenario, &fleet).await?;
-    let run = Run {
+    let run = DemoRun {
         options,
         mix: Arc::new(scenario.mix()),
         scenario,
@@ -124,7 +124,7 @@ async fn with_fleet(
     };
     let workload = run.start_workload();
     let _ticker = progress::ticker(Arc::clone(&run.ledger));
-    run.moving(Phase::Before, 20).await?;
+    run.moving(LedgerPhase::Before, 20).await?;
     let measured = run.back_and_forth(cutovers).await?;
     workload
         .stop()
@@ -133,15 +133,15 @@ async fn with_fleet(
     Ok(measured)
 }
 
-impl Run<'_> {
-    async fn back_and_forth(&self, cutovers: u32) -> Result<WriteStops, DemoError> {
+impl DemoRun<'_> {
+    async fn back_and_forth(&self, cutovers: u32) -> Result<WriteBlocks, DemoError> {
         let plan = self.api.plan(&self.scenario.request).await?;
-        self.ledger.enter(Phase::Copy);
+        self.ledger.enter(LedgerPhase::Copy);
         let id = self.api.submit(&plan).await?;
         let mut follower = Follower::new(&self.api, &self.ledger, id);
-        let gate = |m: &Migration| m.state == MigrationState::Waiting;
+        let gate = |m: &MigrationStatus| m.state == MigrationState::Waiting;
         follower.until("the gate", gate).await?;
-        let mut measured = WriteStops::default();
+        let mut measured = WriteBlocks::default();
         let begun = now();
         for number in 0..cutovers {
             tokio::time::sleep(BETWEEN).await;
@@ -150,18 +150,18 @@ impl Run<'_> {
                 _ => ("rollback", StepKind::Rollback, StepKind::HoldBack),
             };
             follower.command(verb).await?;
-            let held = |m: &Migration| {
+            let held = |m: &MigrationStatus| {
                 m.step(held)
                     .is_some_and(|step| step.state == StepState::Running)
             };
             let migration = follower.until("the end of the cutover", held).await?;
-            let cut: CutOver = migration.output(made).ok_or_else(|| DemoError::Stopped {
+            let cut: CutoverResult = migration.output(made).ok_or_else(|| DemoError::Stopped {
                 id: migration.id.clone(),
                 state: migration.state,
                 reason: migration.reason(),
             })?;
             measured.given_up = cut.attempt - i64::from(number) - 1;
-            measured.windows.push(cut.window);
+            measured.windows.push(cut.write_block);
         }
         measured.between = (begun, now());
         measured.acknowledged = self.ledger.tally().acknowledged;
@@ -180,16 +180,16 @@ mod tests {
 
     #[test]
     fn percentiles_are_values_that_were_measured() {
-        let windows = (1..=200).map(|total| Window {
+        let windows = (1..=200).map(|total| WriteBlockTimes {
             total: f64::from(total),
-            ..Window::default()
+            ..WriteBlockTimes::default()
         });
-        let stops = WriteStops {
+        let stops = WriteBlocks {
             windows: windows.rev().collect(),
-            ..WriteStops::default()
+            ..WriteBlocks::default()
         };
         let (name, total) = stops.spreads()[0];
-        let expected = Spread {
+        let expected = TimeSpread {
             p50: 100.0,
             p99: 198.0,
             max: 200.0,

@@ -1,20 +1,20 @@
 //! Waits for what others do, with a limit.
 
-use crate::api::{Api, Migration};
+use crate::api::{Api, MigrationStatus};
 use crate::error::DemoError;
-use crate::ledger::{Ledger, Phase};
+use crate::ledger::{Ledger, LedgerPhase};
 use plans::failure::Failure;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 use std::time::{Duration, Instant};
 
-use super::hand::Hand;
-use super::progress::say;
-use crate::points::Point;
+use super::hand::PointHold;
+use super::progress::print_line;
+use crate::points::PassedPoint;
 use fail_point::Arrival;
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Longer than any gate, lease or retry should take.
 const LIMIT: Duration = Duration::from_secs(120);
 
@@ -23,7 +23,7 @@ pub(super) async fn until(what: &str, condition: impl Fn() -> bool) -> Result<()
     let begun = Instant::now();
     while !condition() {
         limit(what, begun)?;
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
@@ -33,7 +33,7 @@ pub(crate) async fn ready(api: &Api) -> Result<(), DemoError> {
     let begun = Instant::now();
     while !api.is_ready().await {
         limit("the controller", begun)?;
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     Ok(())
 }
@@ -54,7 +54,7 @@ pub(super) struct Follower<'f> {
     api: &'f Api,
     ledger: &'f Ledger,
     id: String,
-    told: String,
+    printed: String,
 }
 
 impl<'f> Follower<'f> {
@@ -68,7 +68,7 @@ impl<'f> Follower<'f> {
             api,
             ledger,
             id,
-            told: String::new(),
+            printed: String::new(),
         }
     }
 
@@ -78,12 +78,12 @@ impl<'f> Follower<'f> {
     pub(super) async fn until(
         &mut self,
         what: &str,
-        goal: impl Fn(&Migration) -> bool,
-    ) -> Result<Migration, DemoError> {
+        goal: impl Fn(&MigrationStatus) -> bool,
+    ) -> Result<MigrationStatus, DemoError> {
         let mut changed = Instant::now();
         loop {
             if let Ok(migration) = self.api.migration(&self.id).await {
-                if self.tell(&migration) {
+                if self.print_state(&migration) {
                     changed = Instant::now();
                 }
                 self.keep_phase(&migration);
@@ -99,12 +99,16 @@ impl<'f> Follower<'f> {
                 }
             }
             limit(what, changed)?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Waits until an agent stands at a point that is in the driver's hand.
-    pub(super) async fn meet(&mut self, hand: &Hand, point: &Point) -> Result<Arrival, DemoError> {
+    pub(super) async fn meet(
+        &mut self,
+        hand: &PointHold,
+        point: &PassedPoint,
+    ) -> Result<Arrival, DemoError> {
         let what = format!("an agent at {}", point.name);
         tokio::select! {
             arrival = hand.arrived(point) => arrival,
@@ -116,11 +120,11 @@ impl<'f> Follower<'f> {
     }
 
     /// Waits until the migration has failed, and says why.
-    pub(super) async fn failed(&mut self) -> Result<(Migration, Failure), DemoError> {
+    pub(super) async fn failed(&mut self) -> Result<(MigrationStatus, Failure), DemoError> {
         let begun = Instant::now();
         loop {
             if let Ok(migration) = self.api.migration(&self.id).await {
-                self.tell(&migration);
+                self.print_state(&migration);
                 if let (MigrationState::Failed, Some(failure)) =
                     (migration.state, migration.failure.clone())
                 {
@@ -128,45 +132,45 @@ impl<'f> Follower<'f> {
                 }
             }
             limit("the failure", begun)?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Waits until everything is taken back.
     pub(super) async fn unwound(&mut self) -> Result<(), DemoError> {
-        let unwound = |m: &Migration| m.state == MigrationState::Unwound;
+        let unwound = |m: &MigrationStatus| m.state == MigrationState::Unwound;
         self.until("the end of the unwinding", unwound).await?;
         Ok(())
     }
 
     /// Gives a command; tries again while the controller is away.
     pub(super) async fn command(&self, verb: &str) -> Result<(), DemoError> {
-        say(&format!("{verb} {}", self.id));
+        print_line(&format!("{verb} {}", self.id));
         let begun = Instant::now();
         loop {
             match self.api.command(&self.id, verb).await {
                 Err(crate::api::ApiError::Unreachable { .. }) => limit(verb, begun)?,
                 done => return Ok(done?),
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// The phase follows the steps; the driver itself begins `cutover`, which is too short to be seen.
-    fn keep_phase(&self, migration: &Migration) {
+    fn keep_phase(&self, migration: &MigrationStatus) {
         let flipped = matches!(
             migration.state,
             MigrationState::Flipped | MigrationState::Completed | MigrationState::RolledBack
         );
         if flipped {
-            self.ledger.enter(Phase::After);
-        } else if self.ledger.phase() == Phase::Copy && migration.is_done(StepKind::Copy) {
-            self.ledger.enter(Phase::CatchUp);
+            self.ledger.enter(LedgerPhase::After);
+        } else if self.ledger.phase() == LedgerPhase::Copy && migration.is_done(StepKind::Copy) {
+            self.ledger.enter(LedgerPhase::CatchUp);
         }
     }
 
     /// Prints the state if it is a new one.
-    fn tell(&mut self, migration: &Migration) -> bool {
+    fn print_state(&mut self, migration: &MigrationStatus) -> bool {
         let mut line = format!("{} {}", migration.id, migration.state);
         for step in &migration.steps {
             let busy = matches!(
@@ -185,10 +189,10 @@ impl<'f> Follower<'f> {
                 }
             }
         }
-        let new = line != self.told;
+        let new = line != self.printed;
         if new {
-            say(&line);
-            self.told = line;
+            print_line(&line);
+            self.printed = line;
         }
         new
     }

@@ -3,11 +3,11 @@
 //! The socket is there before the programs start. Whoever comes to a point first is kept for the driver; everybody
 //! who comes to the same point later goes on at once.
 
-use super::progress::say;
+use super::progress::print_line;
 use crate::error::DemoError;
 use crate::fleet::Fleet;
 use crate::options::Options;
-use crate::points::{self, Point};
+use crate::points::{self, PassedPoint};
 use fail_point::{Arrival, Rendezvous};
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -18,13 +18,13 @@ const ARRIVAL_LIMIT: Duration = Duration::from_secs(120);
 
 /// The points and those who came to them.
 #[derive(Debug)]
-pub(super) struct Hand {
-    armed: Vec<(Point, String)>,
+pub(super) struct PointHold {
+    armed: Vec<(PassedPoint, String)>,
     arrivals: Mutex<mpsc::UnboundedReceiver<Arrival>>,
     porter: JoinHandle<()>,
 }
 
-impl Hand {
+impl PointHold {
     /// Makes the socket, for every point that the options ask for.
     pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Self, DemoError> {
         let steps = options.abort_at.iter().chain(&options.pause_in);
@@ -32,7 +32,7 @@ impl Hand {
         let steps = steps.chain(troubles).map(|step| points::of_step(*step));
         let moments = options.orphan.into_iter().chain(options.stall);
         let points = steps.chain(moments.map(points::of_moment));
-        let points: BTreeMap<String, Point> =
+        let points: BTreeMap<String, PassedPoint> =
             points.map(|point| (point.name.clone(), point)).collect();
         let path = fleet.dir().join("meet");
         let meeting = Rendezvous::bind(path).map_err(DemoError::io("make a socket"))?;
@@ -50,12 +50,12 @@ impl Hand {
     }
 
     /// The points, with the texts that arm them.
-    pub(super) fn armed(&self) -> &[(Point, String)] {
+    pub(super) fn armed(&self) -> &[(PassedPoint, String)] {
         &self.armed
     }
 
     /// Waits until an agent stands at `point`; it goes on when the arrival is dropped.
-    pub(super) async fn arrived(&self, point: &Point) -> Result<Arrival, DemoError> {
+    pub(super) async fn arrived(&self, point: &PassedPoint) -> Result<Arrival, DemoError> {
         let stalled = || DemoError::Stalled {
             what: format!("an agent at {}", point.name),
             seconds: ARRIVAL_LIMIT.as_secs(),
@@ -71,12 +71,12 @@ impl Hand {
         };
         let arrival = tokio::time::timeout(ARRIVAL_LIMIT, wanted).await;
         let arrival = arrival.ok().flatten().ok_or_else(stalled)?;
-        say(&format!("an agent stands at {}", arrival.name));
+        print_line(&format!("an agent stands at {}", arrival.name));
         Ok(arrival)
     }
 }
 
-impl Drop for Hand {
+impl Drop for PointHold {
     fn drop(&mut self) {
         self.porter.abort();
     }
@@ -84,10 +84,10 @@ impl Drop for Hand {
 
 /// Passes on whoever comes to a point first.
 async fn receive(meeting: Rendezvous, first: mpsc::UnboundedSender<Arrival>) {
-    let mut seen = HashSet::new();
+    let mut visited = HashSet::new();
     loop {
         match meeting.arrived().await {
-            Ok(arrival) if seen.insert(arrival.name.clone()) => {
+            Ok(arrival) if visited.insert(arrival.name.clone()) => {
                 if first.send(arrival).is_err() {
                     return;
                 }

@@ -1,38 +1,38 @@
 //! One migration, from the plan to its end.
 
 use super::follow::Follower;
-use super::hand::Hand;
-use super::progress::say;
-use super::stop::Stop;
-use super::{Run, check, operate};
-use crate::api::Migration;
+use super::hand::PointHold;
+use super::progress::print_line;
+use super::stop::StepAction;
+use super::{DemoRun, check, operate};
+use crate::api::MigrationStatus;
 use crate::error::DemoError;
-use crate::ledger::Phase;
+use crate::ledger::LedgerPhase;
 use crate::options::{Trouble, TroubleKind};
-use crate::report::{Moved, Outcome, Report};
+use crate::report::{MovedKeys, RunOutcome, RunReport};
 use crate::workload::Workload;
 use plans::request::Options;
 use plans::state::migration::MigrationState;
 use plans::step::StepKind;
-use plans::step::cutover::CutOver;
+use plans::step::cutover::CutoverResult;
 
-impl Run<'_> {
+impl DemoRun<'_> {
     /// Plans, submits and follows one migration to its end; the figures go into the report.
     pub(super) async fn migrate(
         &self,
-        stops: &[Stop],
-        hand: &Hand,
+        stops: &[StepAction],
+        hand: &PointHold,
         workload: &Workload,
-        report: &mut Report,
-    ) -> Result<Outcome, DemoError> {
+        report: &mut RunReport,
+    ) -> Result<RunOutcome, DemoError> {
         let plan = self.api.plan(&self.scenario.request).await?;
-        operate::tell(&plan);
-        self.ledger.enter(Phase::Copy);
+        operate::print_plan(&plan);
+        self.ledger.enter(LedgerPhase::Copy);
         let id = self.api.submit(&plan).await?;
         report.moves = plan
             .moves
             .iter()
-            .map(|planned| Moved::begun(&id, planned))
+            .map(|planned| MovedKeys::begun(&id, planned))
             .collect();
         let mut follower = Follower::new(&self.api, &self.ledger, id);
         if let Some(ended) = self.to_the_flip(stops, hand, &mut follower, report).await? {
@@ -48,29 +48,29 @@ impl Run<'_> {
     /// `Some` if it ended before the flip.
     async fn to_the_flip(
         &self,
-        stops: &[Stop],
-        hand: &Hand,
+        stops: &[StepAction],
+        hand: &PointHold,
         follower: &mut Follower<'_>,
-        report: &mut Report,
-    ) -> Result<Option<Outcome>, DemoError> {
+        report: &mut RunReport,
+    ) -> Result<Option<RunOutcome>, DemoError> {
         if self
             .stop_at(stops, is_before_gate, hand, follower, report)
             .await?
         {
-            return Ok(Some(Outcome::Unwound));
+            return Ok(Some(RunOutcome::Unwound));
         }
         let migration = follower.until("the gate", is_at_gate).await?;
         figures(&migration, report);
         if migration.state == MigrationState::Unwound {
-            return Ok(Some(Outcome::Unwound));
+            return Ok(Some(RunOutcome::Unwound));
         }
-        self.ledger.enter(Phase::CatchUp);
-        self.moving(Phase::CatchUp, self.goal(10)).await?;
-        self.ledger.enter(Phase::Cutover);
+        self.ledger.enter(LedgerPhase::CatchUp);
+        self.moving(LedgerPhase::CatchUp, self.goal(10)).await?;
+        self.ledger.enter(LedgerPhase::Cutover);
         follower.command("approve").await?;
         let cutover = |step| step == StepKind::Cutover;
         if self.stop_at(stops, cutover, hand, follower, report).await? {
-            return Ok(Some(Outcome::Unwound));
+            return Ok(Some(RunOutcome::Unwound));
         }
         if let Some(moment) = self.options.orphan {
             self.orphan(moment, hand, follower, report).await?;
@@ -80,12 +80,12 @@ impl Run<'_> {
         }
         let migration = follower.until("the flip", is_flipped).await?;
         if migration.state == MigrationState::Unwound {
-            return Ok(Some(Outcome::Unwound));
+            return Ok(Some(RunOutcome::Unwound));
         }
         if let Some(stall) = &mut report.stall {
             stall.released = self.api.released(follower.id()).await?;
         }
-        say("the map names the new owner; the application keeps writing");
+        print_line("the map names the new owner; the application keeps writing");
         figures(&migration, report);
         Ok(None)
     }
@@ -94,16 +94,16 @@ impl Run<'_> {
         &self,
         workload: &Workload,
         follower: &mut Follower<'_>,
-        report: &mut Report,
+        report: &mut RunReport,
     ) -> Result<(), DemoError> {
-        self.ledger.enter(Phase::After);
-        self.moving(Phase::After, self.goal(20)).await?;
+        self.ledger.enter(LedgerPhase::After);
+        self.moving(LedgerPhase::After, self.goal(20)).await?;
         self.acknowledged(self.options.goal()).await?;
         if !self.options.disturbed() {
-            self.enough(Phase::After).await?;
+            self.enough(LedgerPhase::After).await?;
         }
         check::held(self, workload).await?;
-        let holds = |m: &Migration| m.is_done(StepKind::Cutover);
+        let holds = |m: &MigrationStatus| m.is_done(StepKind::Cutover);
         figures(
             &follower.until("the end of the cutover", holds).await?,
             report,
@@ -115,8 +115,8 @@ impl Run<'_> {
     async fn back(
         &self,
         follower: &mut Follower<'_>,
-        report: &mut Report,
-    ) -> Result<Outcome, DemoError> {
+        report: &mut RunReport,
+    ) -> Result<RunOutcome, DemoError> {
         follower.command("rollback").await?;
         follower
             .until("the way back", |m| m.state == MigrationState::RolledBack)
@@ -128,16 +128,16 @@ impl Run<'_> {
             .until("the end", |m| m.is_done(StepKind::DropNew))
             .await?;
         figures(&migration, report);
-        Ok(Outcome::RolledBack)
+        Ok(RunOutcome::RolledBack)
     }
 
     async fn finish(
         &self,
-        stops: &[Stop],
-        hand: &Hand,
+        stops: &[StepAction],
+        hand: &PointHold,
         follower: &mut Follower<'_>,
-        report: &mut Report,
-    ) -> Result<Outcome, DemoError> {
+        report: &mut RunReport,
+    ) -> Result<RunOutcome, DemoError> {
         let hold = |step| step == StepKind::Hold;
         self.stop_at(stops, hold, hand, follower, report).await?;
         follower.command("finish").await?;
@@ -148,7 +148,7 @@ impl Run<'_> {
             .until("the end", |m| m.state == MigrationState::Completed)
             .await?;
         figures(&migration, report);
-        Ok(Outcome::Completed)
+        Ok(RunOutcome::Completed)
     }
 }
 
@@ -182,11 +182,11 @@ fn is_before_gate(step: StepKind) -> bool {
     )
 }
 
-fn is_at_gate(migration: &Migration) -> bool {
+fn is_at_gate(migration: &MigrationStatus) -> bool {
     migration.state == MigrationState::Waiting
 }
 
-fn is_flipped(migration: &Migration) -> bool {
+fn is_flipped(migration: &MigrationStatus) -> bool {
     matches!(
         migration.state,
         MigrationState::Flipped | MigrationState::Completed
@@ -194,9 +194,9 @@ fn is_flipped(migration: &Migration) -> bool {
 }
 
 /// What the steps that are done have reported.
-fn figures(migration: &Migration, report: &mut Report) {
+fn figures(migration: &MigrationStatus, report: &mut RunReport) {
     report.count(std::slice::from_ref(migration));
     report.rollback_window_ms = migration
-        .output::<CutOver>(StepKind::Rollback)
-        .map(|cut| cut.window);
+        .output::<CutoverResult>(StepKind::Rollback)
+        .map(|cut| cut.write_block);
 }

@@ -20,22 +20,22 @@ mod trouble;
 use crate::api::Api;
 use crate::error::DemoError;
 use crate::fleet::Fleet;
-use crate::ledger::{Baseline, Ledger, Phase};
+use crate::ledger::{Baseline, Ledger, LedgerPhase};
 use crate::options::Options;
-use crate::report::{Outcome, Report};
+use crate::report::{RunOutcome, RunReport};
 use crate::scenario::Scenario;
-use crate::workload::{Mix, Settings, Workload};
+use crate::workload::{TenantMix, Workload, WorkloadSettings};
 use client::{Map, ShardAccess};
-pub use cutovers::{Spread, WriteStops, write_stops};
+pub use cutovers::{TimeSpread, WriteBlocks, write_stops};
 pub(crate) use follow::ready;
-use hand::Hand;
+use hand::PointHold;
 use plans::id::ShardName;
-use progress::say;
+use progress::print_line;
 use std::collections::HashMap;
 use std::io::{ErrorKind, Write};
 use std::sync::Arc;
-use stop::Stop;
-use strike::Strike;
+use stop::StepAction;
+use strike::PlannedKill;
 pub(crate) use strike::{blocking, crash};
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -44,10 +44,10 @@ const ATTEMPTS: u32 = 3;
 
 /// What the parts of a run share.
 #[derive(Debug)]
-struct Run<'r> {
+struct DemoRun<'r> {
     options: &'r Options,
     scenario: Scenario,
-    mix: Arc<Mix>,
+    mix: Arc<TenantMix>,
     fleet: Arc<Fleet>,
     api: Api,
     map: Map,
@@ -59,7 +59,7 @@ struct Run<'r> {
 /// # Errors
 /// [`DemoError`] when it could not run to its end, or when its end is not as it must be
 /// ([`DemoError::Unclean`], after the report was written).
-pub async fn run(options: Options) -> Result<Report, DemoError> {
+pub async fn run(options: Options) -> Result<RunReport, DemoError> {
     options.check()?;
     let mut terminate =
         signal(SignalKind::terminate()).map_err(DemoError::io("listen for signals"))?;
@@ -82,12 +82,12 @@ pub async fn run(options: Options) -> Result<Report, DemoError> {
 }
 
 /// A run with its fleet; what failed is told with the ends of the logs.
-async fn whole(options: &Options) -> Result<Report, DemoError> {
+async fn whole(options: &Options) -> Result<RunReport, DemoError> {
     // Clusters of runs that were killed are nobody's any more.
     cluster::sweep(&cluster::temporary_base())?;
     let scenario = Scenario::new(options, migrate::behaviour(options));
     let shards = scenario.shards.len();
-    say(&format!("starting {shards} shards and the control store"));
+    print_line(&format!("starting {shards} shards and the control store"));
     let fleet = Arc::new(Fleet::start(options, &scenario.shards).await?);
     let ended = with_fleet(options, scenario, Arc::clone(&fleet)).await;
     if ended
@@ -106,13 +106,13 @@ async fn with_fleet(
     options: &Options,
     scenario: Scenario,
     fleet: Arc<Fleet>,
-) -> Result<Report, DemoError> {
-    let strike = Strike::prepare(options, &fleet)?;
-    let hand = Hand::prepare(options, &fleet)?;
+) -> Result<RunReport, DemoError> {
+    let strike = PlannedKill::prepare(options, &fleet)?;
+    let hand = PointHold::prepare(options, &fleet)?;
     let mut armed = hand.armed().to_vec();
-    armed.extend(strike.as_ref().map(Strike::armed));
+    armed.extend(strike.as_ref().map(PlannedKill::armed));
     fleet.start_programs(&armed).await?;
-    say(&format!(
+    print_line(&format!(
         "loading a shop of {} tenants",
         scenario.shop.tenants
     ));
@@ -121,7 +121,7 @@ async fn with_fleet(
     let api = Api::new(fleet.urls(), &fleet.identity())?;
     follow::ready(&api).await?;
     let map = register(&api, &scenario, &fleet).await?;
-    let run = Run {
+    let run = DemoRun {
         options,
         mix: Arc::new(scenario.mix()),
         scenario,
@@ -171,14 +171,18 @@ pub(crate) async fn load(scenario: &Scenario, fleet: &Fleet) -> Result<Ledger, D
     Ledger::create(&file, baseline).map_err(DemoError::io("create the ledger"))
 }
 
-impl Run<'_> {
-    async fn drive(&self, strike: Option<Strike>, hand: &Hand) -> Result<Report, DemoError> {
+impl DemoRun<'_> {
+    async fn drive(
+        &self,
+        strike: Option<PlannedKill>,
+        hand: &PointHold,
+    ) -> Result<RunReport, DemoError> {
         let servers = self.fleet.versions();
-        let mut report = Report::begun(&self.scenario.task, servers, self.evidence());
+        let mut report = RunReport::begun(&self.scenario.task, servers, self.evidence());
         report.map_version.before = self.map.current().version.0;
         let workload = self.start_workload();
         let ticker = progress::ticker(Arc::clone(&self.ledger));
-        self.moving(Phase::Before, self.goal(10)).await?;
+        self.moving(LedgerPhase::Before, self.goal(10)).await?;
         let struck = strike.map(|strike| strike.start(&self.fleet, &self.ledger, self.api.clone()));
         if self.scenario.task.is_plain_split() {
             self.migrations(hand, &workload, &mut report).await?;
@@ -197,12 +201,12 @@ impl Run<'_> {
             None => None,
         };
         self.check(&mut report).await?;
-        self.tell(&mut report).await?;
+        self.add_operation_report(&mut report).await?;
         Ok(report)
     }
 
     /// Takes over what the controller tells of the operation, and keeps its evidence.
-    async fn tell(&self, report: &mut Report) -> Result<(), DemoError> {
+    async fn add_operation_report(&self, report: &mut RunReport) -> Result<(), DemoError> {
         let Some(id) = self.api.newest().await? else {
             return Ok(());
         };
@@ -219,23 +223,23 @@ impl Run<'_> {
     /// One migration, or as many as it takes: those that are to be aborted, those that unwind unasked.
     async fn migrations(
         &self,
-        hand: &Hand,
+        hand: &PointHold,
         workload: &Workload,
-        report: &mut Report,
+        report: &mut RunReport,
     ) -> Result<(), DemoError> {
         let mut unasked = 0;
         loop {
             report.attempts += 1;
             let aborted = report.aborted_at.len();
-            let stops = Stop::of(self.options, aborted);
+            let stops = StepAction::of(self.options, aborted);
             report.result = match self.migrate(&stops, hand, workload, report).await {
                 Err(stopped @ DemoError::Stopped { .. }) => {
-                    say(&stopped.to_string());
-                    Outcome::Failed
+                    print_line(&stopped.to_string());
+                    RunOutcome::Failed
                 }
                 ended => ended?,
             };
-            if report.result != Outcome::Unwound {
+            if report.result != RunOutcome::Unwound {
                 return Ok(());
             }
             self.unwound().await?;
@@ -243,25 +247,25 @@ impl Run<'_> {
                 if report.aborted_at.len() >= self.options.abort_at.len() {
                     return Ok(());
                 }
-                say("taken back; submitting the next one");
+                print_line("taken back; submitting the next one");
                 continue;
             }
             unasked += 1;
             if unasked == ATTEMPTS {
                 return Ok(());
             }
-            say("the migration was taken back before the flip; submitting it again");
+            print_line("the migration was taken back before the flip; submitting it again");
         }
     }
 
     fn start_workload(&self) -> Workload {
-        let settings = Settings {
+        let settings = WorkloadSettings {
             clients: self.options.clients,
             rate: self.options.rate,
             seed: self.options.seed,
             mix: Arc::clone(&self.mix),
         };
-        say(&format!(
+        print_line(&format!(
             "{} clients write, at most {} transactions a second",
             settings.clients, settings.rate
         ));
@@ -274,7 +278,7 @@ impl Run<'_> {
     }
 
     /// Waits until so many transactions on moving keys were acknowledged in a phase.
-    async fn moving(&self, phase: Phase, goal: u64) -> Result<(), DemoError> {
+    async fn moving(&self, phase: LedgerPhase, goal: u64) -> Result<(), DemoError> {
         let what = format!("{goal} transactions on moving keys in phase {phase}");
         follow::until(&what, || {
             self.ledger.tally().moving_by_phase[phase.index()] >= goal

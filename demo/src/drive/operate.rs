@@ -4,13 +4,13 @@
 //! was written in their phase; when all have flipped, both copies are checked and the operation is finished. A move that
 //! waits for another one to be finished gets its way.
 
-use super::progress::say;
-use super::{Run, check, follow};
-use crate::api::Migration;
+use super::progress::print_line;
+use super::{DemoRun, check, follow};
+use crate::api::MigrationStatus;
 use crate::error::DemoError;
-use crate::ledger::Phase;
-use crate::report::{Moved, Outcome, Report};
-use crate::workload::{Readers, Workload};
+use crate::ledger::LedgerPhase;
+use crate::report::{MovedKeys, RunOutcome, RunReport};
+use crate::workload::{KeyReaders, Workload};
 use plans::plan::Plan;
 use plans::request::Mode;
 use plans::state::migration::MigrationState as State;
@@ -20,15 +20,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Without any change of any move.
 const LIMIT: Duration = Duration::from_secs(90);
 
 /// Says what is going to happen.
-pub(super) fn tell(plan: &Plan) {
+pub(super) fn print_plan(plan: &Plan) {
     for planned in &plan.moves {
         let moving = &planned.moving;
-        say(&format!(
+        print_line(&format!(
             "planned: {} of shard {} to shard {}, about {} rows, {} tables ({})",
             moving.keys,
             moving.source,
@@ -38,16 +38,16 @@ pub(super) fn tell(plan: &Plan) {
             planned.why
         ));
     }
-    plan.notes.iter().for_each(|note| say(note));
+    plan.notes.iter().for_each(|note| print_line(note));
 }
 
 /// The moves of a plan under way.
 #[derive(Debug)]
-struct Moves {
+struct OperationMoves {
     operation: String,
     ids: Vec<String>,
     /// The last line about each move.
-    told: BTreeMap<String, String>,
+    printed: BTreeMap<String, String>,
     changed: Instant,
     approved: BTreeSet<String>,
     finished: BTreeSet<String>,
@@ -56,17 +56,17 @@ struct Moves {
     read_only: Option<[(Instant, u64); 2]>,
 }
 
-impl Run<'_> {
+impl DemoRun<'_> {
     /// Plans, submits and follows the operation to its end; the figures go into the report.
     pub(super) async fn operation(
         &self,
         workload: &Workload,
-        report: &mut Report,
+        report: &mut RunReport,
     ) -> Result<(), DemoError> {
         report.attempts = 1;
         report.balance = self.balance_before().await?;
         let plan = self.api.plan(&self.scenario.request).await?;
-        tell(&plan);
+        print_plan(&plan);
         let no_keys = self.scenario.map.no_keys();
         let all = plan.moves.iter();
         let keys = all.fold(no_keys, |all, planned| all.union(&planned.moving.keys));
@@ -74,48 +74,48 @@ impl Run<'_> {
             .moves(&keys)
             .map_err(DemoError::io("write the ledger"))?;
         let readers = self.readers();
-        self.ledger.enter(Phase::Copy);
+        self.ledger.enter(LedgerPhase::Copy);
         let id = self.api.submit(&plan).await?;
-        let mut moves = Moves::new(id, plan.moves.len());
+        let mut moves = OperationMoves::new(id, plan.moves.len());
         let named = moves.ids.iter().zip(&plan.moves);
         report.moves = named
-            .map(|(id, planned)| Moved::begun(id, planned))
+            .map(|(id, planned)| MovedKeys::begun(id, planned))
             .collect();
         report.result = match self.follow(&mut moves, &readers, workload, report).await {
             Err(stopped @ DemoError::Stopped { .. }) => {
-                say(&stopped.to_string());
-                Outcome::Failed
+                print_line(&stopped.to_string());
+                RunOutcome::Failed
             }
-            ended => ended.map(|()| Outcome::Completed)?,
+            ended => ended.map(|()| RunOutcome::Completed)?,
         };
         if self.scenario.task.mode == Mode::Offline {
-            let seen = moves
+            let current = moves
                 .read_only
                 .map(|[from, to]| (to.0 - from.0, to.1 - from.1));
-            let (time, reads) = seen.unwrap_or_default();
+            let (time, reads) = current.unwrap_or_default();
             report.read_only_ms = u64::try_from(time.as_millis()).ok();
             report.reads_while_read_only = Some(reads);
         }
         Ok(())
     }
 
-    fn readers(&self) -> Readers {
+    fn readers(&self) -> KeyReaders {
         let mix = Arc::clone(&self.mix);
         let shop = self.scenario.shop;
-        Readers::start(self.options.seed, mix, shop, self.map.clone())
+        KeyReaders::start(self.options.seed, mix, shop, self.map.clone())
     }
 
     /// Looks at all moves until each is completed.
     async fn follow(
         &self,
-        moves: &mut Moves,
-        readers: &Readers,
+        moves: &mut OperationMoves,
+        readers: &KeyReaders,
         workload: &Workload,
-        report: &mut Report,
+        report: &mut RunReport,
     ) -> Result<(), DemoError> {
         loop {
-            let all = self.look(moves).await?;
-            moves.tell(&all);
+            let all = self.read_moves(moves).await?;
+            moves.print_changes(&all);
             report.count(&all);
             moves.count_reads(&all, readers);
             if let Some(stopped) = all.iter().find(|m| is_stopped(m)) {
@@ -127,48 +127,48 @@ impl Run<'_> {
             }
             self.keep_phase(&all);
             if all.iter().all(|m| m.state == State::Completed) {
-                return self.enough(Phase::After).await;
+                return self.enough(LedgerPhase::After).await;
             }
             self.push(moves, &all, workload).await?;
             moves.limit()?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// The moves as they are now; the controller may be away for a while.
-    async fn look(&self, moves: &Moves) -> Result<Vec<Migration>, DemoError> {
+    async fn read_moves(&self, moves: &OperationMoves) -> Result<Vec<MigrationStatus>, DemoError> {
         loop {
             let calls = moves.ids.iter().map(|id| self.api.migration(id));
             match futures::future::try_join_all(calls).await {
                 Err(crate::api::ApiError::Unreachable { .. }) => moves.limit()?,
                 all => return Ok(all?),
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    fn keep_phase(&self, all: &[Migration]) {
+    fn keep_phase(&self, all: &[MigrationStatus]) {
         if all.iter().all(is_flipped) {
-            self.ledger.enter(Phase::After);
-        } else if self.ledger.phase() == Phase::Copy
+            self.ledger.enter(LedgerPhase::After);
+        } else if self.ledger.phase() == LedgerPhase::Copy
             && all.iter().all(|m| m.is_done(StepKind::Copy))
         {
-            self.ledger.enter(Phase::CatchUp);
+            self.ledger.enter(LedgerPhase::CatchUp);
         }
     }
 
     /// Does what the operator would do now.
     async fn push(
         &self,
-        moves: &mut Moves,
-        all: &[Migration],
+        moves: &mut OperationMoves,
+        all: &[MigrationStatus],
         workload: &Workload,
     ) -> Result<(), DemoError> {
         for migration in all.iter().filter(|m| m.state == State::Waiting) {
             if moves.approved.insert(migration.id.clone()) {
-                self.ledger.enter(Phase::CatchUp);
-                self.moving(Phase::CatchUp, self.goal(2)).await?;
-                self.ledger.enter(Phase::Cutover);
+                self.ledger.enter(LedgerPhase::CatchUp);
+                self.moving(LedgerPhase::CatchUp, self.goal(2)).await?;
+                self.ledger.enter(LedgerPhase::Cutover);
                 self.command(&migration.id, "approve").await?;
             }
         }
@@ -176,7 +176,7 @@ impl Run<'_> {
         let flipped = all.iter().all(is_flipped);
         if online && flipped && !moves.held {
             moves.held = true;
-            self.enough(Phase::After).await?;
+            self.enough(LedgerPhase::After).await?;
             check::held(self, workload).await?;
         }
         // Who waits for another move to be finished could wait for ever.
@@ -194,7 +194,7 @@ impl Run<'_> {
     }
 
     /// Waits until enough was written to moving keys, some of it in this phase.
-    pub(super) async fn enough(&self, phase: Phase) -> Result<(), DemoError> {
+    pub(super) async fn enough(&self, phase: LedgerPhase) -> Result<(), DemoError> {
         self.moving(phase, self.goal(2)).await?;
         let goal = self.options.goal_on_moving_keys();
         let what = format!("{goal} transactions on moving keys");
@@ -202,19 +202,19 @@ impl Run<'_> {
     }
 
     async fn command(&self, id: &str, verb: &str) -> Result<(), DemoError> {
-        say(&format!("{verb} {id}"));
+        print_line(&format!("{verb} {id}"));
         let begun = Instant::now();
         loop {
             match self.api.command(id, verb).await {
                 Err(crate::api::ApiError::Unreachable { .. }) if begun.elapsed() < LIMIT => {}
                 done => return Ok(done?),
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }
 
-impl Moves {
+impl OperationMoves {
     fn new(operation: String, count: usize) -> Self {
         let ids = match count {
             1 => vec![operation.clone()],
@@ -225,7 +225,7 @@ impl Moves {
         Self {
             operation,
             ids,
-            told: BTreeMap::new(),
+            printed: BTreeMap::new(),
             changed: Instant::now(),
             approved: BTreeSet::new(),
             finished: BTreeSet::new(),
@@ -238,27 +238,27 @@ impl Moves {
         if self.changed.elapsed() < LIMIT {
             return Ok(());
         }
-        let told: Vec<&str> = self.told.values().map(String::as_str).collect();
+        let lines: Vec<&str> = self.printed.values().map(String::as_str).collect();
         Err(DemoError::Stalled {
-            what: format!("operation {} ({})", self.operation, told.join("; ")),
+            what: format!("operation {} ({})", self.operation, lines.join("; ")),
             seconds: LIMIT.as_secs(),
         })
     }
 
     /// Prints what has changed.
-    fn tell(&mut self, all: &[Migration]) {
+    fn print_changes(&mut self, all: &[MigrationStatus]) {
         for migration in all {
             let line = line(migration);
-            if self.told.get(&migration.id) != Some(&line) {
-                say(&line);
-                self.told.insert(migration.id.clone(), line);
+            if self.printed.get(&migration.id) != Some(&line) {
+                print_line(&line);
+                self.printed.insert(migration.id.clone(), line);
                 self.changed = Instant::now();
             }
         }
     }
 
-    fn count_reads(&mut self, all: &[Migration], readers: &Readers) {
-        let read_only = |m: &Migration| m.is_done(StepKind::SetReadOnly) && !is_flipped(m);
+    fn count_reads(&mut self, all: &[MigrationStatus], readers: &KeyReaders) {
+        let read_only = |m: &MigrationStatus| m.is_done(StepKind::SetReadOnly) && !is_flipped(m);
         if all.iter().any(read_only) {
             let now = (Instant::now(), readers.succeeded());
             self.read_only.get_or_insert([now, now])[1] = now;
@@ -266,11 +266,11 @@ impl Moves {
     }
 }
 
-fn is_flipped(migration: &Migration) -> bool {
+fn is_flipped(migration: &MigrationStatus) -> bool {
     matches!(migration.state, State::Flipped | State::Completed)
 }
 
-fn is_stopped(migration: &Migration) -> bool {
+fn is_stopped(migration: &MigrationStatus) -> bool {
     matches!(
         migration.state,
         State::Failed | State::Unwound | State::RolledBack
@@ -278,7 +278,7 @@ fn is_stopped(migration: &Migration) -> bool {
 }
 
 /// A move in one line.
-fn line(migration: &Migration) -> String {
+fn line(migration: &MigrationStatus) -> String {
     let mut line = format!("{} {}", migration.id, migration.state);
     for step in &migration.steps {
         let busy = matches!(

@@ -3,15 +3,15 @@
 //! Order: an agent waits at the moment, both shards are connected, everything of ours is killed, one harmless write
 //! after the other is tried on both shards, everything is started again.
 
-use super::Run;
+use super::DemoRun;
 use super::follow::Follower;
-use super::hand::Hand;
-use super::progress::say;
+use super::hand::PointHold;
+use super::progress::print_line;
 use crate::error::DemoError;
 use crate::fleet::{SOURCE, TARGET};
-use crate::options::Moment;
+use crate::options::CutoverMoment;
 use crate::points;
-use crate::report::{Orphaned, Report};
+use crate::report::{OrphanedCutover, RunReport};
 use crate::shop::ShopError;
 use connect::{Connected, Session};
 use std::collections::BTreeMap;
@@ -23,25 +23,25 @@ const WATCH: Duration = Duration::from_secs(5);
 const GIVE_UP: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 
-impl Run<'_> {
+impl DemoRun<'_> {
     /// Kills everything of ours at `moment`, watches, and starts it again.
     pub(super) async fn orphan(
         &self,
-        moment: Moment,
-        hand: &Hand,
+        moment: CutoverMoment,
+        hand: &PointHold,
         follower: &mut Follower<'_>,
-        report: &mut Report,
+        report: &mut RunReport,
     ) -> Result<(), DemoError> {
         let point = points::of_moment(moment);
         let arrival = follower.meet(hand, &point).await?;
         let source = self.application(SOURCE).await?;
         let target = self.application(TARGET).await?;
-        say("killing the controller and both agents with SIGKILL");
+        print_line("killing the controller and both agents with SIGKILL");
         let killed_at = now(&source).await?;
         let begun = Instant::now();
         self.fleet.kill_programs().await?;
         drop(arrival);
-        let mut seen = Orphaned {
+        let mut orphaned = OrphanedCutover {
             fail_point: point.name,
             source_open_after_ms: None,
             alone_ms: 0,
@@ -50,20 +50,20 @@ impl Run<'_> {
             target_refused: BTreeMap::new(),
         };
         let limit = if moment.expires() { GIVE_UP } else { WATCH };
-        while begun.elapsed() < limit && seen.source_open_after_ms.is_none() {
+        while begun.elapsed() < limit && orphaned.source_open_after_ms.is_none() {
             match self.try_write(&target).await? {
-                None => seen.target_took += 1,
-                Some(code) => *seen.target_refused.entry(code).or_default() += 1,
+                None => orphaned.target_took += 1,
+                Some(code) => *orphaned.target_refused.entry(code).or_default() += 1,
             }
             match self.try_write(&source).await? {
-                None => seen.source_open_after_ms = Some(now(&source).await? - killed_at),
-                Some(code) => *seen.source_refused.entry(code).or_default() += 1,
+                None => orphaned.source_open_after_ms = Some(now(&source).await? - killed_at),
+                Some(code) => *orphaned.source_refused.entry(code).or_default() += 1,
             }
             tokio::time::sleep(PAUSE).await;
         }
-        seen.alone_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-        report.orphan = Some(seen);
-        say("starting the controller and both agents again");
+        orphaned.alone_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+        report.orphan = Some(orphaned);
+        print_line("starting the controller and both agents again");
         self.fleet.restart_programs().await
     }
 

@@ -9,7 +9,7 @@ use tokio::task::JoinHandle;
 const EVERY: Duration = Duration::from_secs(5);
 
 /// A line, with the time of day.
-pub(super) fn say(text: &str) {
+pub(super) fn print_line(text: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let seconds = now.map_or(0, |since| since.as_secs()) % 86_400;
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
@@ -27,7 +27,7 @@ pub(super) fn ticker(ledger: Arc<Ledger>) -> Ticker {
         loop {
             tokio::time::sleep(EVERY).await;
             let tally = ledger.tally();
-            say(&format!(
+            print_line(&format!(
                 "         {} transactions acknowledged, {} on moving keys; phase {}",
                 tally.acknowledged,
                 tally.moving,

@@ -1,26 +1,26 @@
 //! Stops on a migration's way: where the driver aborts it, pauses it, or makes trouble.
 
-use super::Run;
+use super::DemoRun;
 use super::follow::Follower;
-use super::hand::Hand;
-use crate::api::Migration;
+use super::hand::PointHold;
+use crate::api::MigrationStatus;
 use crate::error::DemoError;
-use crate::options::{Options, Then, Trouble, TroubleKind};
+use crate::options::{AfterRepair, Options, Trouble, TroubleKind};
 use crate::points;
-use crate::report::Report;
+use crate::report::RunReport;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::{FORWARD, StepKind};
 
 /// Something to do while a step runs.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Stop {
+pub(super) enum StepAction {
     Abort(StepKind),
     Pause(StepKind),
     Trouble(Trouble),
 }
 
-impl Stop {
+impl StepAction {
     /// What is to be done in the migration number `attempt`, from 1, in the order of the steps.
     pub(super) fn of(options: &Options, aborted: usize) -> Vec<Self> {
         let abort = options.abort_at.get(aborted).copied().map(Self::Abort);
@@ -39,20 +39,20 @@ impl Stop {
     }
 }
 
-impl Run<'_> {
+impl DemoRun<'_> {
     /// Does what is to be done in the steps that `which` names.
     /// True if the migration was aborted and is unwound.
     pub(super) async fn stop_at(
         &self,
-        stops: &[Stop],
+        stops: &[StepAction],
         which: impl Fn(StepKind) -> bool,
-        hand: &Hand,
+        hand: &PointHold,
         follower: &mut Follower<'_>,
-        report: &mut Report,
+        report: &mut RunReport,
     ) -> Result<bool, DemoError> {
         for stop in stops.iter().filter(|stop| which(stop.step())) {
             match *stop {
-                Stop::Abort(step) => {
+                StepAction::Abort(step) => {
                     let arrival = follower.meet(hand, &points::of_step(step)).await?;
                     follower.command("abort").await?;
                     drop(arrival);
@@ -60,19 +60,19 @@ impl Run<'_> {
                     report.aborted_at.push(step);
                     return Ok(true);
                 }
-                Stop::Pause(step) => {
+                StepAction::Pause(step) => {
                     self.pause_in(step, hand, follower).await?;
                     report.paused_in.push(step);
                 }
-                Stop::Trouble(trouble) => {
+                StepAction::Trouble(trouble) => {
                     self.trouble(trouble, hand, follower, report).await?;
-                    if trouble.then == Then::Abort {
+                    if trouble.then == AfterRepair::Abort {
                         follower.command("abort").await?;
                         follower.unwound().await?;
                         report.aborted_at.push(trouble.step);
                         return Ok(true);
                     }
-                    if trouble.kind != TroubleKind::Away {
+                    if trouble.kind != TroubleKind::Outage {
                         follower.command("resume").await?;
                     }
                 }
@@ -85,10 +85,10 @@ impl Run<'_> {
     async fn pause_in(
         &self,
         step: StepKind,
-        hand: &Hand,
+        hand: &PointHold,
         follower: &mut Follower<'_>,
     ) -> Result<(), DemoError> {
-        let gate = |m: &Migration| is_running(m, step) || m.is_done(step);
+        let gate = |m: &MigrationStatus| is_running(m, step) || m.is_done(step);
         if step == StepKind::Hold {
             follower.until("the step", gate).await?;
             follower.command("pause").await?;
@@ -98,7 +98,7 @@ impl Run<'_> {
             drop(arrival);
         }
         // The agent hears of it by its next heartbeat, and ends what it is doing.
-        let paused = |m: &Migration| {
+        let paused = |m: &MigrationStatus| {
             let busy = m.steps.iter().any(|s| s.state == StepState::Running);
             m.state == MigrationState::Paused && !busy
         };
@@ -109,7 +109,7 @@ impl Run<'_> {
     }
 }
 
-fn is_running(migration: &Migration, kind: StepKind) -> bool {
+fn is_running(migration: &MigrationStatus, kind: StepKind) -> bool {
     migration
         .step(kind)
         .is_some_and(|step| step.state == StepState::Running)

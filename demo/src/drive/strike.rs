@@ -4,14 +4,14 @@
 //! still waits is released, what was killed starts again with nothing armed.
 
 use super::follow;
-use super::progress::say;
+use super::progress::print_line;
 use crate::api::Api;
 use crate::error::DemoError;
 use crate::fleet::{Fleet, SOURCE, TARGET};
 use crate::ledger::Ledger;
 use crate::options::{Kill, Options, Process};
-use crate::points::{self, Point};
-use crate::report::Killed;
+use crate::points::{self, PassedPoint};
+use crate::report::KilledProcess;
 use crate::shop::ShopError;
 use cluster::Cluster;
 use connect::Session;
@@ -24,7 +24,7 @@ use tokio::task::JoinHandle;
 
 const RESTART_AFTER: Duration = Duration::from_millis(200);
 /// How often the target is asked whether it has grown, and for how long.
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const GROWTH_LIMIT: Duration = Duration::from_secs(60);
 
 /// Pages of the shop's tables: they grow before the copy's transaction commits.
@@ -33,20 +33,20 @@ const SIZE: &str = "select coalesce(sum(pg_catalog.pg_relation_size(oid)), 0)::b
 
 /// A blow in preparation.
 #[derive(Debug)]
-pub(super) struct Strike {
+pub(super) struct PlannedKill {
     kill: Kill,
-    point: Point,
+    point: PassedPoint,
     meeting: Rendezvous,
 }
 
 /// A kill under way.
 #[derive(Debug, Default)]
-pub(super) struct Struck {
-    plan: Option<Killed>,
-    task: Option<JoinHandle<Result<Killed, DemoError>>>,
+pub(super) struct PendingKill {
+    plan: Option<KilledProcess>,
+    task: Option<JoinHandle<Result<KilledProcess, DemoError>>>,
 }
 
-impl Strike {
+impl PlannedKill {
     /// Makes the socket, if the options ask for a kill.
     pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Option<Self>, DemoError> {
         let Some(kill) = options.kill else {
@@ -61,30 +61,30 @@ impl Strike {
     }
 
     /// The point, and the text that arms it.
-    pub(super) fn armed(&self) -> (Point, String) {
+    pub(super) fn armed(&self) -> (PassedPoint, String) {
         (self.point.clone(), self.meeting.arms(&self.point.name))
     }
 
     /// Waits for the process in the background.
-    pub(super) fn start(self, fleet: &Arc<Fleet>, ledger: &Arc<Ledger>, api: Api) -> Struck {
-        let plan = Killed::at(self.kill, &self.point.name);
-        let blow = Blow {
+    pub(super) fn start(self, fleet: &Arc<Fleet>, ledger: &Arc<Ledger>, api: Api) -> PendingKill {
+        let plan = KilledProcess::at(self.kill, &self.point.name);
+        let blow = ProcessKill {
             kill: self.kill,
             plan: plan.clone(),
             fleet: Arc::clone(fleet),
             ledger: Arc::clone(ledger),
             api,
         };
-        Struck {
+        PendingKill {
             plan: Some(plan),
             task: Some(tokio::spawn(blow.fall(self.meeting))),
         }
     }
 }
 
-impl Struck {
+impl PendingKill {
     /// What came of the kill; it is given up if it has not happened by now.
-    pub(super) async fn ended(mut self) -> Result<Option<Killed>, DemoError> {
+    pub(super) async fn ended(mut self) -> Result<Option<KilledProcess>, DemoError> {
         match self.task.take() {
             Some(task) if task.is_finished() => {
                 let ended = task.await.map_err(std::io::Error::other);
@@ -99,7 +99,7 @@ impl Struck {
     }
 }
 
-impl Drop for Struck {
+impl Drop for PendingKill {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
@@ -109,23 +109,23 @@ impl Drop for Struck {
 
 /// A kill, from the meeting to the restart.
 #[derive(Debug)]
-struct Blow {
+struct ProcessKill {
     kill: Kill,
-    plan: Killed,
+    plan: KilledProcess,
     fleet: Arc<Fleet>,
     ledger: Arc<Ledger>,
     api: Api,
 }
 
-impl Blow {
-    async fn fall(self, meeting: Rendezvous) -> Result<Killed, DemoError> {
+impl ProcessKill {
+    async fn fall(self, meeting: Rendezvous) -> Result<KilledProcess, DemoError> {
         let arrival = meeting
             .arrived()
             .await
             .map_err(DemoError::io("meet a process"))?;
         // Whoever else is armed goes on at once.
         drop(meeting);
-        say(&format!(
+        print_line(&format!(
             "{} waits at {}: killing {} with SIGKILL",
             arrival.pid, arrival.name, self.kill.process
         ));
@@ -136,14 +136,14 @@ impl Blow {
             Process::Store => self.server(arrival, None).await?,
         };
         let after = killed.elapsed();
-        say(&format!("{} started again", self.kill.process));
+        print_line(&format!("{} started again", self.kill.process));
         let copying = (self.kill.process, self.kill.step) == (Process::Agent, StepKind::Copy);
         let first_row_after_ms = match copying {
             true => self.first_row(killed).await?,
             false => None,
         };
         follow::ready(&self.api).await?;
-        Ok(Killed {
+        Ok(KilledProcess {
             fired: true,
             restarted_after_ms: milliseconds(after),
             first_row_after_ms,
@@ -169,7 +169,7 @@ impl Blow {
             if size().await? > before {
                 return Ok(Some(milliseconds(killed.elapsed())));
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         Ok(None)
     }
@@ -213,7 +213,7 @@ pub(crate) async fn crash(
     let server = Arc::clone(cluster);
     blocking(move || server.kill()).await?;
     if let Some(shard) = &shard {
-        ledger.crash_is_over(shard);
+        ledger.end_crash(shard);
     }
     Ok(())
 }

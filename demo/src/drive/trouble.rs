@@ -3,15 +3,15 @@
 //! Order: an agent waits in the middle of the step, the trouble is made, the agent goes on, the migration fails and
 //! says why, or waits for a target that is away; the trouble is mended.
 
-use super::Run;
+use super::DemoRun;
 use super::follow::Follower;
-use super::hand::Hand;
-use super::progress::say;
+use super::hand::PointHold;
+use super::progress::print_line;
 use super::strike::blocking;
 use crate::error::DemoError;
 use crate::options::{Trouble, TroubleKind};
 use crate::points;
-use crate::report::{Report, Troubled};
+use crate::report::{RunReport, TroubleReport};
 use cluster::Shutdown;
 use connect::{Connected, Session};
 use plans::sql::quote_literal;
@@ -19,22 +19,22 @@ use plans::state::step::StepState;
 use rand::Rng;
 use std::time::{Duration, Instant};
 
-impl Run<'_> {
+impl DemoRun<'_> {
     /// Makes the trouble, waits until the migration has failed of it or the time is over, and mends it.
     pub(super) async fn trouble(
         &self,
         trouble: Trouble,
-        hand: &Hand,
+        hand: &PointHold,
         follower: &mut Follower<'_>,
-        report: &mut Report,
+        report: &mut RunReport,
     ) -> Result<(), DemoError> {
         let arrival = follower.meet(hand, &points::of_step(trouble.step)).await?;
         let session = self.target().await?;
-        say(&format!("trouble on the target: {}", trouble.kind));
+        print_line(&format!("trouble on the target: {}", trouble.kind));
         let begun = Instant::now();
         self.make(trouble.kind, &session).await?;
         drop(arrival);
-        let mut troubled = Troubled {
+        let mut troubled = TroubleReport {
             kind: trouble.kind.to_string(),
             step: trouble.step,
             failed_step: None,
@@ -42,7 +42,7 @@ impl Run<'_> {
             lasted_ms: 0,
             retained_peak_bytes: None,
         };
-        if trouble.kind == TroubleKind::Away {
+        if trouble.kind == TroubleKind::Outage {
             troubled.retained_peak_bytes = Some(self.watch_log(begun).await?);
         } else {
             let (failed, failure) = follower.failed().await?;
@@ -55,8 +55,8 @@ impl Run<'_> {
         report.troubles.push(troubled);
         self.acknowledged(self.ledger.tally().acknowledged + self.goal(4))
             .await?;
-        say(&format!("mending: {}", trouble.kind));
-        self.mend(trouble.kind, &session).await
+        print_line(&format!("mending: {}", trouble.kind));
+        self.repair(trouble.kind, &session).await
     }
 
     /// Waits while the target is away; the most log that the source kept for a slot of ours meanwhile, bytes.
@@ -65,7 +65,7 @@ impl Run<'_> {
             from pg_catalog.pg_replication_slots where starts_with(slot_name::text, 'shardwright_')";
         let session = self.admin(0).await?;
         let mut peak = 0;
-        while since.elapsed() < Duration::from_secs(self.options.away.into()) {
+        while since.elapsed() < Duration::from_secs(self.options.outage_s.into()) {
             let row = session.query_one(KEPT, &[]).await;
             let row = row.map_err(|source| crate::shop::ShopError::Statement {
                 action: "watch the source's log",
@@ -93,21 +93,21 @@ impl Run<'_> {
                 run(session, write).await?;
                 self.fleet.fill_disk()
             }
-            TroubleKind::Down | TroubleKind::Away => {
+            TroubleKind::Down | TroubleKind::Outage => {
                 let server = self.fleet.target();
                 blocking(move || server.stop(Shutdown::Fast)).await
             }
         }
     }
 
-    async fn mend(&self, kind: TroubleKind, session: &Connected) -> Result<(), DemoError> {
+    async fn repair(&self, kind: TroubleKind, session: &Connected) -> Result<(), DemoError> {
         match kind {
             TroubleKind::Password => {
                 let password = self.fleet.target_password()?;
                 run(session, &set_password(&password)).await
             }
             // A server whose log found no room either has ended, and is started as one that was down.
-            TroubleKind::Disk | TroubleKind::Down | TroubleKind::Away => {
+            TroubleKind::Disk | TroubleKind::Down | TroubleKind::Outage => {
                 self.fleet.empty_disk()?;
                 let server = self.fleet.target();
                 blocking(move || server.start()).await

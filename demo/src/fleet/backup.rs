@@ -60,6 +60,6 @@ async fn done(action: &str, mut command: Command) -> Result<(), DemoError> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-    Err(DemoError::io(action)(std::io::Error::other(said)))
+    let message = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+    Err(DemoError::io(action)(std::io::Error::other(message)))
 }

@@ -85,13 +85,13 @@ mod tests {
     fn ahead(clock: &Clock) -> i64 {
         let mut date = Command::new("date");
         let output = date.arg("+%s").envs(clock.variables()).output().unwrap();
-        let said: i64 = String::from_utf8(output.stdout)
+        let shown: i64 = String::from_utf8(output.stdout)
             .unwrap()
             .trim()
             .parse()
             .unwrap();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
-        said - i64::try_from(now.as_secs()).unwrap()
+        shown - i64::try_from(now.as_secs()).unwrap()
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 /// What is not named is reached directly.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Doors {
+pub(crate) struct ListenAddresses {
     /// Shards, for the agents.
     pub(crate) shards: BTreeMap<&'static str, u16>,
     /// The control store, for each of the controllers.

@@ -5,8 +5,8 @@
 
 use super::child::spool_folder;
 use super::{
-    ADMIN, ADMIN_DATABASE, Clock, Disk, Doors, Fleet, Folder, Home, SOURCE, TARGET, launch,
-    programs, settings,
+    ADMIN, ADMIN_DATABASE, Clock, Disk, Fleet, Folder, ListenAddresses, SOURCE, ShardServer,
+    TARGET, launch, programs, settings,
 };
 use crate::error::DemoError;
 use crate::options::{Process, Servers};
@@ -35,7 +35,7 @@ const TABLESPACE: &str = "small";
 
 /// What is out of the ordinary about servers and programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Outfit {
+pub(crate) enum TestEquipment {
     /// Nothing.
     Plain,
     /// The target's database lies on a small disk; the server's log, and the rest of it, lies elsewhere.
@@ -48,34 +48,36 @@ pub(crate) enum Outfit {
 
 /// Three servers.
 #[derive(Debug)]
-pub(crate) struct Ground {
+pub(crate) struct ServerGroup {
     // Dropped in this order: servers before what they use.
     servers: Vec<Arc<Cluster>>,
-    outfit: Outfit,
+    outfit: TestEquipment,
     clock: Option<Arc<Clock>>,
     /// The target's, with the folder that it is mounted in.
     disk: Option<(Arc<Disk>, Folder)>,
 }
 
-impl Ground {
+impl ServerGroup {
     /// Starts them.
-    pub(crate) async fn start(outfit: Outfit) -> Result<Self, DemoError> {
+    pub(crate) async fn start(outfit: TestEquipment) -> Result<Self, DemoError> {
         let clock = match outfit {
-            Outfit::OwnClock(_) => Some(Arc::new(Clock::build()?)),
-            Outfit::Plain | Outfit::SmallDatabase | Outfit::SmallSpools => None,
+            TestEquipment::OwnClock(_) => Some(Arc::new(Clock::build()?)),
+            TestEquipment::Plain | TestEquipment::SmallDatabase | TestEquipment::SmallSpools => {
+                None
+            }
         };
         let disk = match outfit {
-            Outfit::SmallDatabase => {
+            TestEquipment::SmallDatabase => {
                 let folder = Folder::create("disk", false)?;
                 let disk = Disk::mount(&folder.path.join("disk"), DATABASE_DISK)?;
                 Some((Arc::new(disk), folder))
             }
-            Outfit::Plain | Outfit::SmallSpools | Outfit::OwnClock(_) => None,
+            TestEquipment::Plain | TestEquipment::SmallSpools | TestEquipment::OwnClock(_) => None,
         };
         let names = ["source", "target", "store"];
         let servers = launch(&names, Servers::default(), |name| {
             let settings = settings(name, false, None);
-            let own = matches!(outfit, Outfit::OwnClock(process) if process.name() == name);
+            let own = matches!(outfit, TestEquipment::OwnClock(process) if process.name() == name);
             let variables = clock.iter().filter(|_| own).flat_map(|it| it.variables());
             variables.fold(settings, |settings, (name, value)| {
                 settings.variable(name, value)
@@ -88,12 +90,12 @@ impl Ground {
             disk,
         };
         ground.make_tablespace().await?;
-        ground.share_password().await?;
+        ground.copy_password().await?;
         Ok(ground)
     }
 
     /// Both shards' servers let the same password in, so that exchanged names lead further than to a refused one.
-    async fn share_password(&self) -> Result<(), DemoError> {
+    async fn copy_password(&self) -> Result<(), DemoError> {
         let [from, to] = [place(SOURCE), place(TARGET)];
         let [file, other] = [from, to].map(|server| self.servers[server].password_file());
         let read = std::fs::read_to_string(&file);
@@ -130,40 +132,43 @@ impl Ground {
     pub(crate) async fn fleet(
         &self,
         number: u64,
-        given: Option<&PathBuf>,
+        program_folder: Option<&PathBuf>,
         ports: Vec<u16>,
-        doors: Doors,
+        doors: ListenAddresses,
     ) -> Result<Fleet, DemoError> {
-        let home = |shard: &'static str, database: &str| Home {
+        let shard_server = |shard: &'static str, database: &str| ShardServer {
             shard,
             server: place(shard),
             database: format!("{database}_{number}"),
         };
         let folder = Folder::create("torture", false)?;
         let disk = match self.outfit {
-            Outfit::SmallSpools => {
+            TestEquipment::SmallSpools => {
                 let disk = Disk::mount(&spool_folder(&folder.path), SPOOL_DISK)?;
                 Some(Arc::new(disk))
             }
-            Outfit::SmallDatabase | Outfit::Plain | Outfit::OwnClock(_) => {
+            TestEquipment::SmallDatabase | TestEquipment::Plain | TestEquipment::OwnClock(_) => {
                 self.disk.as_ref().map(|(disk, _)| Arc::clone(disk))
             }
         };
         let fleet = Fleet {
             children: Mutex::default(),
             servers: self.servers.clone(),
-            homes: vec![home(SOURCE, DATABASE), home(TARGET, DATABASE)],
-            store: home("store", "store"),
+            homes: vec![
+                shard_server(SOURCE, DATABASE),
+                shard_server(TARGET, DATABASE),
+            ],
+            store: shard_server("store", "store"),
             disk,
             clock: self.clock.clone(),
             folder,
             ports,
             doors,
-            programs: programs(given)?,
+            programs: programs(program_folder)?,
         };
         fleet.prepare().await?;
-        if self.outfit == Outfit::SmallDatabase {
-            let target = fleet.home(TARGET);
+        if self.outfit == TestEquipment::SmallDatabase {
+            let target = fleet.server_of(TARGET);
             let (server, database) = (target.server, &target.database);
             let small = format!("alter database {database} set tablespace {TABLESPACE}");
             self.on(server, &small).await?;
@@ -188,9 +193,9 @@ impl Ground {
 
     /// Drops the databases of a run that ended; fails where something is left of it.
     pub(crate) async fn clear(&self, fleet: &Fleet) -> Result<(), DemoError> {
-        for home in fleet.homes.iter().chain([&fleet.store]) {
-            let drop = format!("drop database {} with (force)", home.database);
-            self.on(home.server, &drop).await?;
+        for server in fleet.homes.iter().chain([&fleet.store]) {
+            let drop = format!("drop database {} with (force)", server.database);
+            self.on(server.server, &drop).await?;
         }
         Ok(())
     }

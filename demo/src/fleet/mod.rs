@@ -15,7 +15,7 @@ mod servers;
 
 use crate::error::DemoError;
 use crate::options::{Options, Process, Servers, Trouble, TroubleKind};
-use crate::points::{Passes, Point};
+use crate::points::{PassedBy, PassedPoint};
 use crate::shop::{self, APP_ROLE};
 use child::Child;
 pub(crate) use clock::Clock;
@@ -23,9 +23,9 @@ use cluster::Cluster;
 use connect::Dsn;
 use controller_client::Identity;
 pub(crate) use disk::Disk;
-pub(crate) use doors::Doors;
+pub(crate) use doors::ListenAddresses;
 use folder::Folder;
-pub(crate) use ground::{Ground, Outfit};
+pub(crate) use ground::{ServerGroup, TestEquipment};
 use plans::id::ShardName;
 use rand::Rng;
 use servers::{launch, places, settings};
@@ -57,22 +57,22 @@ pub(crate) struct Fleet {
     // Dropped in this order: programs before servers.
     children: Mutex<Vec<Child>>,
     servers: Vec<Arc<Cluster>>,
-    homes: Vec<Home>,
+    homes: Vec<ShardServer>,
     /// The control store's.
-    store: Home,
+    store: ShardServer,
     disk: Option<Arc<Disk>>,
     /// That of one server, which is not the machine's.
     clock: Option<Arc<Clock>>,
     folder: Folder,
     /// Those of the controllers.
     ports: Vec<u16>,
-    doors: Doors,
+    doors: ListenAddresses,
     programs: PathBuf,
 }
 
 /// Where a shard lives.
 #[derive(Debug, Clone)]
-struct Home {
+struct ShardServer {
     shard: &'static str,
     /// Its place among the servers.
     server: usize,
@@ -105,7 +105,7 @@ impl Fleet {
             homes,
             store,
             ports: vec![free_port()?],
-            doors: Doors::default(),
+            doors: ListenAddresses::default(),
             programs: programs(options.programs.as_ref())?,
             disk,
             clock: None,
@@ -120,8 +120,8 @@ impl Fleet {
         let password = self.make_password()?;
         make_secret(&self.token_file()).map_err(DemoError::io("write the admin's token"))?;
         for (index, cluster) in self.servers.iter().enumerate() {
-            let own = self.homes.iter().filter(|home| home.server == index);
-            let databases: Vec<&str> = own.map(|home| home.database.as_str()).collect();
+            let own = self.homes.iter().filter(|server| server.server == index);
+            let databases: Vec<&str> = own.map(|server| server.database.as_str()).collect();
             let server = Dsn::parse(&cluster.dsn(ADMIN_DATABASE, ADMIN))?;
             if !databases.is_empty() {
                 shop::prepare(&server, &password, &databases).await?;
@@ -131,10 +131,13 @@ impl Fleet {
     }
 
     /// Starts controller and agents; who passes a point gets it armed.
-    pub(crate) async fn start_programs(&self, armed: &[(Point, String)]) -> Result<(), DemoError> {
+    pub(crate) async fn start_programs(
+        &self,
+        armed: &[(PassedPoint, String)],
+    ) -> Result<(), DemoError> {
         let mut children = self.children.lock().await;
-        let arms = |who: Passes| {
-            let own = armed.iter().filter(|(point, _)| point.passes == who);
+        let arms = |process: PassedBy| {
+            let own = armed.iter().filter(|(point, _)| point.passed_by == process);
             let own: Vec<&str> = own.map(|(_, arms)| arms.as_str()).collect();
             own.join(",")
         };
@@ -151,7 +154,7 @@ impl Fleet {
                 &token,
             ];
             let mut child = self.child(name, "shardwright", &args)?;
-            child.start(&arms(Passes::Controller))?;
+            child.start(&arms(PassedBy::Controller))?;
             children.push(child);
         }
         for (index, name) in AGENTS.into_iter().enumerate() {
@@ -159,7 +162,7 @@ impl Fleet {
             if let Some(port) = self.doors.agents.get(index) {
                 child.pass_by(*port);
             }
-            child.start(&arms(Passes::Agents))?;
+            child.start(&arms(PassedBy::Agents))?;
             children.push(child);
         }
         Ok(())
@@ -264,8 +267,8 @@ impl Fleet {
     /// A server by its part in the migration; `None` for a program.
     pub(crate) fn server(&self, process: Process) -> Option<Arc<Cluster>> {
         let index = match process {
-            Process::Source => self.home(SOURCE).server,
-            Process::Target => self.home(TARGET).server,
+            Process::Source => self.server_of(SOURCE).server,
+            Process::Target => self.server_of(TARGET).server,
             Process::Store => self.store.server,
             Process::Agent | Process::Controller => return None,
         };
@@ -291,7 +294,7 @@ impl Fleet {
 
     /// The server that the keys come to.
     pub(crate) fn target(&self) -> Arc<Cluster> {
-        Arc::clone(&self.servers[self.home(TARGET).server])
+        Arc::clone(&self.servers[self.server_of(TARGET).server])
     }
 
     /// The operator's password on the target, as the connection string refers to it.
@@ -340,7 +343,7 @@ impl Fleet {
 
     /// The shards by name, with the operator's connection strings.
     pub(crate) fn shards(&self) -> Vec<(&'static str, String)> {
-        self.shards_by(&Doors::default())
+        self.shards_by(&ListenAddresses::default())
     }
 
     /// The shards by name, with the connection strings that the agents are given.
@@ -348,12 +351,12 @@ impl Fleet {
         self.shards_by(&self.doors)
     }
 
-    fn shards_by(&self, doors: &Doors) -> Vec<(&'static str, String)> {
-        let dsn = |home: &Home| {
-            let server = &self.servers[home.server];
-            let port = doors.shards.get(home.shard).copied();
-            let port = port.unwrap_or_else(|| server.port());
-            (home.shard, server.dsn_by(port, &home.database, ADMIN))
+    fn shards_by(&self, doors: &ListenAddresses) -> Vec<(&'static str, String)> {
+        let dsn = |shard: &ShardServer| {
+            let cluster = &self.servers[shard.server];
+            let port = doors.shards.get(shard.shard).copied();
+            let port = port.unwrap_or_else(|| cluster.port());
+            (shard.shard, cluster.dsn_by(port, &shard.database, ADMIN))
         };
         self.homes.iter().map(dsn).collect()
     }
@@ -366,22 +369,22 @@ impl Fleet {
 
     /// The application's connection string for a shard.
     pub(crate) fn app(&self, shard: &str) -> Result<Dsn, DemoError> {
-        let home = self.home(shard);
-        let cluster = &self.servers[home.server];
+        let server = self.server_of(shard);
+        let cluster = &self.servers[server.server];
         let password = self.password_file();
         let text = format!(
             "host={} port={} user={APP_ROLE} dbname={} password='${{file:{}}}'",
             cluster.host(),
             cluster.port(),
-            home.database,
+            server.database,
             password.display()
         );
         Ok(Dsn::parse(&text)?)
     }
 
     /// The home of a shard; a name that no shard has means the last.
-    fn home(&self, shard: &str) -> &Home {
-        let known = self.homes.iter().find(|home| home.shard == shard);
+    fn server_of(&self, shard: &str) -> &ShardServer {
+        let known = self.homes.iter().find(|server| server.shard == shard);
         known.unwrap_or(&self.homes[self.homes.len() - 1])
     }
 
@@ -455,8 +458,8 @@ fn make_secret(path: &Path) -> std::io::Result<String> {
     Ok(secret)
 }
 
-fn programs(given: Option<&PathBuf>) -> Result<PathBuf, DemoError> {
-    if let Some(folder) = given {
+fn programs(folder: Option<&PathBuf>) -> Result<PathBuf, DemoError> {
+    if let Some(folder) = folder {
         return Ok(folder.clone());
     }
     let own = std::env::current_exe().map_err(DemoError::io("find this program"))?;

@@ -1,8 +1,8 @@
 //! The servers of a run: their names, settings and versions, and which shard lives where.
 
-use super::{ADMIN_DATABASE, Disk, Home};
+use super::{ADMIN_DATABASE, Disk, ShardServer};
 use crate::error::DemoError;
-use crate::options::{Operation, Options, Servers};
+use crate::options::{MapOperation, Options, Servers};
 use crate::shop::DATABASE;
 use cluster::{Cluster, ClusterError};
 use std::sync::Arc;
@@ -12,9 +12,9 @@ use std::sync::Arc;
 pub(super) fn places(
     options: &Options,
     shards: &[&'static str],
-) -> (Vec<&'static str>, Vec<Home>, Home) {
+) -> (Vec<&'static str>, Vec<ShardServer>, ShardServer) {
     let apart = options.apart();
-    let home = |(index, shard): (usize, &&'static str)| Home {
+    let shard_server = |(index, shard): (usize, &&'static str)| ShardServer {
         shard,
         server: server_of(index, options),
         database: match apart {
@@ -22,8 +22,8 @@ pub(super) fn places(
             false => format!("{DATABASE}_{shard}"),
         },
     };
-    let homes = shards.iter().enumerate().map(home).collect();
-    let store = |server| Home {
+    let homes = shards.iter().enumerate().map(shard_server).collect();
+    let store = |server| ShardServer {
         shard: "store",
         server,
         database: ADMIN_DATABASE.to_owned(),
@@ -38,13 +38,13 @@ pub(super) fn places(
 /// second.
 fn server_of(index: usize, options: &Options) -> usize {
     match options.task.operation {
-        Operation::Merge if options.task.into_live => usize::from(index == 0),
-        Operation::Merge => index / 2,
-        Operation::Split
-        | Operation::Move
-        | Operation::Isolate
-        | Operation::Drain
-        | Operation::Rebalance => index % 2,
+        MapOperation::Merge if options.task.into_live => usize::from(index == 0),
+        MapOperation::Merge => index / 2,
+        MapOperation::Split
+        | MapOperation::Move
+        | MapOperation::Isolate
+        | MapOperation::Drain
+        | MapOperation::Rebalance => index % 2,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The bank's lines: transfers and how they ended, and what was read meanwhile.
 
-use super::Outcome;
+use super::TransactionOutcome;
 use plans::key::Key;
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,14 @@ pub struct Transfer {
     /// Its number, unique in the run.
     pub id: i64,
     /// How it ended. A commit whose end is unknown is run again: the legs that are there keep it from being done twice.
-    pub outcome: Outcome,
+    pub outcome: TransactionOutcome,
     /// What it takes and what it gives.
-    pub legs: [Leg; 2],
+    pub legs: [TransferLeg; 2],
 }
 
 /// One side of a transfer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leg {
+pub struct TransferLeg {
     /// The shard key of the account.
     pub key: Key,
     /// The account.

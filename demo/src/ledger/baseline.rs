@@ -1,6 +1,6 @@
 //! What the shards held before the workload began, in the columns that it never changes.
 
-use crate::shop::Shape;
+use crate::shop::KeyShape;
 use connect::{ConnectError, Dsn, Session};
 use plans::id::ShardName;
 use plans::key_set::KeySet;
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
     /// What the shard key looks like.
-    pub shape: Shape,
+    pub shape: KeyShape,
     /// The keys that are going to move, as far as that is known.
     pub moving: KeySet,
     /// The first owners.
@@ -67,7 +67,7 @@ const BASES: [(&str, &str, &str); 6] = [
 ///
 /// Columns: number of rows (bigint), digest (text).
 pub fn base_digest_sql(
-    shape: Shape,
+    shape: KeyShape,
     condition: impl Fn(&str) -> String,
 ) -> impl Iterator<Item = (&'static str, String)> {
     BASES.into_iter().map(move |(table, first, constant)| {
@@ -88,7 +88,7 @@ impl Baseline {
     /// [`BaselineError`], naming shard and table.
     pub async fn read(
         shards: &[(ShardName, Dsn)],
-        shape: Shape,
+        shape: KeyShape,
         owners: Vec<Mapping>,
         moving: KeySet,
     ) -> Result<Self, BaselineError> {

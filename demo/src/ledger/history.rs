@@ -15,8 +15,8 @@
 //! transaction's micro-operations; an append also reads the list that it leaves. `time` is in nanoseconds since the
 //! beginning, on one clock for all processes, and grows from line to line; `key` is the shard key and the list's number.
 
-use super::Line;
-use crate::shop::Shape;
+use super::LedgerLine;
+use crate::shop::KeyShape;
 use plans::key::Key;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -26,7 +26,7 @@ use std::path::Path;
 /// What a line says of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub enum CallPhase {
     /// It begins.
     Invoke,
     /// It was done.
@@ -39,7 +39,7 @@ pub enum Kind {
 
 /// A call on a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Call {
+pub enum ListOperation {
     /// Appends a value that no other call appends to this list.
     Append(i64),
     /// Reads the whole list.
@@ -48,20 +48,20 @@ pub enum Call {
 
 /// A call that begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(try_from = "Wire", into = "Wire")]
-pub struct Event {
+#[serde(try_from = "JepsenEvent", into = "JepsenEvent")]
+pub struct CallEvent {
     /// Position in the history; set by the ledger.
     pub index: u64,
     /// Who calls.
     pub process: u64,
     /// What happened to the call.
-    pub kind: Kind,
+    pub kind: CallPhase,
     /// The list, by [`list_name`].
     pub list: String,
     /// The call.
-    pub call: Call,
+    pub call: ListOperation,
     /// The list as the call saw it; of an append as it left it.
-    pub seen: Option<Vec<i64>>,
+    pub values: Option<Vec<i64>>,
     /// Nanoseconds since the beginning; set by the ledger.
     pub time: u64,
 }
@@ -69,7 +69,7 @@ pub struct Event {
 /// The name of a list in histories.
 #[must_use]
 pub fn list_name(key: &Key, list: i64) -> String {
-    format!("{}.{list}", Shape::name(key))
+    format!("{}.{list}", KeyShape::name(key))
 }
 
 /// Writes the events of a ledger file as a history; returns their number.
@@ -80,7 +80,7 @@ pub fn export(ledger: &Path, history: &Path) -> io::Result<u64> {
     let mut out = BufWriter::new(File::create(history)?);
     let mut events = 0;
     for text in BufReader::new(File::open(ledger)?).lines() {
-        if let Line::Event(event) = serde_json::from_str(&text?)? {
+        if let LedgerLine::Event(event) = serde_json::from_str(&text?)? {
             serde_json::to_writer(&mut out, &event)?;
             out.write_all(b"\n")?;
             events += 1;
@@ -91,29 +91,29 @@ pub fn export(ledger: &Path, history: &Path) -> io::Result<u64> {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Wire {
+struct JepsenEvent {
     #[serde(default)]
     index: u64,
     process: u64,
     #[serde(rename = "type")]
-    kind: Kind,
-    f: Function,
+    kind: CallPhase,
+    f: JepsenFunction,
     key: String,
-    value: Vec<Micro>,
+    value: Vec<MicroOperation>,
     #[serde(default)]
     time: u64,
 }
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-enum Function {
+enum JepsenFunction {
     Append,
     Read,
 }
 
 /// Name, key, operand.
 #[derive(Serialize, Deserialize)]
-struct Micro(MicroName, String, Operand);
+struct MicroOperation(MicroName, String, MicroOperand);
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -124,28 +124,28 @@ enum MicroName {
 
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Operand {
+enum MicroOperand {
     Value(i64),
     List(Option<Vec<i64>>),
 }
 
-impl From<Event> for Wire {
-    fn from(event: Event) -> Self {
+impl From<CallEvent> for JepsenEvent {
+    fn from(event: CallEvent) -> Self {
         let key = event.list;
         let mut value = Vec::with_capacity(2);
-        if let Call::Append(appended) = event.call {
-            let operand = Operand::Value(appended);
-            value.push(Micro(MicroName::Append, key.clone(), operand));
+        if let ListOperation::Append(appended) = event.call {
+            let operand = MicroOperand::Value(appended);
+            value.push(MicroOperation(MicroName::Append, key.clone(), operand));
         }
-        let operand = Operand::List(event.seen);
-        value.push(Micro(MicroName::R, key.clone(), operand));
+        let operand = MicroOperand::List(event.values);
+        value.push(MicroOperation(MicroName::R, key.clone(), operand));
         Self {
             index: event.index,
             process: event.process,
             kind: event.kind,
             f: match event.call {
-                Call::Append(_) => Function::Append,
-                Call::Read => Function::Read,
+                ListOperation::Append(_) => JepsenFunction::Append,
+                ListOperation::Read => JepsenFunction::Read,
             },
             key,
             value,
@@ -154,30 +154,33 @@ impl From<Event> for Wire {
     }
 }
 
-impl TryFrom<Wire> for Event {
+impl TryFrom<JepsenEvent> for CallEvent {
     type Error = String;
 
-    fn try_from(wire: Wire) -> Result<Self, String> {
+    fn try_from(wire: JepsenEvent) -> Result<Self, String> {
         let mut appended = None;
-        let mut seen = None;
-        for Micro(name, key, operand) in wire.value {
+        let mut values = None;
+        for MicroOperation(name, key, operand) in wire.value {
             if key != wire.key {
                 return Err(format!("{key} is not the list {}", wire.key));
             }
             match (name, operand) {
-                (MicroName::Append, Operand::Value(value)) if appended.is_none() => {
+                (MicroName::Append, MicroOperand::Value(value)) if appended.is_none() => {
                     appended = Some(value);
                 }
-                (MicroName::R, Operand::List(list)) => seen = list,
-                (MicroName::Append | MicroName::R, Operand::Value(_) | Operand::List(_)) => {
+                (MicroName::R, MicroOperand::List(list)) => values = list,
+                (
+                    MicroName::Append | MicroName::R,
+                    MicroOperand::Value(_) | MicroOperand::List(_),
+                ) => {
                     return Err(format!("operation on {key} has another form"));
                 }
             }
         }
         let call = match (wire.f, appended) {
-            (Function::Append, Some(value)) => Call::Append(value),
-            (Function::Read, None) => Call::Read,
-            (Function::Append | Function::Read, _) => {
+            (JepsenFunction::Append, Some(value)) => ListOperation::Append(value),
+            (JepsenFunction::Read, None) => ListOperation::Read,
+            (JepsenFunction::Append | JepsenFunction::Read, _) => {
                 return Err(format!("operation on {} is not what f says", wire.key));
             }
         };
@@ -187,7 +190,7 @@ impl TryFrom<Wire> for Event {
             kind: wire.kind,
             list: wire.key,
             call,
-            seen,
+            values,
             time: wire.time,
         })
     }
@@ -199,24 +202,25 @@ mod tests {
 
     #[test]
     fn an_event_has_the_form_that_the_tools_read() {
-        let event = Event {
+        let event = CallEvent {
             index: 4,
             process: 2,
-            kind: Kind::Ok,
+            kind: CallPhase::Ok,
             list: list_name(&Key::Int(11), 0),
-            call: Call::Append(3),
-            seen: Some(vec![1, 3]),
+            call: ListOperation::Append(3),
+            values: Some(vec![1, 3]),
             time: 812,
         };
         let text = serde_json::to_string(&event).unwrap();
         let wanted = r#"{"index":4,"process":2,"type":"ok","f":"append","key":"11.0","value":[["append","11.0",3],["r","11.0",[1,3]]],"time":812}"#;
         assert_eq!(text, wanted);
-        assert_eq!(serde_json::from_str::<Event>(&text).unwrap(), event);
+        assert_eq!(serde_json::from_str::<CallEvent>(&text).unwrap(), event);
         let invoked = wanted.replace("[1,3]", "null").replace("ok", "invoke");
-        let invoked: Event = serde_json::from_str(&invoked).unwrap();
-        assert_eq!((invoked.kind, invoked.seen), (Kind::Invoke, None));
+        let invoked: CallEvent = serde_json::from_str(&invoked).unwrap();
+        assert_eq!((invoked.kind, invoked.values), (CallPhase::Invoke, None));
         assert!(
-            serde_json::from_str::<Event>(&wanted.replace("\"append\",\"", "\"r\",\"")).is_err()
+            serde_json::from_str::<CallEvent>(&wanted.replace("\"append\",\"", "\"r\",\""))
+                .is_err()
         );
     }
 }

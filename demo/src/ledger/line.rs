@@ -1,6 +1,6 @@
 //! The lines of the file, as JSON.
 
-use super::{Balances, Baseline, Event, Transfer};
+use super::{Balances, Baseline, CallEvent, Transfer};
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -10,27 +10,27 @@ use std::fmt;
 /// One line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Line {
+pub enum LedgerLine {
     /// What was there before; the first line.
     Baseline(Baseline),
     /// The keys that move, known better than when the file was begun.
     Moving(KeySet),
     /// A transaction.
-    Entry(Entry),
+    Entry(TransactionEntry),
     /// A call on a list, or its end.
-    Event(Event),
+    Event(CallEvent),
     /// A transfer of the bank.
     Transfer(Transfer),
     /// What a client read in the bank.
     Balances(Balances),
     /// A server was killed.
-    Crash(Crash),
+    Crash(ServerCrash),
 }
 
 /// Where the migration was when a transaction began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum LedgerPhase {
     /// Nothing was submitted.
     Before,
     /// From the submission to the end of the copy.
@@ -43,7 +43,7 @@ pub enum Phase {
     After,
 }
 
-impl Phase {
+impl LedgerPhase {
     /// All, in order.
     pub const ALL: [Self; 5] = [
         Self::Before,
@@ -53,7 +53,7 @@ impl Phase {
         Self::After,
     ];
 
-    /// The position in [`Phase::ALL`].
+    /// The position in [`LedgerPhase::ALL`].
     #[must_use]
     pub fn index(self) -> usize {
         match self {
@@ -66,7 +66,7 @@ impl Phase {
     }
 }
 
-impl fmt::Display for Phase {
+impl fmt::Display for LedgerPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Before => "before",
@@ -81,7 +81,7 @@ impl fmt::Display for Phase {
 /// How a transaction ended, as its client knows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Outcome {
+pub enum TransactionOutcome {
     /// Committed: it must be there, once.
     Acknowledged,
     /// Not known: it may be there, once.
@@ -95,7 +95,7 @@ pub enum Outcome {
 /// What a transaction changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Effect {
+pub enum RowEffect {
     /// An account's balance by `delta`, its `changes` by one.
     Account {
         /// The account.
@@ -124,7 +124,7 @@ pub enum Effect {
 
 /// A transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct TransactionEntry {
     /// Its number, unique in the run.
     pub op: i64,
     /// The shard key of its rows.
@@ -132,9 +132,9 @@ pub struct Entry {
     /// Its client.
     pub client: i32,
     /// When it began.
-    pub phase: Phase,
+    pub phase: LedgerPhase,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: TransactionOutcome,
     /// The shard of its last attempt, if any was made.
     pub shard: Option<ShardName>,
     /// Whether the acknowledgement waited for the disk.
@@ -144,12 +144,12 @@ pub struct Entry {
     /// Crashes of that shard that had begun when it ended.
     pub until: u64,
     /// What it changed.
-    pub effects: Vec<Effect>,
+    pub effects: Vec<RowEffect>,
 }
 
 /// A server was killed; numbered from 1 for each shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Crash {
+pub struct ServerCrash {
     /// The shard.
     pub shard: ShardName,
     /// Its crashes so far, this one included.

@@ -10,8 +10,10 @@ mod history;
 mod line;
 mod writer;
 
-pub use bank::{Balances, Leg, Transfer};
+pub use bank::{Balances, Transfer, TransferLeg};
 pub use baseline::{Baseline, BaselineError, TableBase, base_digest_sql};
-pub use history::{Call, Event, Kind, export, list_name};
-pub use line::{Crash, Effect, Entry, Line, Outcome, Phase};
+pub use history::{CallEvent, CallPhase, ListOperation, export, list_name};
+pub use line::{
+    LedgerLine, LedgerPhase, RowEffect, ServerCrash, TransactionEntry, TransactionOutcome,
+};
 pub use writer::{Ledger, Tally};

@@ -1,6 +1,9 @@
 //! Writes the file and counts what was written, by phase.
 
-use super::{Balances, Baseline, Crash, Entry, Event, Line, Outcome, Phase, Transfer};
+use super::{
+    Balances, Baseline, CallEvent, LedgerLine, LedgerPhase, ServerCrash, TransactionEntry,
+    TransactionOutcome, Transfer,
+};
 use plans::id::ShardName;
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -19,7 +22,7 @@ pub struct Tally {
     pub acknowledged: u64,
     /// Those on moving keys.
     pub moving: u64,
-    /// Those on moving keys, by [`Phase::index`].
+    /// Those on moving keys, by [`LedgerPhase::index`].
     pub moving_by_phase: [u64; 5],
 }
 
@@ -35,14 +38,14 @@ impl Tally {
 /// The file of one run.
 #[derive(Debug)]
 pub struct Ledger {
-    state: Mutex<State>,
+    state: Mutex<LedgerState>,
     crashes: Mutex<HashMap<ShardName, Crashes>>,
     phase: AtomicU64,
     begun: Instant,
 }
 
 #[derive(Debug)]
-struct State {
+struct LedgerState {
     file: BufWriter<File>,
     moving: KeySet,
     tally: Tally,
@@ -56,7 +59,7 @@ struct State {
 #[derive(Debug, Clone, Copy, Default)]
 struct Crashes {
     begun: u64,
-    over: u64,
+    ended: u64,
 }
 
 impl Ledger {
@@ -67,7 +70,7 @@ impl Ledger {
     pub fn create(path: &Path, baseline: Baseline) -> io::Result<Self> {
         let moving = baseline.moving.clone();
         let file = BufWriter::new(File::create(path)?);
-        let state = State {
+        let state = LedgerState {
             file,
             moving,
             tally: Tally::default(),
@@ -81,32 +84,32 @@ impl Ledger {
             phase: AtomicU64::new(0),
             begun: Instant::now(),
         };
-        ledger.write(&Line::Baseline(baseline))?;
+        ledger.write(&LedgerLine::Baseline(baseline))?;
         Ok(ledger)
     }
 
     /// The phase that transactions begin in from now on.
-    pub fn enter(&self, phase: Phase) {
+    pub fn enter(&self, phase: LedgerPhase) {
         let index = u64::try_from(phase.index()).unwrap_or_default();
         self.phase.store(index, Ordering::Relaxed);
     }
 
     /// The phase that transactions begin in.
     #[must_use]
-    pub fn phase(&self) -> Phase {
+    pub fn phase(&self) -> LedgerPhase {
         let index = usize::try_from(self.phase.load(Ordering::Relaxed)).unwrap_or_default();
-        Phase::ALL[index.min(Phase::ALL.len() - 1)]
+        LedgerPhase::ALL[index.min(LedgerPhase::ALL.len() - 1)]
     }
 
     /// Writes how a transaction ended.
     ///
     /// # Errors
     /// The file system's.
-    pub fn record(&self, entry: Entry) -> io::Result<()> {
-        let acknowledged = entry.outcome == Outcome::Acknowledged;
+    pub fn record(&self, entry: TransactionEntry) -> io::Result<()> {
+        let acknowledged = entry.outcome == TransactionOutcome::Acknowledged;
         let key = entry.key.clone();
         let index = entry.phase.index();
-        self.write(&Line::Entry(entry))?;
+        self.write(&LedgerLine::Entry(entry))?;
         if acknowledged {
             let mut state = self.lock();
             let moving = state.moving.contains(&key);
@@ -121,11 +124,11 @@ impl Ledger {
     ///
     /// # Errors
     /// The file system's.
-    pub fn happened(&self, event: Event) -> io::Result<()> {
+    pub fn happened(&self, event: CallEvent) -> io::Result<()> {
         let mut state = self.lock();
         let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
         state.last_event = now.max(state.last_event + 1);
-        let line = Line::Event(Event {
+        let line = LedgerLine::Event(CallEvent {
             index: state.events,
             time: state.last_event,
             ..event
@@ -139,7 +142,7 @@ impl Ledger {
     /// # Errors
     /// The file system's.
     pub fn transferred(&self, transfer: Transfer) -> io::Result<()> {
-        self.write(&Line::Transfer(transfer))
+        self.write(&LedgerLine::Transfer(transfer))
     }
 
     /// Writes what was read in the bank.
@@ -147,7 +150,7 @@ impl Ledger {
     /// # Errors
     /// The file system's.
     pub fn balances(&self, read: Balances) -> io::Result<()> {
-        self.write(&Line::Balances(read))
+        self.write(&LedgerLine::Balances(read))
     }
 
     /// Says which keys move, once a plan has decided it; what was counted before is counted again.
@@ -155,7 +158,7 @@ impl Ledger {
     /// # Errors
     /// The file system's.
     pub fn moves(&self, keys: &KeySet) -> io::Result<()> {
-        self.write(&Line::Moving(keys.clone()))?;
+        self.write(&LedgerLine::Moving(keys.clone()))?;
         let mut state = self.lock();
         let mut tally = Tally {
             acknowledged: state.tally.acknowledged,
@@ -197,13 +200,13 @@ impl Ledger {
             of.begun
         };
         let shard = shard.clone();
-        self.write(&Line::Crash(Crash { shard, number }))
+        self.write(&LedgerLine::Crash(ServerCrash { shard, number }))
     }
 
     /// Call it when none of the killed server's processes is left.
-    pub fn crash_is_over(&self, shard: &ShardName) {
+    pub fn end_crash(&self, shard: &ShardName) {
         let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
-        crashes.entry(shard.clone()).or_default().over += 1;
+        crashes.entry(shard.clone()).or_default().ended += 1;
     }
 
     /// Crashes of a shard that have begun, and that are over.
@@ -211,7 +214,7 @@ impl Ledger {
     pub fn crashes(&self, shard: &ShardName) -> (u64, u64) {
         let crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
         let of = crashes.get(shard).copied().unwrap_or_default();
-        (of.begun, of.over)
+        (of.begun, of.ended)
     }
 
     /// Hands everything to the operating system.
@@ -222,17 +225,17 @@ impl Ledger {
         self.lock().file.flush()
     }
 
-    fn write(&self, line: &Line) -> io::Result<()> {
+    fn write(&self, line: &LedgerLine) -> io::Result<()> {
         self.lock().write(line)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, State> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, LedgerState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl State {
-    fn write(&mut self, line: &Line) -> io::Result<()> {
+impl LedgerState {
+    fn write(&mut self, line: &LedgerLine) -> io::Result<()> {
         let mut text = serde_json::to_vec(line)?;
         text.push(b'\n');
         self.file.write_all(&text)

@@ -1,7 +1,7 @@
 //! Which operation a run performs, and on which kind of map.
 
 use super::OptionError;
-use crate::shop::Shape;
+use crate::shop::KeyShape;
 use plans::request::{Measure, Mode};
 use plans::shard_map::Strategy;
 use serde::{Deserialize, Serialize};
@@ -11,7 +11,7 @@ use std::str::FromStr;
 /// What is done to the map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Operation {
+pub enum MapOperation {
     /// One shard's keys are divided.
     #[default]
     Split,
@@ -27,7 +27,7 @@ pub enum Operation {
     Rebalance,
 }
 
-impl Operation {
+impl MapOperation {
     const ALL: [Self; 6] = [
         Self::Split,
         Self::Merge,
@@ -63,13 +63,13 @@ impl Operation {
     }
 }
 
-impl fmt::Display for Operation {
+impl fmt::Display for MapOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
 }
 
-impl FromStr for Operation {
+impl FromStr for MapOperation {
     type Err = OptionError;
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
@@ -94,11 +94,11 @@ pub fn parse_strategy(text: &str) -> Result<Strategy, OptionError> {
 ///
 /// # Errors
 /// [`OptionError::Shape`], with the names that exist.
-pub fn parse_shape(text: &str) -> Result<Shape, OptionError> {
+pub fn parse_shape(text: &str) -> Result<KeyShape, OptionError> {
     match text {
-        "bigint" => Ok(Shape::Number),
-        "text,bigint" => Ok(Shape::Region),
-        "timestamptz" => Ok(Shape::Hour),
+        "bigint" => Ok(KeyShape::Number),
+        "text,bigint" => Ok(KeyShape::Region),
+        "timestamptz" => Ok(KeyShape::Hour),
         other => Err(OptionError::Shape {
             text: other.to_owned(),
         }),
@@ -122,15 +122,15 @@ pub fn parse_measure(text: &str) -> Result<Measure, OptionError> {
 
 /// An operation on a kind of map.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Task {
+pub struct DemoTask {
     /// What is done.
-    pub operation: Operation,
+    pub operation: MapOperation,
     /// How the map divides keys.
     pub strategy: Strategy,
     /// Whether the application goes on writing to the moving keys.
     pub mode: Mode,
     /// What the key looks like; other shapes than a number are for range maps.
-    pub shape: Shape,
+    pub shape: KeyShape,
     /// Parts of a split, 2 to 4.
     pub parts: u32,
     /// A merge goes into one of the two live shards rather than into a new one.
@@ -141,13 +141,13 @@ pub struct Task {
     pub hot: Option<f64>,
 }
 
-impl Default for Task {
+impl Default for DemoTask {
     fn default() -> Self {
         Self {
-            operation: Operation::Split,
+            operation: MapOperation::Split,
             strategy: Strategy::Range,
             mode: Mode::Online,
-            shape: Shape::Number,
+            shape: KeyShape::Number,
             parts: 2,
             into_live: false,
             by: Measure::Rows,
@@ -156,22 +156,22 @@ impl Default for Task {
     }
 }
 
-impl Task {
+impl DemoTask {
     /// Whether it is one move from a server of its own to another that the operator approves and finishes: only
     /// such a run can be disturbed.
     #[must_use]
     pub fn is_plain_split(&self) -> bool {
-        self.operation == Operation::Split && self.mode == Mode::Online && self.parts == 2
+        self.operation == MapOperation::Split && self.mode == Mode::Online && self.parts == 2
     }
 
     /// What is contradictory.
     pub(super) fn problem(&self) -> Option<&'static str> {
-        if self.shape != Shape::Number && self.strategy != Strategy::Range {
+        if self.shape != KeyShape::Number && self.strategy != Strategy::Range {
             Some("keys of other types than bigint are for range maps")
         } else if !(2..=4).contains(&self.parts) {
             Some("a split has 2 to 4 parts")
         } else if self.hot.is_some()
-            && !matches!(self.operation, Operation::Move | Operation::Isolate)
+            && !matches!(self.operation, MapOperation::Move | MapOperation::Isolate)
         {
             Some("one hot tenant is moved or isolated")
         } else if self.hot.is_some_and(|share| !(0.0..=1.0).contains(&share)) {

@@ -15,11 +15,11 @@ pub enum TroubleKind {
     /// The server is stopped for longer than the attempts last.
     Down,
     /// The server is stopped for a while; nothing fails, and the migration goes on by itself.
-    Away,
+    Outage,
 }
 
 impl TroubleKind {
-    const ALL: [Self; 4] = [Self::Password, Self::Disk, Self::Down, Self::Away];
+    const ALL: [Self; 4] = [Self::Password, Self::Disk, Self::Down, Self::Outage];
 
     /// The name on the command line and in the report.
     #[must_use]
@@ -28,7 +28,7 @@ impl TroubleKind {
             Self::Password => "password",
             Self::Disk => "disk",
             Self::Down => "down",
-            Self::Away => "away",
+            Self::Outage => "away",
         }
     }
 }
@@ -41,12 +41,12 @@ pub struct Trouble {
     /// While this step runs.
     pub step: StepKind,
     /// After the migration has failed of it and it is mended.
-    pub then: Then,
+    pub then: AfterRepair,
 }
 
 /// What the operator does once the trouble is mended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Then {
+pub enum AfterRepair {
     /// Goes on.
     Resume,
     /// Takes everything back.
@@ -69,12 +69,12 @@ impl FromStr for Trouble {
         Ok(Self {
             kind,
             step: parse_step(step)?,
-            then: Then::Resume,
+            then: AfterRepair::Resume,
         })
     }
 }
 
-impl FromStr for Then {
+impl FromStr for AfterRepair {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -88,7 +88,7 @@ impl FromStr for Then {
 
 /// A moment of the cutover (docs/protocol.md, C1 to C11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
+pub enum CutoverMoment {
     /// C3: the fence is up.
     Fenced,
     /// C6: the fence holds, and changed keys are about to be compared.
@@ -101,7 +101,7 @@ pub enum Moment {
     Flipped,
 }
 
-impl Moment {
+impl CutoverMoment {
     const ALL: [Self; 5] = [
         Self::Fenced,
         Self::BeforeCheck,
@@ -132,7 +132,7 @@ impl Moment {
     }
 }
 
-impl FromStr for Moment {
+impl FromStr for CutoverMoment {
     type Err = OptionError;
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
@@ -151,7 +151,7 @@ impl fmt::Display for TroubleKind {
     }
 }
 
-impl fmt::Display for Moment {
+impl fmt::Display for CutoverMoment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 /// A process that was killed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Killed {
+pub struct KilledProcess {
     /// Which.
     pub process: String,
     /// In which step.
@@ -26,7 +26,7 @@ pub struct Killed {
 
 /// Trouble that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Troubled {
+pub struct TroubleReport {
     /// Which.
     pub kind: String,
     /// In which step it was made.
@@ -44,7 +44,7 @@ pub struct Troubled {
 
 /// Controller and agents were killed in the cutover, and nothing was started for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Orphaned {
+pub struct OrphanedCutover {
     /// At which point.
     pub fail_point: String,
     /// When the source took a write to a moving key, milliseconds after the kill by the source's clock.
@@ -83,7 +83,7 @@ impl StalledCutover {
     }
 }
 
-impl Orphaned {
+impl OrphanedCutover {
     pub(super) fn text(&self) -> String {
         let source = match self.source_open_after_ms {
             Some(after) => format!("the source took writes to the moving keys after {after} ms"),
@@ -96,7 +96,7 @@ impl Orphaned {
     }
 }
 
-impl Troubled {
+impl TroubleReport {
     pub(super) fn text(&self) -> String {
         let made = format!("Trouble      {} in step {}", self.kind, self.step);
         if let Some(failure) = &self.failure {
@@ -113,7 +113,7 @@ impl Troubled {
     }
 }
 
-impl Killed {
+impl KilledProcess {
     pub(crate) fn at(kill: Kill, fail_point: &str) -> Self {
         Self {
             process: kill.process.to_string(),

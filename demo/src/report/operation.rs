@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 /// One move.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct MovedKeys {
     /// The migration.
     pub id: String,
     /// Where the keys were.
@@ -26,7 +26,7 @@ pub struct Moved {
     pub window_ms: f64,
 }
 
-impl Moved {
+impl MovedKeys {
     /// A move that was submitted.
     pub(crate) fn begun(id: &str, planned: &PlannedMove) -> Self {
         let moving = &planned.moving;
@@ -51,7 +51,7 @@ impl Moved {
 
 /// The load of each shard before and after.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Balance {
+pub struct LoadBalance {
     /// What was counted: rows by the checker's own queries, or acknowledged transactions of the keys' owners.
     pub by: Measure,
     /// How much more than its fair share a shard may carry, percent.
@@ -62,7 +62,7 @@ pub struct Balance {
     pub after: BTreeMap<ShardName, u64>,
 }
 
-impl Balance {
+impl LoadBalance {
     /// The load of the heaviest shard, percent of the fair share.
     #[must_use]
     pub fn heaviest_percent(loads: &BTreeMap<ShardName, u64>) -> u64 {

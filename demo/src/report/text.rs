@@ -1,25 +1,25 @@
 //! The report in plain words.
 
-use super::{Balance, Moved, Outcome, Report};
-use crate::foreseen::Foreseen;
+use super::{LoadBalance, MovedKeys, RunOutcome, RunReport};
+use crate::foreseen::StepForecast;
 use plans::request::Mode;
 
-impl Report {
+impl RunReport {
     /// The report in plain words, for a terminal.
     #[must_use]
     pub fn text(&self) -> String {
         let mut lines = vec![self.headline()];
         self.incidents(&mut lines);
-        lines.extend(self.moves.iter().map(Moved::text));
+        lines.extend(self.moves.iter().map(MovedKeys::text));
         self.copied_and_compared(&mut lines);
-        lines.extend(self.balance.as_ref().map(Balance::text));
+        lines.extend(self.balance.as_ref().map(LoadBalance::text));
         self.verdict(&mut lines);
         lines.push(format!(
             "Shard map    version {} -> {}.",
             self.map_version.before, self.map_version.after
         ));
         lines.push(format!("Left behind  {}", self.leftovers));
-        lines.extend(Foreseen::text(&self.foreseen));
+        lines.extend(StepForecast::text(&self.foreseen));
         lines.push(format!("Evidence     {}", self.evidence));
         let problems = self.problems();
         if !problems.is_empty() {
@@ -34,15 +34,15 @@ impl Report {
             Mode::Offline => "while the application kept reading",
         };
         let what = match self.result {
-            Outcome::Completed => format!("{} {meanwhile}.", self.operation.done()),
-            Outcome::Unwound => {
+            RunOutcome::Completed => format!("{} {meanwhile}.", self.operation.done()),
+            RunOutcome::Unwound => {
                 "The migration was aborted before the flip; the source was never changed."
                     .to_owned()
             }
-            Outcome::RolledBack => {
+            RunOutcome::RolledBack => {
                 "The shard was split, then the keys were given back to the source.".to_owned()
             }
-            Outcome::Failed => "The migration stopped.".to_owned(),
+            RunOutcome::Failed => "The migration stopped.".to_owned(),
         };
         match self.attempts {
             0 | 1 => what,
@@ -63,8 +63,8 @@ impl Report {
                 row.unwrap_or_default()
             ));
         }
-        lines.extend(self.troubles.iter().map(super::Troubled::text));
-        lines.extend(self.orphan.iter().map(super::Orphaned::text));
+        lines.extend(self.troubles.iter().map(super::TroubleReport::text));
+        lines.extend(self.orphan.iter().map(super::OrphanedCutover::text));
         lines.extend(self.stall.iter().map(super::StalledCutover::text));
     }
 

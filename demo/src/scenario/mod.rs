@@ -5,14 +5,14 @@
 mod pieces;
 mod request;
 
-use crate::options::{Operation, Options, Task};
-use crate::shop::{PerTenant, Shape, Shop, TABLES};
-use crate::workload::{Choice, Mix};
-use pieces::Pieces;
+use crate::options::{DemoTask, MapOperation, Options};
+use crate::shop::{KeyShape, PerTenant, Shop, TABLES};
+use crate::workload::{TenantChoice, TenantMix};
+use pieces::KeyPieces;
 use plans::key_set::KeySet;
 use plans::request::{Cutover, Hold, Measure, Mode, Options as Behaviour, Request, Tables};
 use plans::shard_map::{KeyColumns, MapSettings, ShardMap};
-use request::Settings;
+use request::RequestSettings;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ const WATCH_SECONDS: u32 = 4;
 /// Shards, map and request of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
-    pub(crate) task: Task,
+    pub(crate) task: DemoTask,
     pub(crate) shop: Shop,
     /// Every shard, those that own nothing yet too.
     pub(crate) shards: Vec<&'static str>,
@@ -43,15 +43,15 @@ pub(crate) struct Scenario {
 }
 
 /// How many shards own keys at first, and how many there are.
-fn shards(task: &Task) -> (usize, usize) {
+fn shards(task: &DemoTask) -> (usize, usize) {
     match task.operation {
-        Operation::Split => (1, usize::try_from(task.parts).unwrap_or(2)),
-        Operation::Merge if task.into_live => (2, 2),
-        Operation::Merge => (2, 3),
-        Operation::Move => (2, 2),
-        Operation::Isolate => (1, 2),
-        Operation::Drain => (3, 3),
-        Operation::Rebalance => (4, 4),
+        MapOperation::Split => (1, usize::try_from(task.parts).unwrap_or(2)),
+        MapOperation::Merge if task.into_live => (2, 2),
+        MapOperation::Merge => (2, 3),
+        MapOperation::Move => (2, 2),
+        MapOperation::Isolate => (1, 2),
+        MapOperation::Drain => (3, 3),
+        MapOperation::Rebalance => (4, 4),
     }
 }
 
@@ -60,10 +60,10 @@ impl Scenario {
         let task = options.task.clone();
         let shop = shop(options);
         let (live, all) = shards(&task);
-        let pieces = Pieces::new(&task, &shop, live);
+        let pieces = KeyPieces::new(&task, &shop, live);
         let map = pieces.map(&SHARDS[..live]);
         let plain = task.is_plain_split();
-        let settings = Settings {
+        let settings = RequestSettings {
             tables: if plain {
                 tables(task.shape)
             } else {
@@ -87,27 +87,27 @@ impl Scenario {
     }
 
     /// Which tenants the clients choose: of a rebalance all alike, so that virtual shards are what is hot.
-    pub(crate) fn mix(&self) -> Mix {
+    pub(crate) fn mix(&self) -> TenantMix {
         let all = 1..=self.shop.tenants;
         let moves = |tenant: &i64| self.moving.contains(&self.shop.key(*tenant));
         let (mut moving, staying): (Vec<i64>, Vec<i64>) = all.partition(moves);
-        let share = match (self.task.hot, self.task == Task::default()) {
+        let share = match (self.task.hot, self.task == DemoTask::default()) {
             (Some(share), _) => share,
             (None, true) => 0.5,
             (None, false) => MOVING_SHARE,
         };
         let choice = match self.task.operation {
-            Operation::Rebalance => Choice::InTurn(Arc::default()),
-            Operation::Split
-            | Operation::Merge
-            | Operation::Move
-            | Operation::Isolate
-            | Operation::Drain => Choice::Skewed,
+            MapOperation::Rebalance => TenantChoice::InTurn(Arc::default()),
+            MapOperation::Split
+            | MapOperation::Merge
+            | MapOperation::Move
+            | MapOperation::Isolate
+            | MapOperation::Drain => TenantChoice::Skewed,
         };
         if self.task.by == Measure::Writes {
             moving = self.far_apart(&moving);
         }
-        Mix {
+        TenantMix {
             moving,
             staying,
             share,
@@ -143,7 +143,7 @@ impl Scenario {
 
     /// Keys whose tenants have ten times as many rows as others.
     pub(crate) fn busy(&self) -> Option<&KeySet> {
-        (self.task.operation == Operation::Rebalance).then_some(&self.moving)
+        (self.task.operation == MapOperation::Rebalance).then_some(&self.moving)
     }
 
     /// What a shard owns at first.
@@ -156,7 +156,7 @@ impl Scenario {
 fn shop(options: &Options) -> Shop {
     let mut shop = Shop::new(options.scale, options.seed);
     shop.shape = options.task.shape;
-    if options.task.operation == Operation::Rebalance {
+    if options.task.operation == MapOperation::Rebalance {
         shop.tenants = 1_000;
         shop.rows = PerTenant {
             accounts: 4,
@@ -183,7 +183,7 @@ fn quick(mode: Mode) -> Behaviour {
     }
 }
 
-fn tables(shape: Shape) -> Tables {
+fn tables(shape: KeyShape) -> Tables {
     let own = |table: &str| {
         let columns = shape.columns_of(table);
         let names = columns.into_iter().map(|(name, _)| name.to_owned());
@@ -192,7 +192,7 @@ fn tables(shape: Shape) -> Tables {
     TABLES.into_iter().map(own).collect()
 }
 
-fn with_tables(map: ShardMap, shape: Shape) -> ShardMap {
+fn with_tables(map: ShardMap, shape: KeyShape) -> ShardMap {
     let settings = MapSettings {
         tables: tables(shape),
         ..map.settings
@@ -206,11 +206,11 @@ mod tests {
     use plans::planner::outline;
     use plans::shard_map::Strategy;
 
-    fn scenario(operation: Operation, strategy: Strategy) -> Scenario {
-        let task = Task {
+    fn scenario(operation: MapOperation, strategy: Strategy) -> Scenario {
+        let task = DemoTask {
             operation,
             strategy,
-            ..Task::default()
+            ..DemoTask::default()
         };
         let options = Options {
             task,
@@ -223,10 +223,10 @@ mod tests {
     #[test]
     fn every_tenant_is_mapped_and_the_moving_ones_belong_to_their_source() {
         let operations = [
-            Operation::Split,
-            Operation::Merge,
-            Operation::Move,
-            Operation::Isolate,
+            MapOperation::Split,
+            MapOperation::Merge,
+            MapOperation::Move,
+            MapOperation::Isolate,
         ];
         for operation in operations {
             for strategy in [Strategy::Range, Strategy::Hash, Strategy::List] {
@@ -238,7 +238,7 @@ mod tests {
                 assert!(!mix.moving.is_empty());
                 assert_eq!(
                     mix.staying.is_empty(),
-                    operation == Operation::Merge,
+                    operation == MapOperation::Merge,
                     "{operation} {strategy}"
                 );
                 let fleet: Vec<_> = scenario.shards.iter().map(|name| info(name)).collect();

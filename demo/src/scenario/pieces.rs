@@ -1,7 +1,7 @@
 //! All keys of a shop in equal pieces: ranges in key order, virtual shards in a row, listed keys in turn.
 
 use super::MAP;
-use crate::options::Task;
+use crate::options::DemoTask;
 use crate::shop::Shop;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::key::Key;
@@ -12,16 +12,16 @@ use plans::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
 const BUCKETS_PER_SHARD: u32 = 64;
 
 /// All keys in equal pieces.
-pub(super) struct Pieces<'p> {
-    task: &'p Task,
+pub(super) struct KeyPieces<'p> {
+    task: &'p DemoTask,
     /// The keys of all tenants in key order.
     keys: Vec<Key>,
     /// Virtual shards in all.
     buckets: u32,
 }
 
-impl<'p> Pieces<'p> {
-    pub(super) fn new(task: &'p Task, shop: &Shop, live: usize) -> Self {
+impl<'p> KeyPieces<'p> {
+    pub(super) fn new(task: &'p DemoTask, shop: &Shop, live: usize) -> Self {
         let mut keys: Vec<Key> = (1..=shop.tenants).map(|tenant| shop.key(tenant)).collect();
         keys.sort();
         let live = u32::try_from(live.next_power_of_two()).unwrap_or(1);

@@ -1,8 +1,8 @@
 //! The request of each operation.
 
-use super::pieces::Pieces;
+use super::pieces::KeyPieces;
 use super::{MAP, PLANNED_PERCENT, SHARDS, WATCH_SECONDS};
-use crate::options::{Operation, Task};
+use crate::options::{DemoTask, MapOperation};
 use crate::shop::Shop;
 use plans::id::ShardName;
 use plans::key::Key;
@@ -15,52 +15,52 @@ use plans::shard_map::Selection;
 use plans::shard_map::ShardMap;
 
 /// What all requests have.
-pub(super) struct Settings {
+pub(super) struct RequestSettings {
     pub(super) tables: Tables,
     pub(super) behaviour: Behaviour,
 }
 
-impl Settings {
+impl RequestSettings {
     /// The keys that move, and the request that moves them.
     pub(super) fn request(
         self,
-        task: &Task,
+        task: &DemoTask,
         shop: &Shop,
-        pieces: &Pieces<'_>,
+        pieces: &KeyPieces<'_>,
         map: &ShardMap,
     ) -> (KeySet, Request) {
         let [a, b, c, _] = SHARDS.map(ShardName::from);
         match task.operation {
-            Operation::Split => self.split(task, pieces, map),
-            Operation::Merge if task.into_live => {
+            MapOperation::Split => self.split(task, pieces, map),
+            MapOperation::Merge if task.into_live => {
                 (map.owned_by(&b), self.merge(vec![a.clone(), b], a))
             }
-            Operation::Merge => {
+            MapOperation::Merge => {
                 let all = map.owned_by(&a).union(&map.owned_by(&b));
                 (all, self.merge(vec![a, b], c))
             }
-            Operation::Move if task.hot.is_some() => {
+            MapOperation::Move if task.hot.is_some() => {
                 let owned = map.owned_by(&a);
                 let tenant = (1..=shop.tenants).find(|tenant| owned.contains(&shop.key(*tenant)));
                 let keys = map.no_keys().only(&shop.key(tenant.unwrap_or(1)));
                 let keys = keys.unwrap_or_else(|| map.no_keys());
                 (keys.clone(), self.moves(a, b, &keys))
             }
-            Operation::Move => {
+            MapOperation::Move => {
                 let keys = pieces.of(4).swap_remove(0);
                 (keys.clone(), self.moves(a, b, &keys))
             }
-            Operation::Isolate => {
+            MapOperation::Isolate => {
                 let key = shop.key(2);
                 let keys = map.no_keys().only(&key).unwrap_or_else(|| map.no_keys());
                 (keys, self.isolate(key, b))
             }
-            Operation::Drain => (map.owned_by(&c), self.drain(c)),
-            Operation::Rebalance => (map.owned_by(&a), self.rebalance(task)),
+            MapOperation::Drain => (map.owned_by(&c), self.drain(c)),
+            MapOperation::Rebalance => (map.owned_by(&a), self.rebalance(task)),
         }
     }
 
-    fn split(self, task: &Task, pieces: &Pieces<'_>, map: &ShardMap) -> (KeySet, Request) {
+    fn split(self, task: &DemoTask, pieces: &KeyPieces<'_>, map: &ShardMap) -> (KeySet, Request) {
         let parts = pieces.of(usize::try_from(task.parts).unwrap_or(2));
         let others = parts.iter().skip(1);
         let moving = others.fold(map.no_keys(), |all, keys| all.union(keys));
@@ -131,7 +131,7 @@ impl Settings {
         })
     }
 
-    fn rebalance(self, task: &Task) -> Request {
+    fn rebalance(self, task: &DemoTask) -> Request {
         Request::Rebalance(Rebalance {
             map: MAP.into(),
             by: task.by.clone(),

@@ -8,7 +8,7 @@ mod shape;
 use connect::{ConnectError, Dsn, Session};
 use plans::key::Key;
 use plans::key_set::KeySet;
-pub use shape::Shape;
+pub use shape::KeyShape;
 use tokio_postgres::Client;
 
 /// The database of the shop, on a server of its own.
@@ -88,13 +88,13 @@ impl Default for PerTenant {
 
 impl PerTenant {
     /// The same with `share` of the rows, never more of them.
-    fn scaled(self, share: f64) -> Self {
+    fn scaled(self, part: f64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
             clippy::cast_precision_loss,
             reason = "small numbers of rows"
         )]
-        let scaled = |rows: i64| (rows as f64 * share.clamp(LEAST_SHARE, 1.0)).ceil() as i64;
+        let scaled = |rows: i64| (rows as f64 * part.clamp(LEAST_SHARE, 1.0)).ceil() as i64;
         Self {
             accounts: scaled(self.accounts),
             orders: scaled(self.orders),
@@ -112,7 +112,7 @@ pub struct Shop {
     /// Makes the texts differ from run to run.
     pub seed: u64,
     /// What the key of a tenant looks like.
-    pub shape: Shape,
+    pub shape: KeyShape,
     /// Rows of a tenant.
     pub rows: PerTenant,
 }
@@ -126,7 +126,7 @@ impl Shop {
         Self {
             tenants: (half * 2).max(FEWEST_TENANTS),
             seed,
-            shape: Shape::default(),
+            shape: KeyShape::default(),
             rows: PerTenant::default().scaled(scale / SMALLEST_FULL),
         }
     }

@@ -16,7 +16,7 @@ const HOUR_MICROS: i64 = 3_600_000_000;
 /// The columns of the shard key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Shape {
+pub enum KeyShape {
     /// `tenant_id bigint`.
     #[default]
     Number,
@@ -26,7 +26,7 @@ pub enum Shape {
     Hour,
 }
 
-impl Shape {
+impl KeyShape {
     /// Types of the key's columns.
     #[must_use]
     pub fn types(self) -> Vec<KeyType> {
@@ -107,7 +107,7 @@ impl Shape {
 
     /// `text` with its placeholders filled: `{ids}` and `{keys}` for the key's columns in `tenants` and elsewhere,
     /// `{key_of_t}` and `{key_of_1}` for the key of tenant `t` and `$1`, `{is_1}` for rows of tenant `$1`, `{key_name}` for
-    /// a row's key (alias `t`) as [`Shape::name`] has it.
+    /// a row's key (alias `t`) as [`KeyShape::name`] has it.
     #[must_use]
     pub fn fill(self, text: &str) -> String {
         let list = |table: &str, part: &dyn Fn(&str, KeyType) -> String| {
@@ -143,8 +143,8 @@ mod tests {
 
     #[test]
     fn names_are_what_postgresql_prints() {
-        let names =
-            [Shape::Number, Shape::Region, Shape::Hour].map(|shape| Shape::name(&shape.key(5)));
+        let names = [KeyShape::Number, KeyShape::Region, KeyShape::Hour]
+            .map(|shape| KeyShape::name(&shape.key(5)));
         assert_eq!(names, ["5", "eu/5", "2024-01-01 05:00:00+00"]);
     }
 
@@ -152,9 +152,9 @@ mod tests {
     fn placeholders_are_filled_for_every_shape() {
         let text = "select {key_name} from ledger t where {is_1}";
         assert_eq!(
-            Shape::Number.fill(text),
+            KeyShape::Number.fill(text),
             "select t.tenant_id::text from ledger t where tenant_id = $1::bigint"
         );
-        assert!(!Shape::Region.fill(text).contains('{'));
+        assert!(!KeyShape::Region.fill(text).contains('{'));
     }
 }

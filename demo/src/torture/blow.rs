@@ -3,23 +3,23 @@
 //! Order: a process comes to the fail point and waits there; the fault strikes; the process goes on, if it still can;
 //! what was killed starts again, what was stopped goes on, what was held back is delivered.
 
-use super::backup::{self, Backup};
-use super::case::Case;
+use super::backup::{self, PlannedBackup};
+use super::case::FaultCase;
 use super::deed;
 use super::fault::Fault;
-use super::lines::{Lines, Party};
-use super::place::Leg;
+use super::lines::{NetworkLines, NetworkParty};
+use super::place::PathLeg;
 use super::proxy::Proxy;
-use super::setback::{Around, Setback};
+use super::setback::{RestoreContext, RestoredCopy};
 use super::standby::Standby;
-use super::story::Story;
+use super::story::StoryFile;
 use crate::api::{Api, ApiError};
 use crate::drive::{blocking, crash};
 use crate::error::DemoError;
 use crate::fleet::{AGENTS, Fleet, SOURCE, TARGET};
 use crate::ledger::Ledger;
 use crate::options::Process;
-use crate::points::Passes;
+use crate::points::PassedBy;
 use cluster::Cluster;
 use fail_point::{Arrival, Rendezvous};
 use plans::state::migration::MigrationState;
@@ -32,7 +32,7 @@ const RESTART_AFTER: Duration = Duration::from_millis(200);
 /// Longer than a lease (4 s) and the time in which it is noticed.
 const STOPPED_FOR: Duration = Duration::from_secs(6);
 /// Until the successor of a stopped agent owns the migration.
-const TAKE_OVER_LIMIT: Duration = Duration::from_secs(15);
+const SUCCESSOR_LIMIT: Duration = Duration::from_secs(15);
 /// How long a disk is full and a clock wrong, at most, where that ends.
 const SHORT: Duration = Duration::from_secs(10);
 /// Until a second agent of a name has started and was refused.
@@ -46,21 +46,21 @@ const CLOCKS_DIFFER: i64 = 60;
 const CALL_LIMIT: Duration = Duration::from_secs(2);
 /// An agent connects first.
 const SET_LIMIT: Duration = Duration::from_secs(10);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A fail point on the way back may have been passed on the way forward, several times.
 const PASSAGES: u32 = 12;
 
 /// How far the fault is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
-pub(super) enum Struck {
+pub(super) enum FaultProgress {
     NotYet,
     Now,
-    Over,
+    Ended,
 }
 
 /// What the fault's side has to know of the migration.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Journey {
+pub(super) struct FaultContext {
     /// The migration, once it is submitted.
     pub(super) id: Option<String>,
     /// The keys were asked back.
@@ -69,8 +69,8 @@ pub(super) struct Journey {
 
 /// A fault in preparation.
 #[derive(Debug)]
-pub(super) struct Blow {
-    pub(super) case: Case,
+pub(super) struct PlannedFault {
+    pub(super) case: FaultCase,
     pub(super) seed: u64,
     /// How long a black hole lasts, and a writer that does not end.
     pub(super) lasts: Duration,
@@ -78,29 +78,31 @@ pub(super) struct Blow {
     /// Of the server that the fault is for, where that fails over.
     pub(super) standby: Option<Arc<Standby>>,
     /// Made before, where the fault puts it back.
-    pub(super) backup: Option<Backup>,
-    pub(super) setback: Arc<Setback>,
-    pub(super) lines: Arc<Lines>,
+    pub(super) backup: Option<PlannedBackup>,
+    pub(super) setback: Arc<RestoredCopy>,
+    pub(super) lines: Arc<NetworkLines>,
     pub(super) ledger: Arc<Ledger>,
     pub(super) api: Api,
-    pub(super) journey: watch::Receiver<Journey>,
-    pub(super) struck: watch::Sender<Struck>,
-    pub(super) story: Arc<Story>,
+    pub(super) journey: watch::Receiver<FaultContext>,
+    pub(super) struck: watch::Sender<FaultProgress>,
+    pub(super) story: Arc<StoryFile>,
 }
 
 /// The texts that arm the place.
-pub(super) fn arms(case: &Case, meeting: &Rendezvous) -> String {
+pub(super) fn arms(case: &FaultCase, meeting: &Rendezvous) -> String {
     let point = &case.place.point;
     match case.place.leg {
-        Leg::Back | Leg::BackFinish => {
+        PathLeg::Back | PathLeg::BackFinish => {
             let arms = (1..=PASSAGES).map(|nth| meeting.arms(&format!("{point}#{nth}")));
             arms.collect::<Vec<_>>().join(",")
         }
-        Leg::Before | Leg::Flipped | Leg::Finish | Leg::Unwind => meeting.arms(point),
+        PathLeg::Before | PathLeg::Flipped | PathLeg::Finish | PathLeg::Unwind => {
+            meeting.arms(point)
+        }
     }
 }
 
-impl Blow {
+impl PlannedFault {
     /// Waits for a process, strikes, and returns when the disturbance is over.
     pub(super) async fn fall(mut self, meeting: Rendezvous) -> Result<(), DemoError> {
         if let Some(backup) = self.backup.take() {
@@ -109,7 +111,7 @@ impl Blow {
         let arrival = loop {
             let arrival = meeting.arrived().await;
             let arrival = arrival.map_err(DemoError::io("meet a process"))?;
-            let back = matches!(self.case.place.leg, Leg::Back | Leg::BackFinish);
+            let back = matches!(self.case.place.leg, PathLeg::Back | PathLeg::BackFinish);
             if !back || self.journey.borrow().back {
                 break arrival;
             }
@@ -118,24 +120,24 @@ impl Blow {
         drop(meeting);
         let party = self.party(&arrival).await;
         let case = &self.case;
-        self.story.tell(&format!(
+        self.story.write(&format!(
             "process {} stands at {}: {case} strikes; {} performs the migration, controller {} leads",
             arrival.pid,
             arrival.name,
             party.agent,
             party.leader + 1
         ));
-        self.struck.send_replace(Struck::Now);
+        self.struck.send_replace(FaultProgress::Now);
         let begun = Instant::now();
         self.strike(arrival, party).await?;
-        self.struck.send_replace(Struck::Over);
+        self.struck.send_replace(FaultProgress::Ended);
         let seconds = begun.elapsed().as_secs_f64();
         self.story
-            .tell(&format!("{case} is over after {seconds:.1} s"));
+            .write(&format!("{case} is over after {seconds:.1} s"));
         Ok(())
     }
 
-    async fn strike(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {
+    async fn strike(&self, arrival: Arrival, party: NetworkParty) -> Result<(), DemoError> {
         let lines = || self.lines.of(party).into_iter();
         match self.case.fault {
             Fault::Kill => self.kill(arrival, party).await,
@@ -175,7 +177,7 @@ impl Blow {
             }
             Fault::Failover => self.fail_over(arrival).await,
             Fault::Restored if self.case.is_setback() => {
-                let around = Around {
+                let around = RestoreContext {
                     fleet: &self.fleet,
                     ledger: &self.ledger,
                     api: &self.api,
@@ -210,7 +212,7 @@ impl Blow {
         for ((name, _), (other, dsn)) in [(&shards[0], &shards[1]), (&shards[1], &shards[0])] {
             let set = tokio::time::timeout(SET_LIMIT, self.api.set_dsn(name, dsn)).await;
             let Ok(set) = set else {
-                self.story.tell(&format!("shard set {name}: no answer"));
+                self.story.write(&format!("shard set {name}: no answer"));
                 continue;
             };
             match set {
@@ -222,7 +224,7 @@ impl Blow {
                     return Err(DemoError::Unclean { problems });
                 }
                 // A fault beside it, such as no leader, says nothing of the connection string.
-                Err(error) => self.story.tell(&format!("shard set {name}: {error}")),
+                Err(error) => self.story.write(&format!("shard set {name}: {error}")),
             }
         }
         self.lines.exchange_shards();
@@ -244,14 +246,14 @@ impl Blow {
             let state = self.api.migration(&id).await.map(|m| m.state);
             if matches!(state, Ok(MigrationState::Failed)) {
                 let resumed = self.api.command(&id, "resume").await;
-                self.story.tell(&format!("resume {id}: {resumed:?}"));
+                self.story.write(&format!("resume {id}: {resumed:?}"));
                 return;
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    async fn kill(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {
+    async fn kill(&self, arrival: Arrival, party: NetworkParty) -> Result<(), DemoError> {
         let Some((cluster, shard)) = self.server() else {
             let pid = self.program(&arrival, party).await;
             if let Some(pid) = pid {
@@ -273,14 +275,14 @@ impl Blow {
         };
         crash(&cluster, shard, &self.ledger).await?;
         drop(arrival);
-        standby.take_over().await
+        standby.promote().await
     }
 
-    async fn stop(&self, arrival: Arrival, party: Party) -> Result<(), DemoError> {
+    async fn stop(&self, arrival: Arrival, party: NetworkParty) -> Result<(), DemoError> {
         let frozen = match self.server() {
             Some((cluster, _)) => {
                 let server = Arc::clone(&cluster);
-                let frozen = Frozen::Server(cluster);
+                let frozen = FrozenProcess::Server(cluster);
                 blocking(move || server.freeze()).await?;
                 frozen
             }
@@ -288,17 +290,17 @@ impl Blow {
                 let pid = self.program(&arrival, party).await;
                 let pid = pid.and_then(Pid::from_raw);
                 signal(pid, Signal::STOP);
-                Frozen::Program(pid)
+                FrozenProcess::Program(pid)
             }
         };
         drop(arrival);
         let begun = Instant::now();
         tokio::time::sleep(STOPPED_FOR).await;
         while self.case.component == Process::Agent
-            && begun.elapsed() < TAKE_OVER_LIMIT
+            && begun.elapsed() < SUCCESSOR_LIMIT
             && self.owner().await.as_deref() == Some(party.agent)
         {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         drop(frozen);
         Ok(())
@@ -309,7 +311,7 @@ impl Blow {
         let mut duplicate = self.fleet.start_duplicate(agent)?;
         let begun = Instant::now();
         while !duplicate.has_logged(NAME_IN_USE) && begun.elapsed() < REFUSED_LIMIT {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         let refused = duplicate.has_logged(NAME_IN_USE);
         tokio::time::sleep(self.lasts.min(SHORT)).await;
@@ -323,7 +325,7 @@ impl Blow {
         }
         if problems.is_empty() {
             self.story
-                .tell(&format!("a second agent {agent} was refused"));
+                .write(&format!("a second agent {agent} was refused"));
             return Ok(());
         }
         Err(DemoError::Unclean { problems })
@@ -341,7 +343,7 @@ impl Blow {
         drop(arrival);
         let begun = Instant::now();
         while begun.elapsed() < self.lasts.min(SHORT) {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             fill().await?;
         }
         self.fleet.empty_disk()
@@ -367,7 +369,7 @@ impl Blow {
         };
         let ahead = deed::seconds_ahead(&server).await?;
         self.story
-            .tell(&format!("the server's clock is {ahead} s ahead"));
+            .write(&format!("the server's clock is {ahead} s ahead"));
         if (ahead - seconds).abs() < CLOCKS_DIFFER {
             return Ok(());
         }
@@ -377,13 +379,13 @@ impl Blow {
     }
 
     /// The process of the program that the fault is for.
-    async fn program(&self, arrival: &Arrival, party: Party) -> Option<i32> {
-        match (party.component, self.case.place.passes) {
-            (Process::Agent, Passes::Agents) | (Process::Controller, Passes::Controller) => {
+    async fn program(&self, arrival: &Arrival, party: NetworkParty) -> Option<i32> {
+        match (party.component, self.case.place.passed_by) {
+            (Process::Agent, PassedBy::Agents) | (Process::Controller, PassedBy::Controller) => {
                 Some(arrival.pid)
             }
-            (Process::Agent, Passes::Controller) => self.fleet.pid(party.agent).await,
-            (Process::Controller, Passes::Agents) => {
+            (Process::Agent, PassedBy::Controller) => self.fleet.pid(party.agent).await,
+            (Process::Controller, PassedBy::Agents) => {
                 let (_, name) = self.fleet.controllers().nth(party.leader)?;
                 self.fleet.pid(name).await
             }
@@ -409,24 +411,24 @@ impl Blow {
     }
 
     /// Who is at work: whoever stands at the place, or else the migration's owner and the leader.
-    async fn party(&self, arrival: &Arrival) -> Party {
-        let here = self.fleet.program(arrival.pid).await;
+    async fn party(&self, arrival: &Arrival) -> NetworkParty {
+        let program = self.fleet.program(arrival.pid).await;
         let known = |name: Option<String>| {
             let name = name?;
             AGENTS.into_iter().find(|agent| *agent == name)
         };
-        let agent = match known(here.clone()) {
+        let agent = match known(program.clone()) {
             Some(agent) => agent,
             None => known(self.owner().await)
                 .unwrap_or(AGENTS[usize::try_from(self.seed % 2).unwrap_or_default()]),
         };
         let controllers = || self.fleet.controllers();
-        let leader = controllers().find(|(_, name)| here.as_deref() == Some(name));
+        let leader = controllers().find(|(_, name)| program.as_deref() == Some(name));
         let leader = match leader {
             Some(leader) => Some(leader),
             None => self.leader().await,
         };
-        Party {
+        NetworkParty {
             component: self.case.component,
             agent,
             leader: leader.map_or(0, |(place, _)| place),
@@ -442,23 +444,23 @@ impl Blow {
     /// The migration's owner, as far as the controller says.
     async fn owner(&self) -> Option<String> {
         let mut journey = self.journey.clone();
-        let asked = async {
+        let answer = async {
             let known = journey.wait_for(|journey| journey.id.is_some()).await;
             let id = known.ok()?.id.clone()?;
             self.api.migration(&id).await.ok()?.owner
         };
-        let owner = tokio::time::timeout(CALL_LIMIT, asked).await.ok()??;
+        let owner = tokio::time::timeout(CALL_LIMIT, answer).await.ok()??;
         Some(owner.agent)
     }
 }
 
 /// What was stopped; drop lets it go on.
-enum Frozen {
+enum FrozenProcess {
     Program(Option<Pid>),
     Server(Arc<Cluster>),
 }
 
-impl Drop for Frozen {
+impl Drop for FrozenProcess {
     fn drop(&mut self) {
         match self {
             Self::Program(pid) => signal(*pid, Signal::CONT),

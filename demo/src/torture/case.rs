@@ -1,9 +1,9 @@
 //! One fault, of one component, at one place; and the order in which all of them are tried.
 
-use super::fault::{Expected, Fault};
-use super::mode::Mode;
-use super::place::{self, Leg, Place};
-use crate::fleet::Outfit;
+use super::fault::{ExpectedOutcome, Fault};
+use super::mode::RunMode;
+use super::place::{self, FaultPlace, PathLeg};
+use crate::fleet::TestEquipment;
 use crate::options::{OptionError, Process};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
@@ -13,15 +13,15 @@ use std::str::FromStr;
 
 /// `COMPONENT@PLACE/FAULT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Case {
+pub(super) struct FaultCase {
     pub(super) component: Process,
-    pub(super) place: Place,
+    pub(super) place: FaultPlace,
     pub(super) fault: Fault,
 }
 
 /// What the operator does in a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum OperatorPath {
     /// Approves and finishes.
     Forward,
     /// Approves, and gives the keys back during the hold.
@@ -33,11 +33,11 @@ pub(super) enum Way {
 }
 
 /// Every case, those of one component and place side by side.
-pub(super) fn all() -> Vec<Vec<Case>> {
+pub(super) fn all() -> Vec<Vec<FaultCase>> {
     let mut pairs = Vec::new();
     for place in place::all() {
         for component in Process::ALL {
-            let case = |fault| Case {
+            let case = |fault| FaultCase {
                 component,
                 place: place.clone(),
                 fault,
@@ -51,21 +51,21 @@ pub(super) fn all() -> Vec<Vec<Case>> {
 
 /// Every case, in an order that the seed decides: each component is struck once at each place before it is struck
 /// there a second time.
-pub(super) fn shuffled(seed: u64) -> Vec<Case> {
+pub(super) fn shuffled(seed: u64) -> Vec<FaultCase> {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut pairs = all();
     pairs.iter_mut().for_each(|faults| faults.shuffle(&mut rng));
     let most = pairs.iter().map(Vec::len).max().unwrap_or_default();
     let mut cases = Vec::new();
     for round in 0..most {
-        let mut next: Vec<Case> = pairs.iter().filter_map(|f| f.get(round).cloned()).collect();
+        let mut next: Vec<FaultCase> = pairs.iter().filter_map(|f| f.get(round).cloned()).collect();
         next.shuffle(&mut rng);
         cases.extend(next);
     }
     cases
 }
 
-impl Case {
+impl FaultCase {
     /// The seed of the run number `pass` of this case, from 0.
     pub(super) fn seed(&self, sitting: u64, pass: u64) -> u64 {
         // FNV-1a: the same on every machine and in every version.
@@ -77,26 +77,35 @@ impl Case {
     }
 
     /// What the operator does in the run with this seed.
-    pub(super) fn way(&self, seed: u64) -> Way {
-        let offline = Mode::of(self, seed) == Mode::Offline;
-        let ways: &[Way] = match self.place.leg {
-            leg if self.only_forward(leg) => &[Way::Forward],
+    pub(super) fn operator_path(&self, seed: u64) -> OperatorPath {
+        let offline = RunMode::of(self, seed) == RunMode::Offline;
+        let ways: &[OperatorPath] = match self.place.leg {
+            leg if self.only_forward(leg) => &[OperatorPath::Forward],
             // There is no stream back.
-            Leg::Before if offline => &[Way::Forward, Way::Abort],
-            Leg::Flipped if offline => &[Way::Forward],
-            Leg::Before => &[Way::Forward, Way::Back, Way::BackAndForth, Way::Abort],
-            Leg::Flipped => &[Way::Forward, Way::Back, Way::BackAndForth],
-            Leg::Finish => &[Way::Forward],
-            Leg::Back => &[Way::Back, Way::BackAndForth],
-            Leg::BackFinish => &[Way::Back],
-            Leg::Unwind => &[Way::Abort],
+            PathLeg::Before if offline => &[OperatorPath::Forward, OperatorPath::Abort],
+            PathLeg::Flipped if offline => &[OperatorPath::Forward],
+            PathLeg::Before => &[
+                OperatorPath::Forward,
+                OperatorPath::Back,
+                OperatorPath::BackAndForth,
+                OperatorPath::Abort,
+            ],
+            PathLeg::Flipped => &[
+                OperatorPath::Forward,
+                OperatorPath::Back,
+                OperatorPath::BackAndForth,
+            ],
+            PathLeg::Finish => &[OperatorPath::Forward],
+            PathLeg::Back => &[OperatorPath::Back, OperatorPath::BackAndForth],
+            PathLeg::BackFinish => &[OperatorPath::Back],
+            PathLeg::Unwind => &[OperatorPath::Abort],
         };
         let index = usize::try_from(seed).unwrap_or_default() % ways.len();
         ways[index]
     }
 }
 
-impl Case {
+impl FaultCase {
     /// Whether the source goes back to before the flip.
     pub(super) fn is_setback(&self) -> bool {
         (self.fault, self.component) == (Fault::Restored, Process::Source)
@@ -104,19 +113,19 @@ impl Case {
 
     /// Whether the run must stay before the flip for the fault to be found, or loses the way back by it: no other way
     /// makes sense then.
-    fn only_forward(&self, leg: Leg) -> bool {
+    fn only_forward(&self, leg: PathLeg) -> bool {
         let loses = self.fault == Fault::Failover || self.is_setback();
-        loses || leg == Leg::Before && self.fault.expected() != Expected::Ends
+        loses || leg == PathLeg::Before && self.fault.expected() != ExpectedOutcome::Ends
     }
 }
 
-impl Case {
+impl FaultCase {
     /// What servers and programs must have for the fault to be possible.
-    pub(super) fn outfit(&self) -> Outfit {
+    pub(super) fn outfit(&self) -> TestEquipment {
         match (self.fault, self.component) {
-            (Fault::DiskFull, Process::Agent) => Outfit::SmallSpools,
-            (Fault::DiskFull, _) => Outfit::SmallDatabase,
-            (Fault::ClockForward | Fault::ClockBack, server) => Outfit::OwnClock(server),
+            (Fault::DiskFull, Process::Agent) => TestEquipment::SmallSpools,
+            (Fault::DiskFull, _) => TestEquipment::SmallDatabase,
+            (Fault::ClockForward | Fault::ClockBack, server) => TestEquipment::OwnClock(server),
             (
                 Fault::Kill
                 | Fault::Stop
@@ -134,18 +143,18 @@ impl Case {
                 | Fault::SwappedDsn
                 | Fault::DuplicateAgentName,
                 _,
-            ) => Outfit::Plain,
+            ) => TestEquipment::Plain,
         }
     }
 }
 
-impl fmt::Display for Case {
+impl fmt::Display for FaultCase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}@{}/{}", self.component, self.place, self.fault)
     }
 }
 
-impl fmt::Display for Way {
+impl fmt::Display for OperatorPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Forward => "forward",
@@ -158,28 +167,28 @@ impl fmt::Display for Way {
 
 /// Which cases to run: `COMPONENT@STEP/FAULT`, where a place may stand for the step and the fault may be missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Only {
+pub struct CaseFilter {
     text: String,
     component: Process,
     place: String,
     fault: Option<Fault>,
 }
 
-impl Only {
-    pub(super) fn admits(&self, case: &Case) -> bool {
+impl CaseFilter {
+    pub(super) fn admits(&self, case: &FaultCase) -> bool {
         let place = case.place.name == self.place || case.place.step.name() == self.place;
         let fault = self.fault.is_none_or(|fault| fault == case.fault);
         case.component == self.component && place && fault
     }
 }
 
-impl fmt::Display for Only {
+impl fmt::Display for CaseFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
     }
 }
 
-impl FromStr for Only {
+impl FromStr for CaseFilter {
     type Err = OptionError;
 
     fn from_str(text: &str) -> Result<Self, OptionError> {
@@ -212,11 +221,11 @@ mod tests {
     #[test]
     fn every_component_is_struck_everywhere_before_anything_is_struck_twice() {
         let cases = shuffled(7);
-        let pair = |case: &Case| format!("{}@{}", case.component, case.place);
+        let pair = |case: &FaultCase| format!("{}@{}", case.component, case.place);
         let pairs = all().len();
         let first: BTreeSet<String> = cases[..pairs].iter().map(pair).collect();
         assert_eq!(first.len(), pairs);
-        let all: BTreeSet<String> = cases.iter().map(Case::to_string).collect();
+        let all: BTreeSet<String> = cases.iter().map(FaultCase::to_string).collect();
         assert_eq!(all.len(), cases.len());
     }
 
@@ -231,16 +240,16 @@ mod tests {
 
     #[test]
     fn a_case_is_named_by_its_step_or_its_place() {
-        let only: Only = "agent@copy/kill".parse().unwrap();
+        let only: CaseFilter = "agent@copy/kill".parse().unwrap();
         let cases = shuffled(1);
-        let found: Vec<&Case> = cases.iter().filter(|case| only.admits(case)).collect();
+        let found: Vec<&FaultCase> = cases.iter().filter(|case| only.admits(case)).collect();
         assert!(found.len() > 2);
         for case in cases.iter().step_by(40) {
-            let only: Only = case.to_string().parse().unwrap();
+            let only: CaseFilter = case.to_string().parse().unwrap();
             assert!(only.admits(case), "{case}");
         }
         for wrong in ["copy/kill", "agent@lunch", "agent@copy/hiccup", "disk@copy"] {
-            assert!(wrong.parse::<Only>().is_err(), "{wrong}");
+            assert!(wrong.parse::<CaseFilter>().is_err(), "{wrong}");
         }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! A failed migration is resumed, as an operator would, once the fault is over and a few times only.
 
-use super::blow::Struck;
-use super::story::Story;
-use crate::api::{Api, Migration};
+use super::blow::FaultProgress;
+use super::story::StoryFile;
+use crate::api::{Api, MigrationStatus};
 use crate::error::DemoError;
-use crate::ledger::{Ledger, Phase};
+use crate::ledger::{Ledger, LedgerPhase};
 use plans::plan::Plan;
 use plans::request::Request;
 use plans::state::migration::MigrationState;
@@ -15,7 +15,7 @@ use plans::step::StepKind;
 use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const CALL_LIMIT: Duration = Duration::from_secs(5);
 /// A migration that shows no change for so long is stuck.
 const STANDSTILL: Duration = Duration::from_secs(90);
@@ -23,11 +23,11 @@ const MOST_RESUMES: u32 = 3;
 
 /// One migration under way.
 #[derive(Debug)]
-pub(super) struct Course<'c> {
+pub(super) struct MigrationCourse<'c> {
     pub(super) api: &'c Api,
     pub(super) ledger: &'c Ledger,
-    pub(super) story: &'c Story,
-    pub(super) struck: watch::Receiver<Struck>,
+    pub(super) story: &'c StoryFile,
+    pub(super) struck: watch::Receiver<FaultProgress>,
     /// When it must have ended, whatever goes on.
     pub(super) deadline: Instant,
     /// When something of it was last seen to change, or to be disturbed.
@@ -36,10 +36,10 @@ pub(super) struct Course<'c> {
     pub(super) resumes: u32,
     /// Whether a failed migration is resumed.
     pub(super) resumable: bool,
-    pub(super) told: String,
+    pub(super) journal_text: String,
 }
 
-impl Course<'_> {
+impl MigrationCourse<'_> {
     /// Waits until `goal` holds.
     ///
     /// # Errors
@@ -47,19 +47,20 @@ impl Course<'_> {
     pub(super) async fn until(
         &mut self,
         what: &str,
-        goal: impl Fn(&Migration) -> bool,
-    ) -> Result<Migration, DemoError> {
+        goal: impl Fn(&MigrationStatus) -> bool,
+    ) -> Result<MigrationStatus, DemoError> {
         loop {
-            if let Some(migration) = self.look().await {
+            if let Some(migration) = self.read_migration().await {
                 if goal(&migration) {
                     return Ok(migration);
                 }
-                if migration.state == MigrationState::Failed && self.struck() != Struck::Now {
+                if migration.state == MigrationState::Failed && self.struck() != FaultProgress::Now
+                {
                     self.resume(&migration).await?;
                 }
             }
             self.limit(what)?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -67,18 +68,18 @@ impl Course<'_> {
     pub(super) async fn command(
         &mut self,
         verb: &str,
-        worked: impl Fn(&Migration) -> bool,
-    ) -> Result<Migration, DemoError> {
-        self.story.tell(&format!("{verb} {}", self.id));
+        worked: impl Fn(&MigrationStatus) -> bool,
+    ) -> Result<MigrationStatus, DemoError> {
+        self.story.write(&format!("{verb} {}", self.id));
         loop {
-            if let Some(migration) = self.look().await
+            if let Some(migration) = self.read_migration().await
                 && worked(&migration)
             {
                 return Ok(migration);
             }
             self.give(verb).await;
             self.limit(verb)?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -87,10 +88,10 @@ impl Course<'_> {
         loop {
             match self.api.plan(request).await {
                 Ok(plan) => return Ok(plan),
-                Err(error) => self.story.tell(&format!("plan: {error}")),
+                Err(error) => self.story.write(&format!("plan: {error}")),
             }
             self.limit("a plan")?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -103,34 +104,34 @@ impl Course<'_> {
         self.moved = Instant::now();
         while !condition() {
             self.limit(what)?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         Ok(())
     }
 
     /// How far the fault is.
-    pub(super) fn struck(&self) -> Struck {
+    pub(super) fn struck(&self) -> FaultProgress {
         *self.struck.borrow()
     }
 
     /// The migration, unless it cannot be seen; keeps the ledger's phase.
-    pub(super) async fn look(&mut self) -> Option<Migration> {
+    pub(super) async fn read_migration(&mut self) -> Option<MigrationStatus> {
         let call = self.api.migration(&self.id);
         let Ok(answer) = tokio::time::timeout(CALL_LIMIT, call).await else {
             self.api.turn();
             return None;
         };
         let migration = answer.ok()?;
-        self.tell(&migration);
+        self.note_state(&migration);
         if is_flipped(&migration) {
-            self.ledger.enter(Phase::After);
-        } else if self.ledger.phase() == Phase::Copy && migration.is_done(StepKind::Copy) {
-            self.ledger.enter(Phase::CatchUp);
+            self.ledger.enter(LedgerPhase::After);
+        } else if self.ledger.phase() == LedgerPhase::Copy && migration.is_done(StepKind::Copy) {
+            self.ledger.enter(LedgerPhase::CatchUp);
         }
         Some(migration)
     }
 
-    async fn resume(&mut self, migration: &Migration) -> Result<(), DemoError> {
+    async fn resume(&mut self, migration: &MigrationStatus) -> Result<(), DemoError> {
         if !self.resumable || self.resumes >= MOST_RESUMES {
             return Err(DemoError::Stopped {
                 id: self.id.clone(),
@@ -139,7 +140,7 @@ impl Course<'_> {
             });
         }
         self.resumes += 1;
-        self.story.tell(&format!("resume {}", self.id));
+        self.story.write(&format!("resume {}", self.id));
         self.give("resume").await;
         Ok(())
     }
@@ -148,16 +149,16 @@ impl Course<'_> {
         let call = self.api.command(&self.id, verb);
         match tokio::time::timeout(CALL_LIMIT, call).await {
             Ok(Ok(())) => {}
-            Ok(Err(error)) => self.story.tell(&format!("{verb}: {error}")),
+            Ok(Err(error)) => self.story.write(&format!("{verb}: {error}")),
             Err(_) => {
                 self.api.turn();
-                self.story.tell(&format!("{verb}: no answer"));
+                self.story.write(&format!("{verb}: no answer"));
             }
         }
     }
 
     fn limit(&mut self, what: &str) -> Result<(), DemoError> {
-        if self.struck() == Struck::Now {
+        if self.struck() == FaultProgress::Now {
             self.moved = Instant::now();
         }
         let still = self.moved.elapsed();
@@ -170,7 +171,7 @@ impl Course<'_> {
         })
     }
 
-    fn tell(&mut self, migration: &Migration) {
+    fn note_state(&mut self, migration: &MigrationStatus) {
         let mut line = format!("{} {}", migration.id, migration.state);
         if let Some(owner) = &migration.owner {
             line.push_str(&format!(" by {}", owner.agent));
@@ -187,16 +188,16 @@ impl Course<'_> {
                 line.push_str(&format!(" ({})", failure.message));
             }
         }
-        if line != self.told {
-            self.story.tell(&line);
-            self.told = line;
+        if line != self.journal_text {
+            self.story.write(&line);
+            self.journal_text = line;
             self.moved = Instant::now();
         }
     }
 }
 
 /// Whether the map names the target, or did.
-pub(super) fn is_flipped(migration: &Migration) -> bool {
+pub(super) fn is_flipped(migration: &MigrationStatus) -> bool {
     matches!(
         migration.state,
         MigrationState::Flipped | MigrationState::Completed | MigrationState::RolledBack

@@ -129,8 +129,8 @@ pub(super) async fn seconds_ahead(server: &Dsn) -> Result<i64, DemoError> {
     let session = open(server).await?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let now = now.map_or(0, |since| since.as_secs()).cast_signed();
-    let said = "select extract(epoch from pg_catalog.clock_timestamp())::bigint";
-    let row = session.query_one(said, &[]).await.map_err(failed)?;
+    let query = "select extract(epoch from pg_catalog.clock_timestamp())::bigint";
+    let row = session.query_one(query, &[]).await.map_err(failed)?;
     session.close().await;
     Ok(row.get::<_, i64>(0) - now)
 }

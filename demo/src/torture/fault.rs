@@ -1,6 +1,6 @@
 //! What can be done to a component, where, and what must come of it.
 
-use super::place::Place;
+use super::place::FaultPlace;
 use crate::options::Process;
 use std::fmt;
 
@@ -49,23 +49,23 @@ pub(super) enum Fault {
 
 /// What must come of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Expected {
+pub(super) enum ExpectedOutcome {
     /// The migration ends as it was asked to.
     Ends,
     /// As before, or it fails, says why, and can be taken back without a trace.
-    EndsOrTakenBack,
+    EndsOrAborted,
     /// It fails and can be taken back without a trace: it must not reach the flip.
-    TakenBack,
+    Aborted,
 }
 
 /// A line of the table of faults.
-struct Row {
+struct FaultRow {
     fault: Fault,
     name: &'static str,
     on: &'static [Process],
     /// Where; none means everywhere.
     places: &'static [&'static str],
-    expected: Expected,
+    expected: ExpectedOutcome,
 }
 
 const ANY: &[Process] = &[
@@ -153,7 +153,7 @@ const RESTORED: &[&str] = &[
 ];
 
 /// Where a second owner would do the most damage: in each kind of step, and inside the write-blocked window.
-const OWNED: &[&str] = &[
+const OWNED_PLACES: &[&str] = &[
     "copy.half",
     "catch_up.batch_applied",
     "verify.compared",
@@ -163,103 +163,109 @@ const OWNED: &[&str] = &[
     "rollback.fenced",
 ];
 
-const TABLE: [Row; 19] = [
-    row(Fault::Kill, "kill", ANY, &[], Expected::Ends),
-    row(Fault::Stop, "stop", ANY, &[], Expected::Ends),
-    row(Fault::Cut, "cut", ANY, &[], Expected::Ends),
-    row(Fault::Hole, "hole", ANY, &[], Expected::Ends),
-    row(Fault::Reply, "reply", ANY, &[], Expected::Ends),
-    row(Fault::Terminate, "terminate", SHARDS, &[], Expected::Ends),
+const TABLE: [FaultRow; 19] = [
+    row(Fault::Kill, "kill", ANY, &[], ExpectedOutcome::Ends),
+    row(Fault::Stop, "stop", ANY, &[], ExpectedOutcome::Ends),
+    row(Fault::Cut, "cut", ANY, &[], ExpectedOutcome::Ends),
+    row(Fault::Hole, "hole", ANY, &[], ExpectedOutcome::Ends),
+    row(Fault::Reply, "reply", ANY, &[], ExpectedOutcome::Ends),
+    row(
+        Fault::Terminate,
+        "terminate",
+        SHARDS,
+        &[],
+        ExpectedOutcome::Ends,
+    ),
     row(
         Fault::SlotDropped,
         "slot-dropped",
         &[Process::Source],
         CAPTURED,
-        Expected::EndsOrTakenBack,
+        ExpectedOutcome::EndsOrAborted,
     ),
     row(
         Fault::SlotLost,
         "slot-lost",
         &[Process::Source],
         CAPTURED,
-        Expected::EndsOrTakenBack,
+        ExpectedOutcome::EndsOrAborted,
     ),
     row(
         Fault::ForeignWrite,
         "foreign-write",
         &[Process::Target],
         COPIED,
-        Expected::TakenBack,
+        ExpectedOutcome::Aborted,
     ),
     row(
         Fault::LongWriter,
         "long-writer",
         &[Process::Source],
         BEFORE_FENCE,
-        Expected::Ends,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::Failover,
         "failover",
         SHARDS,
         FAILED_OVER,
-        Expected::EndsOrTakenBack,
+        ExpectedOutcome::EndsOrAborted,
     ),
     row(
         Fault::Restored,
         "restored",
         &[Process::Store],
         RESTORED,
-        Expected::Ends,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::Restored,
         "restored",
         &[Process::Source],
         &["hold.started"],
-        Expected::Ends,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::Prepared,
         "prepared",
         &[Process::Source],
         BEFORE_FENCE,
-        Expected::Ends,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::DiskFull,
         "disk-full",
         &[Process::Agent, Process::Target],
         WRITING,
-        Expected::Ends,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::DuplicateAgentName,
         "duplicate-agent-name",
         &[Process::Agent],
-        OWNED,
-        Expected::Ends,
+        OWNED_PLACES,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::ClockForward,
         "clock-forward",
         SERVERS,
         TIMED,
-        Expected::Ends,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::ClockBack,
         "clock-back",
         SERVERS,
         TIMED,
-        Expected::Ends,
+        ExpectedOutcome::Ends,
     ),
     row(
         Fault::SwappedDsn,
         "swapped-dsn",
         &[Process::Source],
         SWAPPED,
-        Expected::Ends,
+        ExpectedOutcome::Ends,
     ),
 ];
 
@@ -268,9 +274,9 @@ const fn row(
     name: &'static str,
     on: &'static [Process],
     places: &'static [&'static str],
-    expected: Expected,
-) -> Row {
-    Row {
+    expected: ExpectedOutcome,
+) -> FaultRow {
+    FaultRow {
         fault,
         name,
         on,
@@ -281,10 +287,10 @@ const fn row(
 
 impl Fault {
     /// All faults that a component can suffer at a place.
-    pub(super) fn at(component: Process, place: &Place) -> Vec<Self> {
-        let strikes = |row: &&Row| {
-            let here = row.places.is_empty() || row.places.contains(&place.name.as_str());
-            row.on.contains(&component) && here
+    pub(super) fn at(component: Process, place: &FaultPlace) -> Vec<Self> {
+        let strikes = |row: &&FaultRow| {
+            let applies = row.places.is_empty() || row.places.contains(&place.name.as_str());
+            row.on.contains(&component) && applies
         };
         TABLE.iter().filter(strikes).map(|row| row.fault).collect()
     }
@@ -304,8 +310,8 @@ impl Fault {
         self.row().map_or("", |row| row.name)
     }
 
-    pub(super) fn expected(self) -> Expected {
-        self.row().map_or(Expected::Ends, |row| row.expected)
+    pub(super) fn expected(self) -> ExpectedOutcome {
+        self.row().map_or(ExpectedOutcome::Ends, |row| row.expected)
     }
 
     /// Whether an offline migration can suffer it: it has no slots, and nobody can write to its keys.
@@ -322,7 +328,7 @@ impl Fault {
         self != Self::Restored
     }
 
-    fn row(self) -> Option<&'static Row> {
+    fn row(self) -> Option<&'static FaultRow> {
         TABLE.iter().find(|row| row.fault == self)
     }
 }

@@ -1,21 +1,21 @@
 //! What the operator does in a run, from the plan to the end that was asked for.
 
-use super::blow::{Journey, Struck};
-use super::case::{Case, Way};
-use super::course::{Course, is_flipped};
-use super::fault::{Expected, Fault};
-use super::level::Level;
-use super::place::Leg;
-use crate::api::{Migration, Step};
+use super::blow::{FaultContext, FaultProgress};
+use super::case::{FaultCase, OperatorPath};
+use super::course::{MigrationCourse, is_flipped};
+use super::fault::{ExpectedOutcome, Fault};
+use super::level::ComparisonLevel;
+use super::place::PathLeg;
+use crate::api::{MigrationStatus, StepStatus};
 use crate::drive;
 use crate::error::DemoError;
-use crate::ledger::Phase;
-use crate::report::Outcome;
+use crate::ledger::LedgerPhase;
+use crate::report::RunOutcome;
 use plans::request::Request;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use plans::step::cutover::CutOver;
+use plans::step::cutover::CutoverResult;
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -25,27 +25,30 @@ const ATTEMPTS: u32 = 4;
 const SOME: u64 = 25;
 
 /// The operator of a run.
-pub(super) struct Operator<'o> {
-    pub(super) case: &'o Case,
-    pub(super) way: Way,
+pub(super) struct RunOperator<'o> {
+    pub(super) case: &'o FaultCase,
+    pub(super) path: OperatorPath,
     /// Aborts as soon as the fault has struck, rather than when it is over; in the hold goes on at once as well,
     /// without a comparison of both copies.
     pub(super) hasty: bool,
     /// The application cannot write to the keys until the flip.
     pub(super) offline: bool,
-    pub(super) level: Level<'o>,
+    pub(super) level: ComparisonLevel<'o>,
     /// Tables that differed between both copies.
     pub(super) diverged: u64,
     pub(super) request: &'o Request,
-    pub(super) journey: &'o watch::Sender<Journey>,
+    pub(super) journey: &'o watch::Sender<FaultContext>,
     pub(super) attempts: u32,
     /// Write-blocked windows of cutovers that went through, milliseconds.
     pub(super) windows: Vec<f64>,
 }
 
-impl Operator<'_> {
+impl RunOperator<'_> {
     /// Goes all the way, again if the migration unwinds unasked; says how it ended.
-    pub(super) async fn travel(&mut self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
+    pub(super) async fn travel(
+        &mut self,
+        course: &mut MigrationCourse<'_>,
+    ) -> Result<RunOutcome, DemoError> {
         loop {
             self.submit(course).await?;
             let ended = self.steer(course).await;
@@ -55,44 +58,47 @@ impl Operator<'_> {
             }
             let ended = self.judge(course, ended).await?;
             self.attempts += 1;
-            let unasked = ended == Outcome::Unwound
-                && self.way != Way::Abort
-                && self.case.fault.expected() == Expected::Ends;
+            let unasked = ended == RunOutcome::Unwound
+                && self.path != OperatorPath::Abort
+                && self.case.fault.expected() == ExpectedOutcome::Ends;
             if !unasked || self.attempts >= ATTEMPTS {
                 return Ok(ended);
             }
-            course.story.tell("taken back unasked: submitted again");
+            course.story.write("taken back unasked: submitted again");
         }
     }
 
     /// A migration that failed, where that is what the fault may lead to, is taken back.
     async fn judge(
         &self,
-        course: &mut Course<'_>,
-        ended: Result<Outcome, DemoError>,
-    ) -> Result<Outcome, DemoError> {
+        course: &mut MigrationCourse<'_>,
+        ended: Result<RunOutcome, DemoError>,
+    ) -> Result<RunOutcome, DemoError> {
         match (self.case.fault.expected(), ended) {
             // After the flip it cannot be taken back: the owner goes on, and the reason is told.
-            (Expected::EndsOrTakenBack, Err(DemoError::Stopped { reason, .. }))
-                if self.case.place.leg == Leg::Flipped =>
+            (ExpectedOutcome::EndsOrAborted, Err(DemoError::Stopped { reason, .. }))
+                if self.case.place.leg == PathLeg::Flipped =>
             {
-                course.story.tell(&format!("failed: {reason:?}"));
-                Ok(Outcome::Failed)
+                course.story.write(&format!("failed: {reason:?}"));
+                Ok(RunOutcome::Failed)
             }
-            (Expected::TakenBack | Expected::EndsOrTakenBack, Err(DemoError::Stopped { .. })) => {
+            (
+                ExpectedOutcome::Aborted | ExpectedOutcome::EndsOrAborted,
+                Err(DemoError::Stopped { .. }),
+            ) => {
                 course.command("abort", is_unwinding).await?;
                 course.until("the unwinding", is_unwound).await?;
-                Ok(Outcome::Unwound)
+                Ok(RunOutcome::Unwound)
             }
-            (Expected::TakenBack, Ok(Outcome::Completed)) => Err(DemoError::Unclean {
+            (ExpectedOutcome::Aborted, Ok(RunOutcome::Completed)) => Err(DemoError::Unclean {
                 problems: vec!["the migration went on in spite of the fault".to_owned()],
             }),
             (_, ended) => ended,
         }
     }
 
-    async fn submit(&mut self, course: &mut Course<'_>) -> Result<(), DemoError> {
-        course.ledger.enter(Phase::Copy);
+    async fn submit(&mut self, course: &mut MigrationCourse<'_>) -> Result<(), DemoError> {
+        course.ledger.enter(LedgerPhase::Copy);
         drive::ready(course.api).await?;
         let plan = course.plan(self.request).await?;
         self.journey.send_modify(|journey| {
@@ -100,77 +106,84 @@ impl Operator<'_> {
             journey.back = false;
         });
         course.id = course.api.submit(&plan).await?;
-        course.story.tell(&format!("submitted {}", course.id));
+        course.story.write(&format!("submitted {}", course.id));
         let id = course.id.clone();
         self.journey.send_modify(|journey| journey.id = Some(id));
         Ok(())
     }
 
-    async fn steer(&mut self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
-        let way = self.way;
-        let early = way == Way::Abort && self.case.place.leg == Leg::Before;
+    async fn steer(&mut self, course: &mut MigrationCourse<'_>) -> Result<RunOutcome, DemoError> {
+        let path = self.path;
+        let early = path == OperatorPath::Abort && self.case.place.leg == PathLeg::Before;
         let struck = course.struck.clone();
         let hasty = self.hasty;
         let now = move || {
             let struck = *struck.borrow();
-            early && (struck == Struck::Over || (hasty && struck == Struck::Now))
+            early && (struck == FaultProgress::Ended || (hasty && struck == FaultProgress::Now))
         };
-        let gate = |m: &Migration| m.state == MigrationState::Waiting || is_unwound(m) || now();
+        let gate =
+            |m: &MigrationStatus| m.state == MigrationState::Waiting || is_unwound(m) || now();
         let migration = course.until("the gate", gate).await?;
         if is_unwound(&migration) {
-            return Ok(Outcome::Unwound);
+            return Ok(RunOutcome::Unwound);
         }
-        if migration.state == MigrationState::Waiting && (way != Way::Abort || early && !now()) {
+        if migration.state == MigrationState::Waiting
+            && (path != OperatorPath::Abort || early && !now())
+        {
             if !self.offline {
-                self.write(course, Phase::CatchUp).await?;
+                self.write(course, LedgerPhase::CatchUp).await?;
             }
             if self.case.is_setback() {
                 self.level.pause().await?;
                 let run = self.level.run;
                 run.setback.save(&run.fleet, &run.story).await?;
             }
-            course.ledger.enter(Phase::Cutover);
-            let approved = |m: &Migration| m.state != MigrationState::Waiting;
+            course.ledger.enter(LedgerPhase::Cutover);
+            let approved = |m: &MigrationStatus| m.state != MigrationState::Waiting;
             course.command("approve", approved).await?;
-            let flip = |m: &Migration| is_flipped(m) || is_unwound(m) || now();
+            let flip = |m: &MigrationStatus| is_flipped(m) || is_unwound(m) || now();
             let migration = course.until("the flip", flip).await?;
             if is_unwound(&migration) {
-                return Ok(Outcome::Unwound);
+                return Ok(RunOutcome::Unwound);
             }
         }
-        if way == Way::Abort {
-            let given = |m: &Migration| is_unwinding(m) || is_flipped(m);
-            let migration = course.command("abort", given).await?;
+        if path == OperatorPath::Abort {
+            let is_decided = |m: &MigrationStatus| is_unwinding(m) || is_flipped(m);
+            let migration = course.command("abort", is_decided).await?;
             if !is_flipped(&migration) {
                 course.until("the unwinding", is_unwound).await?;
-                return Ok(Outcome::Unwound);
+                return Ok(RunOutcome::Unwound);
             }
         }
         self.after_the_flip(course).await
     }
 
-    async fn after_the_flip(&mut self, course: &mut Course<'_>) -> Result<Outcome, DemoError> {
-        let holds = |m: &Migration| m.is_done(StepKind::Cutover);
+    async fn after_the_flip(
+        &mut self,
+        course: &mut MigrationCourse<'_>,
+    ) -> Result<RunOutcome, DemoError> {
+        let holds = |m: &MigrationStatus| m.is_done(StepKind::Cutover);
         course.until("the hold", holds).await?;
         self.hold(course).await?;
-        match self.way {
-            Way::Forward | Way::Abort => finish(course).await,
-            Way::Back => {
+        match self.path {
+            OperatorPath::Forward | OperatorPath::Abort => finish(course).await,
+            OperatorPath::Back => {
                 self.give_back(course).await?;
-                let dropping = |m: &Migration| {
+                let dropping = |m: &MigrationStatus| {
                     m.hold_end.is_some() || m.step(StepKind::DropNew).is_some_and(is_begun)
                 };
                 course.command("finish", dropping).await?;
-                let dropped = |m: &Migration| m.is_done(StepKind::DropNew);
+                let dropped = |m: &MigrationStatus| m.is_done(StepKind::DropNew);
                 course.until("the end of the way back", dropped).await?;
-                Ok(Outcome::RolledBack)
+                Ok(RunOutcome::RolledBack)
             }
-            Way::BackAndForth => {
+            OperatorPath::BackAndForth => {
                 self.give_back(course).await?;
-                let again =
-                    |m: &Migration| m.hold_end.is_some() || m.state != MigrationState::RolledBack;
+                let again = |m: &MigrationStatus| {
+                    m.hold_end.is_some() || m.state != MigrationState::RolledBack
+                };
                 course.command("approve", again).await?;
-                let flipped = |m: &Migration| m.state == MigrationState::Flipped;
+                let flipped = |m: &MigrationStatus| m.state == MigrationState::Flipped;
                 course.until("the second flip", flipped).await?;
                 self.hold(course).await?;
                 finish(course).await
@@ -179,27 +192,30 @@ impl Operator<'_> {
     }
 
     /// Lets the application write, and the fault strike; then compares both copies once the fault is over.
-    async fn hold(&mut self, course: &mut Course<'_>) -> Result<(), DemoError> {
+    async fn hold(&mut self, course: &mut MigrationCourse<'_>) -> Result<(), DemoError> {
         if !self.case.is_setback() {
-            self.write(course, Phase::After).await?;
+            self.write(course, LedgerPhase::After).await?;
         }
-        let (struck, here) = (course.struck.clone(), self.case.place.leg == Leg::Flipped);
+        let (struck, place) = (
+            course.struck.clone(),
+            self.case.place.leg == PathLeg::Flipped,
+        );
         let hasty = self.hasty;
-        let over = || match *struck.borrow() {
+        let has_ended = || match *struck.borrow() {
             // A hold that is finished before an agent has it is no place.
-            Struck::NotYet => !here,
-            Struck::Now => hasty,
-            Struck::Over => true,
+            FaultProgress::NotYet => !place,
+            FaultProgress::Now => hasty,
+            FaultProgress::Ended => true,
         };
-        course.wait("the fault", over).await?;
+        course.wait("the fault", has_ended).await?;
         if self.case.is_setback() {
             self.level.workload.resume();
-            self.write(course, Phase::After).await?;
+            self.write(course, LedgerPhase::After).await?;
         }
         // An offline migration's old copy is not kept in step.
         // A new server has no slot, and one that went back lacks what the stream had written: the old copy stays behind.
-        let behind = self.case.fault == Fault::Failover || self.case.is_setback();
-        if hasty || self.offline || (here && behind) {
+        let restores_older_state = self.case.fault == Fault::Failover || self.case.is_setback();
+        if hasty || self.offline || (place && restores_older_state) {
             return Ok(());
         }
         self.diverged += self.level.differing().await?;
@@ -207,26 +223,30 @@ impl Operator<'_> {
         Ok(())
     }
 
-    async fn give_back(&self, course: &mut Course<'_>) -> Result<(), DemoError> {
+    async fn give_back(&self, course: &mut MigrationCourse<'_>) -> Result<(), DemoError> {
         self.journey.send_modify(|journey| journey.back = true);
-        let asked = |m: &Migration| {
+        let was_requested = |m: &MigrationStatus| {
             m.state == MigrationState::RolledBack
                 || m.step(StepKind::Rollback).is_some_and(is_begun)
         };
-        course.command("rollback", asked).await?;
-        let back = |m: &Migration| m.state == MigrationState::RolledBack;
+        course.command("rollback", was_requested).await?;
+        let back = |m: &MigrationStatus| m.state == MigrationState::RolledBack;
         course.until("the way back", back).await?;
-        self.write(course, Phase::After).await?;
-        if self.case.place.leg != Leg::Back || self.case.fault.lets_hurry() {
+        self.write(course, LedgerPhase::After).await?;
+        if self.case.place.leg != PathLeg::Back || self.case.fault.lets_hurry() {
             return Ok(());
         }
         let struck = course.struck.clone();
-        let over = || *struck.borrow() == Struck::Over;
-        course.wait("the fault", over).await
+        let has_ended = || *struck.borrow() == FaultProgress::Ended;
+        course.wait("the fault", has_ended).await
     }
 
     /// Waits until the application has written to moving keys in a phase.
-    async fn write(&self, course: &mut Course<'_>, phase: Phase) -> Result<(), DemoError> {
+    async fn write(
+        &self,
+        course: &mut MigrationCourse<'_>,
+        phase: LedgerPhase,
+    ) -> Result<(), DemoError> {
         course.ledger.enter(phase);
         let ledger = course.ledger;
         let moving = || ledger.tally().moving_by_phase[phase.index()];
@@ -237,32 +257,32 @@ impl Operator<'_> {
 }
 
 /// What a migration's cutovers say of their windows, forward and back.
-fn windows(migration: &Migration) -> impl Iterator<Item = f64> {
+fn windows(migration: &MigrationStatus) -> impl Iterator<Item = f64> {
     let steps = [StepKind::Cutover, StepKind::Rollback];
-    let cuts = steps.map(|step| migration.output::<CutOver>(step));
-    cuts.into_iter().flatten().map(|cut| cut.window.total)
+    let cuts = steps.map(|step| migration.output::<CutoverResult>(step));
+    cuts.into_iter().flatten().map(|cut| cut.write_block.total)
 }
 
-async fn finish(course: &mut Course<'_>) -> Result<Outcome, DemoError> {
-    let finished = |m: &Migration| m.hold_end.is_some() || m.is_done(StepKind::Hold);
+async fn finish(course: &mut MigrationCourse<'_>) -> Result<RunOutcome, DemoError> {
+    let finished = |m: &MigrationStatus| m.hold_end.is_some() || m.is_done(StepKind::Hold);
     course.command("finish", finished).await?;
-    let completed = |m: &Migration| m.state == MigrationState::Completed;
+    let completed = |m: &MigrationStatus| m.state == MigrationState::Completed;
     course.until("the end", completed).await?;
-    Ok(Outcome::Completed)
+    Ok(RunOutcome::Completed)
 }
 
 /// Whether an agent has had the step.
-fn is_begun(step: &Step) -> bool {
+fn is_begun(step: &StepStatus) -> bool {
     step.attempt > 0 && step.state != StepState::Skipped
 }
 
-fn is_unwinding(migration: &Migration) -> bool {
+fn is_unwinding(migration: &MigrationStatus) -> bool {
     matches!(
         migration.state,
         MigrationState::Unwinding | MigrationState::Unwound
     )
 }
 
-fn is_unwound(migration: &Migration) -> bool {
+fn is_unwound(migration: &MigrationStatus) -> bool {
     migration.state == MigrationState::Unwound
 }

@@ -5,16 +5,16 @@
 //! Absent: whether both copies are equal. That holds during the hold only, where [`super::level`] looks; a migration
 //! that has ended has dropped one of them, and one that has not need not be level.
 
-use super::place::Place;
-use super::record::Record;
-use super::run::{Run, chain};
+use super::place::FaultPlace;
+use super::record::RunRecord;
+use super::run::{FaultRun, chain};
 use crate::api::Api;
-use crate::checker::{self, Checked, Input};
+use crate::checker::{self, CheckInput, CheckReport};
 use crate::error::DemoError;
-use crate::fleet::{Ground, SOURCE};
+use crate::fleet::{SOURCE, ServerGroup};
 use crate::ledger::Ledger;
 use crate::leftovers::Leftovers;
-use crate::report::Outcome;
+use crate::report::RunOutcome;
 use plans::id::ShardName;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -23,22 +23,22 @@ use std::time::{Duration, Instant};
 const LEFT_LIMIT: Duration = Duration::from_secs(60);
 /// The outcome of a migration that failed, as a fault may lead to.
 pub(super) const FAILED: &str = "failed";
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-impl Run<'_> {
+impl FaultRun<'_> {
     pub(super) async fn check(
         &self,
         api: &Api,
-        outcome: Option<Outcome>,
+        outcome: Option<RunOutcome>,
         ledger: &Ledger,
-        record: &mut Record,
+        record: &mut RunRecord,
     ) -> Result<(), DemoError> {
         let hold = match outcome {
-            Some(Outcome::Completed | Outcome::Unwound | Outcome::RolledBack) => false,
-            Some(Outcome::Failed) | None => true,
+            Some(RunOutcome::Completed | RunOutcome::Unwound | RunOutcome::RolledBack) => false,
+            Some(RunOutcome::Failed) | None => true,
         };
         let checked = self.verdict(api, ledger, hold).await?;
-        self.story.tell(&format!("{checked:?}"));
+        self.story.write(&format!("{checked:?}"));
         record.judge(&checked);
         Ok(())
     }
@@ -49,9 +49,9 @@ impl Run<'_> {
         api: &Api,
         ledger: &Ledger,
         hold: bool,
-    ) -> Result<Checked, DemoError> {
+    ) -> Result<CheckReport, DemoError> {
         ledger.flush().map_err(DemoError::io("write the ledger"))?;
-        let input = Input {
+        let input = CheckInput {
             map: api.map(&self.scenario.map.name).await?,
             shards: self.fleet.admins()?.into_iter().collect(),
             ledger: self.fleet.dir().join("ledger.jsonl"),
@@ -61,26 +61,26 @@ impl Run<'_> {
     }
 
     /// What an ended migration has left on the shards, and in the agents' spools.
-    pub(super) async fn look_for_leftovers(
+    pub(super) async fn count_leftovers(
         &self,
-        outcome: Option<Outcome>,
-        record: &mut Record,
+        outcome: Option<RunOutcome>,
+        record: &mut RunRecord,
     ) -> Result<(), DemoError> {
-        let gave_away: &[ShardName] = match outcome {
-            Some(Outcome::Completed) => &[SOURCE.into()],
-            Some(Outcome::Unwound | Outcome::RolledBack) => &[],
+        let sources: &[ShardName] = match outcome {
+            Some(RunOutcome::Completed) => &[SOURCE.into()],
+            Some(RunOutcome::Unwound | RunOutcome::RolledBack) => &[],
             // What a migration has not ended is not left behind.
-            Some(Outcome::Failed) | None => return Ok(()),
+            Some(RunOutcome::Failed) | None => return Ok(()),
         };
         let spools = self.fleet.dir().join("spool");
         let begun = Instant::now();
         let (left, spooled) = loop {
-            let left = Leftovers::count(&self.fleet.admins()?, gave_away).await?;
+            let left = Leftovers::count(&self.fleet.admins()?, sources).await?;
             let spooled = files(&spools);
             if left.total() + spooled == 0 || begun.elapsed() > LEFT_LIMIT {
                 break (left, spooled);
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         };
         record.leaked += left.total() + spooled;
         if left.total() > 0 {
@@ -93,7 +93,7 @@ impl Run<'_> {
     }
 
     /// When no program of ours runs any more: nothing of theirs is on the servers or in their folder.
-    pub(super) async fn last_look(&self, ground: &Ground, record: &mut Record) {
+    pub(super) async fn final_recheck(&self, ground: &ServerGroup, record: &mut RunRecord) {
         // What a migration has not ended is not left behind.
         if record.stuck > 0 || record.outcome == FAILED {
             return;
@@ -101,7 +101,7 @@ impl Run<'_> {
         let begun = Instant::now();
         let mut remains = ground.remains().await;
         while remains.as_ref().is_ok_and(|count| *count > 0) && begun.elapsed() < LEFT_LIMIT {
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
             remains = ground.remains().await;
         }
         match remains {
@@ -139,14 +139,14 @@ fn files(folder: &Path) -> u64 {
         .sum()
 }
 
-impl Record {
+impl RunRecord {
     /// No write-blocked window is longer than its budget, unless the fault struck behind the seal: that is counted.
-    pub(super) fn judge_windows(&mut self, windows: &[f64], budget: f64, place: &Place) {
+    pub(super) fn judge_windows(&mut self, windows: &[f64], budget: f64, place: &FaultPlace) {
         self.window_ms = windows.iter().copied().reduce(f64::max);
         let Some(longest) = self.window_ms.filter(|longest| *longest > budget) else {
             return;
         };
-        if place.is_behind_the_seal() {
+        if place.is_after_seal() {
             self.over_budget = 1;
         } else {
             self.problems.push(format!(
@@ -155,7 +155,7 @@ impl Record {
         }
     }
 
-    pub(super) fn judge(&mut self, checked: &Checked) {
+    pub(super) fn judge(&mut self, checked: &CheckReport) {
         self.acknowledged = checked.acknowledged;
         self.in_doubt = checked.in_doubt;
         self.given_up = checked.failed;
@@ -191,10 +191,10 @@ mod tests {
 
     #[test]
     fn histories_and_the_bank_decide_a_run() {
-        let mut record = Record::default();
-        record.judge(&Checked::default());
+        let mut record = RunRecord::default();
+        record.judge(&CheckReport::default());
         assert!(record.problems.is_empty());
-        let checked = Checked {
+        let checked = CheckReport {
             histories: Histories {
                 not_linearizable: 2,
                 ..Histories::default()
@@ -203,7 +203,7 @@ mod tests {
                 violations: 3,
                 ..Bank::default()
             },
-            ..Checked::default()
+            ..CheckReport::default()
         };
         record.judge(&checked);
         assert_eq!((record.not_linearizable, record.money), (2, 3));
@@ -217,7 +217,7 @@ mod tests {
                 .into_iter()
                 .find(|place| place.name == name)
                 .unwrap();
-            let mut record = Record::default();
+            let mut record = RunRecord::default();
             record.judge_windows(&[20.0, longest], 2_000.0, &place);
             (record.problems.len(), record.over_budget, record.window_ms)
         };

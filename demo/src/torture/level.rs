@@ -2,7 +2,7 @@
 //!
 //! Order: the application pauses, both copies are compared again and again until they are equal, it goes on.
 
-use super::run::Run;
+use super::run::FaultRun;
 use crate::api::Api;
 use crate::error::DemoError;
 use crate::ledger::Ledger;
@@ -12,17 +12,17 @@ use std::time::{Duration, Instant};
 const LEVEL_LIMIT: Duration = Duration::from_secs(60);
 /// Clients finish what they are at; one may be waiting for a server.
 const PAUSE_LIMIT: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
 /// What a comparison needs.
-pub(super) struct Level<'l> {
-    pub(super) run: &'l Run<'l>,
+pub(super) struct ComparisonLevel<'l> {
+    pub(super) run: &'l FaultRun<'l>,
     pub(super) api: &'l Api,
     pub(super) ledger: &'l Ledger,
     pub(super) workload: &'l Workload,
 }
 
-impl Level<'_> {
+impl ComparisonLevel<'_> {
     /// Tables that still differ when they had time enough to become equal.
     pub(super) async fn differing(&self) -> Result<u64, DemoError> {
         let differing = match self.pause().await {
@@ -50,14 +50,14 @@ impl Level<'_> {
             match checked {
                 Ok(checked) if checked.diverged == 0 || late => {
                     let (tables, seconds) = (checked.diverged, begun.elapsed().as_secs_f64());
-                    self.run.story.tell(&format!(
+                    self.run.story.write(&format!(
                         "{tables} tables differ between both copies after {seconds:.1} s"
                     ));
                     return Ok(tables);
                 }
                 Err(error) if late => return Err(error),
                 // Whoever was disturbed may still be on its way back.
-                Ok(_) | Err(_) => tokio::time::sleep(LOOK_EVERY).await,
+                Ok(_) | Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }
     }

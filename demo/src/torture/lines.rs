@@ -2,14 +2,14 @@
 //!
 //! The application and the harness connect directly.
 
-use super::proxy::{Proxy, Switch};
+use super::proxy::{HttpSwitch, Proxy};
 use crate::error::DemoError;
-use crate::fleet::{AGENTS, Doors, Ground, SOURCE, TARGET};
+use crate::fleet::{AGENTS, ListenAddresses, SOURCE, ServerGroup, TARGET};
 use crate::options::Process;
 
 /// Which stands between whom.
 #[derive(Debug)]
-pub(super) struct Lines {
+pub(super) struct NetworkLines {
     /// Agents to the source.
     source: Proxy,
     /// Agents to the target.
@@ -18,12 +18,12 @@ pub(super) struct Lines {
     stores: Vec<Proxy>,
     /// By agent, to each of the controllers.
     agents: Vec<Vec<Proxy>>,
-    switches: Vec<Switch>,
+    switches: Vec<HttpSwitch>,
 }
 
 /// Who is cut off.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Party {
+pub(super) struct NetworkParty {
     pub(super) component: Process,
     /// The agent that performs the migration.
     pub(super) agent: &'static str,
@@ -31,9 +31,12 @@ pub(super) struct Party {
     pub(super) leader: usize,
 }
 
-impl Lines {
+impl NetworkLines {
     /// `controllers` are the ports that the controllers are going to listen on.
-    pub(super) async fn start(ground: &Ground, controllers: &[u16]) -> Result<Self, DemoError> {
+    pub(super) async fn start(
+        ground: &ServerGroup,
+        controllers: &[u16],
+    ) -> Result<Self, DemoError> {
         let failed = || DemoError::io("start a proxy");
         let start = async |port| Proxy::start(port).await.map_err(failed());
         let mut lines = Self {
@@ -52,7 +55,7 @@ impl Lines {
                 own.push(start(*port).await?);
             }
             let ways = controllers.iter().copied().zip(own.iter().map(Proxy::port));
-            let switch = Switch::start(ways.collect()).await;
+            let switch = HttpSwitch::start(ways.collect()).await;
             lines.switches.push(switch.map_err(failed())?);
             lines.agents.push(own);
         }
@@ -60,11 +63,11 @@ impl Lines {
     }
 
     /// Where our programs are told to connect to.
-    pub(super) fn doors(&self) -> Doors {
-        Doors {
+    pub(super) fn doors(&self) -> ListenAddresses {
+        ListenAddresses {
             shards: [(SOURCE, self.source.port()), (TARGET, self.target.port())].into(),
             stores: self.stores.iter().map(Proxy::port).collect(),
-            agents: self.switches.iter().map(Switch::port).collect(),
+            agents: self.switches.iter().map(HttpSwitch::port).collect(),
         }
     }
 
@@ -77,7 +80,7 @@ impl Lines {
 
     /// The lines that fail when a component loses its connections: an agent those to the controllers, the leading
     /// controller those to both agents and to its store, a server all of ours.
-    pub(super) fn of(&self, party: Party) -> Vec<&Proxy> {
+    pub(super) fn of(&self, party: NetworkParty) -> Vec<&Proxy> {
         match party.component {
             Process::Agent => {
                 let index = AGENTS.iter().position(|name| *name == party.agent);

@@ -1,19 +1,19 @@
 //! What this machine allows: some faults take more than programs and servers, and are left out where that is missing.
 
-use super::case::Case;
+use super::case::FaultCase;
 use crate::error::DemoError;
-use crate::fleet::{Clock, Disk, Outfit};
+use crate::fleet::{Clock, Disk, TestEquipment};
 
 /// Why things cannot be had; nothing where they can.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Means {
+pub(super) struct MissingMeans {
     /// Disks of our own.
     disk: Option<String>,
     /// Clocks of our own.
     clock: Option<String>,
 }
 
-impl Means {
+impl MissingMeans {
     /// Tries everything once.
     pub(super) fn find() -> Self {
         let why = |error: DemoError| super::run::chain(&error);
@@ -24,8 +24,8 @@ impl Means {
     }
 
     /// The cases that can be run here, and a sentence for each kind that cannot.
-    pub(super) fn part(&self, cases: Vec<Case>) -> (Vec<Case>, Vec<String>) {
-        let (can, cannot): (Vec<Case>, Vec<Case>) = cases
+    pub(super) fn part(&self, cases: Vec<FaultCase>) -> (Vec<FaultCase>, Vec<String>) {
+        let (can, cannot): (Vec<FaultCase>, Vec<FaultCase>) = cases
             .into_iter()
             .partition(|case| self.missing(case).is_none());
         let mut left_out = Vec::new();
@@ -42,11 +42,11 @@ impl Means {
         (can, left_out)
     }
 
-    fn missing(&self, case: &Case) -> Option<&String> {
+    fn missing(&self, case: &FaultCase) -> Option<&String> {
         match case.outfit() {
-            Outfit::Plain => None,
-            Outfit::SmallDatabase | Outfit::SmallSpools => self.disk.as_ref(),
-            Outfit::OwnClock(_) => self.clock.as_ref(),
+            TestEquipment::Plain => None,
+            TestEquipment::SmallDatabase | TestEquipment::SmallSpools => self.disk.as_ref(),
+            TestEquipment::OwnClock(_) => self.clock.as_ref(),
         }
     }
 }
@@ -58,9 +58,9 @@ mod tests {
     #[test]
     fn what_cannot_be_run_is_left_out_and_told() {
         let all = super::super::case::shuffled(1);
-        let (every, left_out) = Means::default().part(all.clone());
+        let (every, left_out) = MissingMeans::default().part(all.clone());
         assert_eq!((every.len(), left_out.len()), (all.len(), 0));
-        let means = Means {
+        let means = MissingMeans {
             disk: Some("no right to mount".to_owned()),
             clock: None,
         };
@@ -68,7 +68,7 @@ mod tests {
         assert!(some.iter().all(|case| case.fault.name() != "disk-full"));
         assert!(some.iter().any(|case| case.fault.name() == "clock-back"));
         let count = all.len() - some.len();
-        let told = format!("{count} cases of disk-full: no right to mount");
-        assert_eq!(left_out, [told]);
+        let text = format!("{count} cases of disk-full: no right to mount");
+        assert_eq!(left_out, [text]);
     }
 }

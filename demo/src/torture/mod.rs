@@ -26,15 +26,15 @@ mod standby;
 mod story;
 mod text;
 
-pub use case::Only;
-pub use record::{Record, Results, Sums};
+pub use case::CaseFilter;
+pub use record::{RecordSums, ResultsFile, RunRecord};
 pub use text::summary;
 
 use crate::error::DemoError;
-use crate::fleet::{Ground, Outfit};
-use case::Case;
-use means::Means;
-use run::Terms;
+use crate::fleet::{ServerGroup, TestEquipment};
+use case::FaultCase;
+use means::MissingMeans;
+use run::RunTerms;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -43,7 +43,7 @@ use tokio::sync::Mutex;
 
 /// What a sitting is to do.
 #[derive(Debug, Clone)]
-pub struct Torture {
+pub struct FaultInjection {
     /// Runs at most.
     pub runs: Option<u64>,
     /// No run is begun after this time.
@@ -51,7 +51,7 @@ pub struct Torture {
     /// Decides the order of the cases and their seeds; with `only` it is the seed of the runs themselves.
     pub seed: Option<u64>,
     /// Only these cases, once each.
-    pub only: Vec<Only>,
+    pub only: Vec<CaseFilter>,
     /// The file of results, which is continued.
     pub json: Option<PathBuf>,
     /// The commit that is tortured; results of another one are put aside.
@@ -68,21 +68,21 @@ pub struct Torture {
 
 /// A sitting under way.
 #[derive(Debug)]
-struct Sitting<'s> {
-    torture: &'s Torture,
-    terms: Terms,
-    means: Means,
+struct InjectionSession<'s> {
+    injection: &'s FaultInjection,
+    terms: RunTerms,
+    means: MissingMeans,
     begun: Instant,
     /// Numbers databases.
     started: AtomicU64,
-    state: Mutex<State>,
+    state: Mutex<SessionState>,
 }
 
 #[derive(Debug)]
-struct State {
-    results: Results,
+struct SessionState {
+    results: ResultsFile,
     /// What is to be run, the next one last.
-    queue: Vec<(Case, u64)>,
+    queue: Vec<(FaultCase, u64)>,
     runs: u64,
 }
 
@@ -90,13 +90,13 @@ struct State {
 ///
 /// # Errors
 /// [`DemoError`] when no runs were possible; a run that was not survived is in the results.
-pub async fn run(torture: &Torture) -> Result<Results, DemoError> {
+pub async fn run(injection: &FaultInjection) -> Result<ResultsFile, DemoError> {
     // Clusters of runs that were killed are nobody's any more.
     cluster::sweep(&cluster::temporary_base())?;
-    let sitting = Sitting::begin(torture)?;
+    let sitting = InjectionSession::begin(injection)?;
     let mut terminate =
         signal(SignalKind::terminate()).map_err(DemoError::io("listen for signals"))?;
-    let workers = (0..torture.jobs.max(1)).map(|_| sitting.work());
+    let workers = (0..injection.jobs.max(1)).map(|_| sitting.work());
     tokio::select! {
         worked = futures::future::try_join_all(workers) => worked.map(|_| ())?,
         _ = tokio::signal::ctrl_c() => return Err(DemoError::Interrupted),
@@ -107,37 +107,37 @@ pub async fn run(torture: &Torture) -> Result<Results, DemoError> {
     Ok(results)
 }
 
-impl<'s> Sitting<'s> {
-    fn begin(torture: &'s Torture) -> Result<Self, DemoError> {
-        let seed = torture.seed.filter(|_| torture.only.is_empty());
-        let mut results = match &torture.json {
-            Some(path) => Results::load(path, &torture.commit, seed)?,
-            None => Results::begin(&torture.commit, seed.unwrap_or(1)),
+impl<'s> InjectionSession<'s> {
+    fn begin(injection: &'s FaultInjection) -> Result<Self, DemoError> {
+        let seed = injection.seed.filter(|_| injection.only.is_empty());
+        let mut results = match &injection.json {
+            Some(path) => ResultsFile::load(path, &injection.commit, seed)?,
+            None => ResultsFile::begin(&injection.commit, seed.unwrap_or(1)),
         };
-        let means = Means::find();
+        let means = MissingMeans::find();
         let (cases, left_out) = means.part(case::shuffled(results.seed));
         results.cases_in_all = u64::try_from(cases.len()).unwrap_or_default();
         left_out.iter().for_each(|it| println!("left out: {it}"));
         results.left_out = left_out;
-        let queue = match torture.only.is_empty() {
+        let queue = match injection.only.is_empty() {
             true => Vec::new(),
-            false => only(torture, cases),
+            false => only(injection, cases),
         };
-        if queue.is_empty() && !torture.only.is_empty() {
+        if queue.is_empty() && !injection.only.is_empty() {
             let reasons = results.left_out;
             return Err(DemoError::LeftOut { reasons });
         }
         Ok(Self {
-            torture,
-            terms: Terms {
-                lasts: torture.lasts,
-                keep: torture.keep,
-                programs: torture.programs.clone(),
+            injection,
+            terms: RunTerms {
+                lasts: injection.lasts,
+                keep: injection.keep,
+                programs: injection.programs.clone(),
             },
             means,
             begun: Instant::now(),
             started: AtomicU64::new(0),
-            state: Mutex::new(State {
+            state: Mutex::new(SessionState {
                 results,
                 queue,
                 runs: 0,
@@ -150,10 +150,10 @@ impl<'s> Sitting<'s> {
         let mut ground = None;
         while let Some((case, seed)) = self.next().await {
             let outfit = case.outfit();
-            let plain = outfit == Outfit::Plain;
+            let plain = outfit == TestEquipment::Plain;
             let own = match ground.take_if(|_| plain) {
                 Some(own) => own,
-                None => Ground::start(outfit).await?,
+                None => ServerGroup::start(outfit).await?,
             };
             let number = self.started.fetch_add(1, Ordering::Relaxed);
             let record = run::perform(&own, &case, (seed, number), &self.terms).await?;
@@ -170,18 +170,18 @@ impl<'s> Sitting<'s> {
     }
 
     /// The next case and its seed, unless the sitting is over.
-    async fn next(&self) -> Option<(Case, u64)> {
+    async fn next(&self) -> Option<(FaultCase, u64)> {
         let mut state = self.state.lock().await;
-        let runs = self.torture.runs.is_some_and(|most| state.runs >= most);
+        let runs = self.injection.runs.is_some_and(|most| state.runs >= most);
         let time = self
-            .torture
+            .injection
             .time
             .is_some_and(|most| self.begun.elapsed() >= most);
         if runs || time {
             return None;
         }
         if state.queue.is_empty() {
-            if !self.torture.only.is_empty() {
+            if !self.injection.only.is_empty() {
                 return None;
             }
             state.queue = next_pass(&state.results, &self.means);
@@ -190,11 +190,11 @@ impl<'s> Sitting<'s> {
         state.queue.pop()
     }
 
-    async fn keep(&self, record: Record) -> Result<(), DemoError> {
+    async fn keep(&self, record: RunRecord) -> Result<(), DemoError> {
         let mut state = self.state.lock().await;
         state.results.push(record.clone());
         println!("{}", text::line(&record, state.results.sums.runs));
-        match &self.torture.json {
+        match &self.injection.json {
             Some(path) => state.results.save(path),
             None => Ok(()),
         }
@@ -202,22 +202,22 @@ impl<'s> Sitting<'s> {
 }
 
 /// The cases that were named, once each.
-fn only(torture: &Torture, cases: Vec<Case>) -> Vec<(Case, u64)> {
-    let admitted = |case: &Case| torture.only.iter().any(|only| only.admits(case));
+fn only(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultCase, u64)> {
+    let admitted = |case: &FaultCase| injection.only.iter().any(|only| only.admits(case));
     let chosen = cases.into_iter().filter(admitted);
-    let seed = |case: &Case| torture.seed.unwrap_or_else(|| case.seed(1, 0));
-    let mut queue: Vec<(Case, u64)> = chosen.map(|case| (case.clone(), seed(&case))).collect();
+    let seed = |case: &FaultCase| injection.seed.unwrap_or_else(|| case.seed(1, 0));
+    let mut queue: Vec<(FaultCase, u64)> = chosen.map(|case| (case.clone(), seed(&case))).collect();
     queue.reverse();
     queue
 }
 
 /// The cases that were run less often than others; all of them, with new seeds, where none was.
-fn next_pass(results: &Results, means: &Means) -> Vec<(Case, u64)> {
+fn next_pass(results: &ResultsFile, means: &MissingMeans) -> Vec<(FaultCase, u64)> {
     let (cases, _) = means.part(case::shuffled(results.seed));
     let times: Vec<u64> = cases.iter().map(|case| results.times(case)).collect();
     let pass = times.iter().copied().min().unwrap_or_default();
     let due = cases.into_iter().zip(times).filter(|(_, n)| *n == pass);
-    let mut queue: Vec<(Case, u64)> = due
+    let mut queue: Vec<(FaultCase, u64)> = due
         .map(|(case, _)| (case.clone(), case.seed(results.seed, pass)))
         .collect();
     queue.reverse();
@@ -230,20 +230,20 @@ mod tests {
 
     #[test]
     fn a_sitting_goes_on_where_the_last_one_ended_and_then_begins_again() {
-        let mut results = Results::begin("aaa", 3);
-        let all = next_pass(&results, &Means::default());
-        let record = |(case, seed): &(Case, u64)| Record {
+        let mut results = ResultsFile::begin("aaa", 3);
+        let all = next_pass(&results, &MissingMeans::default());
+        let record = |(case, seed): &(FaultCase, u64)| RunRecord {
             case: case.to_string(),
             seed: *seed,
-            ..Record::default()
+            ..RunRecord::default()
         };
         results.push(record(all.last().unwrap()));
-        let rest = next_pass(&results, &Means::default());
+        let rest = next_pass(&results, &MissingMeans::default());
         assert_eq!(rest, all[..all.len() - 1]);
         for run in rest.iter().rev() {
             results.push(record(run));
         }
-        let again = next_pass(&results, &Means::default());
+        let again = next_pass(&results, &MissingMeans::default());
         assert_eq!(again.len(), all.len());
         assert_ne!(again[0].1, all[0].1);
     }

@@ -1,6 +1,6 @@
 //! How the migration of a run goes about it: while writes go on, acknowledged by one shard or by both, or offline.
 
-use super::case::Case;
+use super::case::FaultCase;
 use super::fault::Fault;
 use plans::request::{self, DualWrite};
 use plans::step::StepKind;
@@ -12,7 +12,7 @@ const SYNCHRONOUS: std::ops::RangeInclusive<u64> = 1..=2;
 
 /// A mode of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum RunMode {
     /// Online; the other copy follows.
     Asynchronous,
     /// Online; a write to a moving key is acknowledged when both copies have it.
@@ -21,9 +21,9 @@ pub(super) enum Mode {
     Offline,
 }
 
-impl Mode {
+impl RunMode {
     /// The mode of the run of a case with this seed.
-    pub(super) fn of(case: &Case, seed: u64) -> Self {
+    pub(super) fn of(case: &FaultCase, seed: u64) -> Self {
         if case.place.step == StepKind::SetReadOnly {
             return Self::Offline;
         }
@@ -60,7 +60,7 @@ impl Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for RunMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Asynchronous => "asynchronous",
@@ -72,27 +72,27 @@ impl fmt::Display for Mode {
 
 #[cfg(test)]
 mod tests {
-    use super::super::case::{Way, shuffled};
-    use super::super::place::Leg;
+    use super::super::case::{OperatorPath, shuffled};
+    use super::super::place::PathLeg;
     use super::*;
 
     #[test]
     fn case_and_seed_decide_the_mode_and_every_mode_has_its_share() {
         let cases = shuffled(1);
         let modes = |pass| {
-            let mode = |case: &Case| Mode::of(case, case.seed(1, pass));
+            let mode = |case: &FaultCase| RunMode::of(case, case.seed(1, pass));
             cases.iter().map(mode).collect::<Vec<_>>()
         };
         assert_eq!(modes(0), modes(0));
         assert_ne!(modes(0), modes(1));
-        let share = |wanted| modes(0).iter().filter(|mode| **mode == wanted).count();
+        let count = |wanted| modes(0).iter().filter(|mode| **mode == wanted).count();
         let all = cases.len();
-        let synchronous = share(Mode::Synchronous);
+        let synchronous = count(RunMode::Synchronous);
         assert!(
             synchronous > all / 5 && synchronous < all / 3,
             "{synchronous} of {all}"
         );
-        let offline = share(Mode::Offline);
+        let offline = count(RunMode::Offline);
         assert!(
             offline > all / 20 && offline < all / 5,
             "{offline} of {all}"
@@ -103,7 +103,7 @@ mod tests {
     fn what_is_passed_offline_only_is_offline_and_the_other_way_round() {
         for case in shuffled(1) {
             for seed in 0..40 {
-                let offline = Mode::of(&case, seed) == Mode::Offline;
+                let offline = RunMode::of(&case, seed) == RunMode::Offline;
                 let only = case.place.name.contains("set_read_only");
                 assert!(offline || !only, "{case}");
                 if !offline {
@@ -114,9 +114,15 @@ mod tests {
                 ];
                 let name = &case.place.name;
                 assert!(captured.iter().all(|part| !name.contains(part)), "{case}");
-                let way = case.way(seed);
-                assert!(matches!(way, Way::Forward | Way::Abort), "{case}: {way}");
-                assert!(case.place.leg != Leg::Unwind || way == Way::Abort, "{case}");
+                let path = case.operator_path(seed);
+                assert!(
+                    matches!(path, OperatorPath::Forward | OperatorPath::Abort),
+                    "{case}: {path}"
+                );
+                assert!(
+                    case.place.leg != PathLeg::Unwind || path == OperatorPath::Abort,
+                    "{case}"
+                );
             }
         }
     }

@@ -2,13 +2,13 @@
 //!
 //! A fail point that cutover and roll back share is two places.
 
-use crate::points::{Passes, Point};
+use crate::points::{PassedBy, PassedPoint};
 use plans::step::{FORWARD, OFFLINE, StepKind};
 use std::fmt;
 
 /// The part of a run's way that a place lies on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Leg {
+pub(super) enum PathLeg {
     /// Before the flip.
     Before,
     /// From the flip to the end of the hold.
@@ -25,125 +25,160 @@ pub(super) enum Leg {
 
 /// A fail point on a leg.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct FaultPlace {
     /// Unique among places; the fail point's name unless that is on another leg too.
     pub(super) name: String,
     /// The fail point.
     pub(super) point: String,
     pub(super) step: StepKind,
-    pub(super) passes: Passes,
-    pub(super) leg: Leg,
+    pub(super) passed_by: PassedBy,
+    pub(super) leg: PathLeg,
 }
 
 /// The stream's, beside the copy; offline there is none.
 const CAPTURE: &str = "capture.spooled";
 
 /// Fail points of the agent: name of the place, its fail point where that is called otherwise, step and leg.
-const AGENTS: &[(&str, &str, StepKind, Leg)] = &[
-    ("preflight.checked", "", StepKind::Preflight, Leg::Before),
+const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
+    (
+        "preflight.checked",
+        "",
+        StepKind::Preflight,
+        PathLeg::Before,
+    ),
     (
         "create_target.restored",
         "",
         StepKind::CreateTarget,
-        Leg::Before,
+        PathLeg::Before,
     ),
     (
         "set_read_only.closed",
         "",
         StepKind::SetReadOnly,
-        Leg::Before,
+        PathLeg::Before,
     ),
     (
         "open_capture.slot_created",
         "",
         StepKind::OpenCapture,
-        Leg::Before,
+        PathLeg::Before,
     ),
-    (CAPTURE, "", StepKind::Copy, Leg::Before),
-    ("copy.chunk_copied", "", StepKind::Copy, Leg::Before),
-    ("copy.half", "", StepKind::Copy, Leg::Before),
-    ("copy.built_key", "", StepKind::Copy, Leg::Before),
-    ("catch_up.batch_applied", "", StepKind::CatchUp, Leg::Before),
+    (CAPTURE, "", StepKind::Copy, PathLeg::Before),
+    ("copy.chunk_copied", "", StepKind::Copy, PathLeg::Before),
+    ("copy.half", "", StepKind::Copy, PathLeg::Before),
+    ("copy.built_key", "", StepKind::Copy, PathLeg::Before),
+    (
+        "catch_up.batch_applied",
+        "",
+        StepKind::CatchUp,
+        PathLeg::Before,
+    ),
     (
         "build_indexes.built_one",
         "",
         StepKind::BuildIndexes,
-        Leg::Before,
+        PathLeg::Before,
     ),
-    ("verify.compared", "", StepKind::Verify, Leg::Before),
+    ("verify.compared", "", StepKind::Verify, PathLeg::Before),
     (
         "open_reverse.slot_created",
         "",
         StepKind::OpenReverse,
-        Leg::Before,
+        PathLeg::Before,
     ),
-    ("cutover.fenced", "", StepKind::Cutover, Leg::Before),
-    ("cutover.before_check", "", StepKind::Cutover, Leg::Before),
-    ("cutover.before_seal", "", StepKind::Cutover, Leg::Before),
-    ("cutover.sealed", "", StepKind::Cutover, Leg::Before),
-    ("cutover.flipped", "", StepKind::Cutover, Leg::Flipped),
-    ("cutover.opened", "", StepKind::Cutover, Leg::Flipped),
-    ("hold.started", "", StepKind::Hold, Leg::Flipped),
-    ("drop_old.batch_deleted", "", StepKind::DropOld, Leg::Finish),
-    ("drop_old.handed_over", "", StepKind::DropOld, Leg::Finish),
-    ("unwind.started", "", StepKind::Unwind, Leg::Unwind),
+    ("cutover.fenced", "", StepKind::Cutover, PathLeg::Before),
+    (
+        "cutover.before_check",
+        "",
+        StepKind::Cutover,
+        PathLeg::Before,
+    ),
+    (
+        "cutover.before_seal",
+        "",
+        StepKind::Cutover,
+        PathLeg::Before,
+    ),
+    ("cutover.sealed", "", StepKind::Cutover, PathLeg::Before),
+    ("cutover.flipped", "", StepKind::Cutover, PathLeg::Flipped),
+    ("cutover.opened", "", StepKind::Cutover, PathLeg::Flipped),
+    ("hold.started", "", StepKind::Hold, PathLeg::Flipped),
+    (
+        "drop_old.batch_deleted",
+        "",
+        StepKind::DropOld,
+        PathLeg::Finish,
+    ),
+    (
+        "drop_old.handed_over",
+        "",
+        StepKind::DropOld,
+        PathLeg::Finish,
+    ),
+    ("unwind.started", "", StepKind::Unwind, PathLeg::Unwind),
     (
         "unwind.guards_dropped",
         "create_target.guards_dropped",
         StepKind::Unwind,
-        Leg::Unwind,
+        PathLeg::Unwind,
     ),
-    ("rollback.fenced", "", StepKind::Rollback, Leg::Back),
+    ("rollback.fenced", "", StepKind::Rollback, PathLeg::Back),
     (
         "rollback.before_check",
         "cutover.before_check",
         StepKind::Rollback,
-        Leg::Back,
+        PathLeg::Back,
     ),
     (
         "rollback.before_seal",
         "cutover.before_seal",
         StepKind::Rollback,
-        Leg::Back,
+        PathLeg::Back,
     ),
     (
         "rollback.sealed",
         "cutover.sealed",
         StepKind::Rollback,
-        Leg::Back,
+        PathLeg::Back,
     ),
     (
         "rollback.flipped",
         "cutover.flipped",
         StepKind::Rollback,
-        Leg::Back,
+        PathLeg::Back,
     ),
     (
         "rollback.opened",
         "cutover.opened",
         StepKind::Rollback,
-        Leg::Back,
+        PathLeg::Back,
     ),
-    ("hold_back.started", "", StepKind::HoldBack, Leg::Back),
-    ("drop_new.started", "", StepKind::DropNew, Leg::BackFinish),
+    ("hold_back.started", "", StepKind::HoldBack, PathLeg::Back),
+    (
+        "drop_new.started",
+        "",
+        StepKind::DropNew,
+        PathLeg::BackFinish,
+    ),
     (
         "drop_new.guards_dropped",
         "create_target.guards_dropped",
         StepKind::DropNew,
-        Leg::BackFinish,
+        PathLeg::BackFinish,
     ),
 ];
 
 /// What the controller passes in a cutover beside the boundaries of the step: moment and leg.
-const FLIPS: [(&str, Leg); 3] = [
-    ("begun", Leg::Before),
-    ("before_flip", Leg::Before),
-    ("after_flip", Leg::Flipped),
+const FLIPS: [(&str, PathLeg); 3] = [
+    ("begun", PathLeg::Before),
+    ("before_flip", PathLeg::Before),
+    ("after_flip", PathLeg::Flipped),
 ];
 
 /// Fail points from right before the seal to the open register, by the end of their names: a process that hangs from
 /// there on keeps the keys closed, whatever the budget is.
-const BEHIND_THE_SEAL: [&str; 6] = [
+const AFTER_SEAL: [&str; 6] = [
     "before_seal",
     "sealed",
     "flipped",
@@ -153,58 +188,64 @@ const BEHIND_THE_SEAL: [&str; 6] = [
 ];
 
 /// All places, in the order in which a run passes them.
-pub(super) fn all() -> Vec<Place> {
-    let agent = |(name, point, step, leg): &(&str, &str, StepKind, Leg)| {
+pub(super) fn all() -> Vec<FaultPlace> {
+    let agent = |(name, point, step, leg): &(&str, &str, StepKind, PathLeg)| {
         let point = if point.is_empty() { name } else { point };
-        Place::of(name, point, *step, *leg, Passes::Agents)
+        FaultPlace::of(name, point, *step, *leg, PassedBy::Agents)
     };
-    let mut places: Vec<Place> = AGENTS.iter().map(agent).collect();
-    let others = [
+    let mut places: Vec<FaultPlace> = AGENTS.iter().map(agent).collect();
+    let excluded = [
         StepKind::SetReadOnly,
         StepKind::Unwind,
         StepKind::Rollback,
         StepKind::HoldBack,
         StepKind::DropNew,
     ];
-    for step in FORWARD.into_iter().chain(others) {
+    for step in FORWARD.into_iter().chain(excluded) {
         for moment in ["claimed", "settled"] {
             let name = format!("controller.{step}.{moment}");
             let leg = leg_of(step, moment);
-            places.push(Place::of(&name, &name, step, leg, Passes::Controller));
+            places.push(FaultPlace::of(
+                &name,
+                &name,
+                step,
+                leg,
+                PassedBy::Controller,
+            ));
         }
     }
     for (moment, leg) in FLIPS {
         let point = format!("controller.cutover.{moment}");
         let back = format!("controller.rollback.{moment}");
-        let controller = Passes::Controller;
-        places.push(Place::of(
+        let controller = PassedBy::Controller;
+        places.push(FaultPlace::of(
             &point,
             &point,
             StepKind::Cutover,
             leg,
             controller,
         ));
-        places.push(Place::of(
+        places.push(FaultPlace::of(
             &back,
             &point,
             StepKind::Rollback,
-            Leg::Back,
+            PathLeg::Back,
             controller,
         ));
     }
-    let order = |place: &Place| StepKind::ALL.iter().position(|step| *step == place.step);
-    places.sort_by_key(order);
+    let position = |place: &FaultPlace| StepKind::ALL.iter().position(|step| *step == place.step);
+    places.sort_by_key(position);
     places
 }
 
 /// The leg on which the controller hands out a step, and takes its report.
-fn leg_of(step: StepKind, moment: &str) -> Leg {
+fn leg_of(step: StepKind, moment: &str) -> PathLeg {
     match (step, moment) {
-        (StepKind::Unwind, _) => Leg::Unwind,
-        (StepKind::Rollback, _) | (StepKind::HoldBack, "claimed") => Leg::Back,
-        (StepKind::HoldBack | StepKind::DropNew, _) => Leg::BackFinish,
-        (StepKind::Cutover, "settled") | (StepKind::Hold, "claimed") => Leg::Flipped,
-        (StepKind::Hold | StepKind::DropOld, _) => Leg::Finish,
+        (StepKind::Unwind, _) => PathLeg::Unwind,
+        (StepKind::Rollback, _) | (StepKind::HoldBack, "claimed") => PathLeg::Back,
+        (StepKind::HoldBack | StepKind::DropNew, _) => PathLeg::BackFinish,
+        (StepKind::Cutover, "settled") | (StepKind::Hold, "claimed") => PathLeg::Flipped,
+        (StepKind::Hold | StepKind::DropOld, _) => PathLeg::Finish,
         (
             StepKind::Preflight
             | StepKind::CreateTarget
@@ -217,29 +258,29 @@ fn leg_of(step: StepKind, moment: &str) -> Leg {
             | StepKind::OpenReverse
             | StepKind::Cutover,
             _,
-        ) => Leg::Before,
+        ) => PathLeg::Before,
     }
 }
 
-impl Place {
+impl FaultPlace {
     /// Whether a fault that strikes here may keep the keys closed for longer than the budget.
-    pub(super) fn is_behind_the_seal(&self) -> bool {
+    pub(super) fn is_after_seal(&self) -> bool {
         let moment = self.point.rsplit('.').next().unwrap_or_default();
-        self.point.contains("cutover.") && BEHIND_THE_SEAL.contains(&moment)
+        self.point.contains("cutover.") && AFTER_SEAL.contains(&moment)
     }
 
-    fn of(name: &str, point: &str, step: StepKind, leg: Leg, passes: Passes) -> Self {
+    fn of(name: &str, point: &str, step: StepKind, leg: PathLeg, passed_by: PassedBy) -> Self {
         Self {
             name: name.to_owned(),
             point: point.to_owned(),
             step,
-            passes,
+            passed_by,
             leg,
         }
     }
 }
 
-impl Place {
+impl FaultPlace {
     /// Whether an offline migration passes it, on a way that it can go.
     pub(super) fn is_passed_offline(&self) -> bool {
         let step = OFFLINE.contains(&self.step) || self.step == StepKind::Unwind;
@@ -247,15 +288,15 @@ impl Place {
     }
 
     /// What is armed.
-    pub(super) fn armed(&self) -> Point {
-        Point {
+    pub(super) fn armed(&self) -> PassedPoint {
+        PassedPoint {
             name: self.point.clone(),
-            passes: self.passes,
+            passed_by: self.passed_by,
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FaultPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.name)
     }

@@ -15,7 +15,7 @@ const BUFFER: usize = 1 << 16;
 
 /// What connections are told; the numbers of cuts and losses only grow.
 #[derive(Debug, Clone, Copy)]
-struct Told {
+struct ProxyControl {
     /// Where new connections lead.
     to: u16,
     holds: bool,
@@ -27,7 +27,7 @@ struct Told {
 #[derive(Debug)]
 pub(crate) struct Proxy {
     port: u16,
-    told: watch::Sender<Told>,
+    control: watch::Sender<ProxyControl>,
     task: JoinHandle<()>,
 }
 
@@ -41,14 +41,18 @@ impl Proxy {
     pub(crate) async fn at(port: u16, to: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
-        let told = watch::Sender::new(Told {
+        let control = watch::Sender::new(ProxyControl {
             to,
             holds: false,
             cuts: 0,
             losses: 0,
         });
-        let task = tokio::spawn(receive(listener, told.clone()));
-        Ok(Self { port, told, task })
+        let task = tokio::spawn(receive(listener, control.clone()));
+        Ok(Self {
+            port,
+            control,
+            task,
+        })
     }
 
     /// The port to connect to.
@@ -58,46 +62,46 @@ impl Proxy {
 
     /// The port that new connections lead to.
     pub(crate) fn leads_to(&self) -> u16 {
-        self.told.borrow().to
+        self.control.borrow().to
     }
 
     /// Leads new connections to another port, and ends those that are there.
     pub(crate) fn lead_to(&self, to: u16) {
-        self.told.send_modify(|told| {
-            told.to = to;
-            told.cuts += 1;
+        self.control.send_modify(|control| {
+            control.to = to;
+            control.cuts += 1;
         });
     }
 
     /// Ends every connection that is there; new ones are served.
     pub(crate) fn cut(&self) {
-        self.told.send_modify(|told| told.cuts += 1);
+        self.control.send_modify(|control| control.cuts += 1);
     }
 
     /// Ends every connection that is there once its next reply has come, which is lost.
     pub(crate) fn lose_replies(&self) {
-        self.told.send_modify(|told| told.losses += 1);
+        self.control.send_modify(|control| control.losses += 1);
     }
 
     /// Delivers nothing any more, and closes nothing.
     pub(crate) fn hold(&self) {
-        self.told.send_modify(|told| told.holds = true);
+        self.control.send_modify(|control| control.holds = true);
     }
 
     /// Delivers what was held back, and goes on.
     pub(crate) fn resume(&self) {
-        self.told.send_modify(|told| told.holds = false);
+        self.control.send_modify(|control| control.holds = false);
     }
 }
 
 /// A proxy of HTTP by which a program reaches several others, each through a [`Proxy`] of its own.
 #[derive(Debug)]
-pub(crate) struct Switch {
+pub(crate) struct HttpSwitch {
     port: u16,
     task: JoinHandle<()>,
 }
 
-impl Switch {
+impl HttpSwitch {
     /// `ways` gives for a port that is asked for the one to connect to.
     pub(crate) async fn start(ways: BTreeMap<u16, u16>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -116,7 +120,7 @@ impl Switch {
     }
 }
 
-impl Drop for Switch {
+impl Drop for HttpSwitch {
     fn drop(&mut self) {
         self.task.abort();
     }
@@ -130,7 +134,7 @@ async fn switch(mut client: TcpStream, ways: BTreeMap<u16, u16>) -> io::Result<(
             return Ok(());
         }
     }
-    let to = asked_port(&begin).and_then(|port| ways.get(&port));
+    let to = requested_port(&begin).and_then(|port| ways.get(&port));
     let to = to.ok_or(io::ErrorKind::InvalidData)?;
     let mut server = TcpStream::connect((Ipv4Addr::LOCALHOST, *to)).await?;
     client.set_nodelay(true)?;
@@ -142,7 +146,7 @@ async fn switch(mut client: TcpStream, ways: BTreeMap<u16, u16>) -> io::Result<(
 }
 
 /// The port in `GET http://host:port/path HTTP/1.1`.
-fn asked_port(request: &[u8]) -> Option<u16> {
+fn requested_port(request: &[u8]) -> Option<u16> {
     let line = request.split(|byte| *byte == b'\r').next()?;
     let line = std::str::from_utf8(line).ok()?;
     let (_, rest) = line.split_once("http://")?;
@@ -157,11 +161,11 @@ impl Drop for Proxy {
     }
 }
 
-async fn receive(listener: TcpListener, told: watch::Sender<Told>) {
+async fn receive(listener: TcpListener, control: watch::Sender<ProxyControl>) {
     loop {
         match listener.accept().await {
             Ok((client, _)) => {
-                tokio::spawn(serve(client, told.subscribe()));
+                tokio::spawn(serve(client, control.subscribe()));
             }
             Err(error) => tracing::debug!(%error, "connection not accepted"),
         }
@@ -169,26 +173,30 @@ async fn receive(listener: TcpListener, told: watch::Sender<Told>) {
 }
 
 /// One connection, until either side ends it or it is cut.
-async fn serve(client: TcpStream, mut told: watch::Receiver<Told>) {
-    let born = *told.borrow();
-    let carried = carry(client, born, told.clone());
+async fn serve(client: TcpStream, mut control: watch::Receiver<ProxyControl>) {
+    let born = *control.borrow();
+    let carried = carry(client, born, control.clone());
     tokio::select! {
         ended = carried => if let Err(error) = ended {
             tracing::debug!(to = born.to, %error, "connection ended");
         },
-        _ = told.wait_for(|now| now.cuts > born.cuts) => {}
+        _ = control.wait_for(|now| now.cuts > born.cuts) => {}
     }
 }
 
-async fn carry(client: TcpStream, born: Told, mut told: watch::Receiver<Told>) -> io::Result<()> {
-    opened(&mut told).await?;
+async fn carry(
+    client: TcpStream,
+    born: ProxyControl,
+    mut control: watch::Receiver<ProxyControl>,
+) -> io::Result<()> {
+    opened(&mut control).await?;
     let server = TcpStream::connect((Ipv4Addr::LOCALHOST, born.to)).await?;
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (from_client, to_client) = client.into_split();
     let (from_server, to_server) = server.into_split();
-    let requests = pump(from_client, to_server, told.clone(), |_| false);
-    let replies = pump(from_server, to_client, told, move |now| {
+    let requests = pump(from_client, to_server, control.clone(), |_| false);
+    let replies = pump(from_server, to_client, control, move |now| {
         now.losses > born.losses
     });
     tokio::try_join!(requests, replies).map(|_| ())
@@ -198,17 +206,17 @@ async fn carry(client: TcpStream, born: Told, mut told: watch::Receiver<Told>) -
 async fn pump(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
-    mut told: watch::Receiver<Told>,
-    loses: impl Fn(Told) -> bool,
+    mut control: watch::Receiver<ProxyControl>,
+    loses: impl Fn(ProxyControl) -> bool,
 ) -> io::Result<()> {
     let mut buffer = vec![0; BUFFER];
     loop {
         let length = from.read(&mut buffer).await?;
-        opened(&mut told).await?;
+        opened(&mut control).await?;
         if length == 0 {
             return to.shutdown().await;
         }
-        if loses(*told.borrow()) {
+        if loses(*control.borrow()) {
             return Err(io::ErrorKind::ConnectionReset.into());
         }
         to.write_all(&buffer[..length]).await?;
@@ -216,8 +224,8 @@ async fn pump(
 }
 
 /// Waits until nothing is held back.
-async fn opened(told: &mut watch::Receiver<Told>) -> io::Result<()> {
-    let open = told.wait_for(|now| !now.holds).await;
+async fn opened(control: &mut watch::Receiver<ProxyControl>) -> io::Result<()> {
+    let open = control.wait_for(|now| !now.holds).await;
     open.map_err(io::Error::other).map(|_| ())
 }
 
@@ -247,7 +255,7 @@ mod tests {
         BufReader::new(TcpStream::connect(address).await.unwrap())
     }
 
-    async fn say(stream: &mut BufReader<TcpStream>, line: &str) -> io::Result<String> {
+    async fn exchange(stream: &mut BufReader<TcpStream>, line: &str) -> io::Result<String> {
         stream.get_mut().write_all(line.as_bytes()).await?;
         hear(stream).await
     }
@@ -262,18 +270,18 @@ mod tests {
     async fn everything_is_passed_on_until_it_is_cut() {
         let proxy = Proxy::start(echo().await).await.unwrap();
         let mut stream = connect(&proxy).await;
-        assert_eq!(say(&mut stream, "one\n").await.unwrap(), "one\n");
+        assert_eq!(exchange(&mut stream, "one\n").await.unwrap(), "one\n");
         proxy.cut();
         assert!(hear(&mut stream).await.is_ok_and(|text| text.is_empty()));
         let mut stream = connect(&proxy).await;
-        assert_eq!(say(&mut stream, "two\n").await.unwrap(), "two\n");
+        assert_eq!(exchange(&mut stream, "two\n").await.unwrap(), "two\n");
     }
 
     #[tokio::test]
     async fn what_is_held_back_comes_late() {
         let proxy = Proxy::start(echo().await).await.unwrap();
         let mut stream = connect(&proxy).await;
-        assert_eq!(say(&mut stream, "one\n").await.unwrap(), "one\n");
+        assert_eq!(exchange(&mut stream, "one\n").await.unwrap(), "one\n");
         proxy.hold();
         let mut other = connect(&proxy).await;
         stream.get_mut().write_all(b"two\n").await.unwrap();
@@ -292,23 +300,23 @@ mod tests {
     #[tokio::test]
     async fn a_switch_finds_the_way_by_the_first_request() {
         let to = echo().await;
-        let switch = Switch::start([(7, to)].into()).await.unwrap();
+        let switch = HttpSwitch::start([(7, to)].into()).await.unwrap();
         let address = (Ipv4Addr::LOCALHOST, switch.port());
         let line = "GET http://127.0.0.1:7/path HTTP/1.1\n";
         let mut stream = BufReader::new(TcpStream::connect(address).await.unwrap());
-        assert_eq!(say(&mut stream, line).await.unwrap(), line);
-        assert_eq!(asked_port(b"GET /path HTTP/1.1\r\n"), None);
+        assert_eq!(exchange(&mut stream, line).await.unwrap(), line);
+        assert_eq!(requested_port(b"GET /path HTTP/1.1\r\n"), None);
     }
 
     #[tokio::test]
     async fn a_lost_reply_ends_its_connection() {
         let proxy = Proxy::start(echo().await).await.unwrap();
         let mut stream = connect(&proxy).await;
-        assert_eq!(say(&mut stream, "one\n").await.unwrap(), "one\n");
+        assert_eq!(exchange(&mut stream, "one\n").await.unwrap(), "one\n");
         proxy.lose_replies();
-        let lost = say(&mut stream, "two\n").await;
+        let lost = exchange(&mut stream, "two\n").await;
         assert!(lost.is_err() || lost.is_ok_and(|text| text.is_empty()));
         let mut stream = connect(&proxy).await;
-        assert_eq!(say(&mut stream, "three\n").await.unwrap(), "three\n");
+        assert_eq!(exchange(&mut stream, "three\n").await.unwrap(), "three\n");
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A sitting reads it, adds its runs and writes it after each. Runs at another commit are kept under another name.
 
-use super::case::Case;
+use super::case::FaultCase;
 use crate::error::DemoError;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 /// One run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Record {
+pub struct RunRecord {
     /// `COMPONENT@PLACE/FAULT`.
     pub case: String,
     /// What replays it together with the case.
@@ -23,7 +23,8 @@ pub struct Record {
     /// What it was.
     pub fault: String,
     /// What the operator did: forward, back, back and forth, or abort.
-    pub way: String,
+    #[serde(rename = "way")]
+    pub path: String,
     /// How it kept both copies in step: asynchronous, synchronous, or offline.
     #[serde(default)]
     pub mode: String,
@@ -83,7 +84,7 @@ pub struct Record {
 
 /// Sums over runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Sums {
+pub struct RecordSums {
     /// Runs.
     pub runs: u64,
     /// Runs after which nothing was amiss.
@@ -120,14 +121,14 @@ pub struct Sums {
 
 /// The whole file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Results {
+pub struct ResultsFile {
     /// The commit that was tortured.
     pub commit: String,
     /// What the order of the cases and their seeds follow from.
     pub seed: u64,
     /// Over all runs.
     #[serde(flatten)]
-    pub sums: Sums,
+    pub sums: RecordSums,
     /// Cases that there are.
     pub cases_in_all: u64,
     /// Cases that were run at least once.
@@ -136,20 +137,20 @@ pub struct Results {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
     /// By who suffered the fault.
-    pub by_component: BTreeMap<String, Sums>,
+    pub by_component: BTreeMap<String, RecordSums>,
     /// By the step in which it struck.
-    pub by_step: BTreeMap<String, Sums>,
+    pub by_step: BTreeMap<String, RecordSums>,
     /// By what it was.
-    pub by_fault: BTreeMap<String, Sums>,
+    pub by_fault: BTreeMap<String, RecordSums>,
     /// By how the migration kept both copies in step.
     #[serde(default)]
-    pub by_mode: BTreeMap<String, Sums>,
+    pub by_mode: BTreeMap<String, RecordSums>,
     /// Every run.
-    pub cases: Vec<Record>,
+    pub cases: Vec<RunRecord>,
 }
 
-impl Sums {
-    fn add(&mut self, record: &Record) {
+impl RecordSums {
+    fn add(&mut self, record: &RunRecord) {
         self.runs += 1;
         self.survived += u64::from(record.survived);
         self.acknowledged += record.acknowledged;
@@ -167,7 +168,7 @@ impl Sums {
     }
 }
 
-impl Results {
+impl ResultsFile {
     /// Nothing yet.
     pub(super) fn begin(commit: &str, seed: u64) -> Self {
         Self {
@@ -198,7 +199,7 @@ impl Results {
     }
 
     /// Adds a run.
-    pub(super) fn push(&mut self, record: Record) {
+    pub(super) fn push(&mut self, record: RunRecord) {
         self.sums.add(&record);
         let by = [
             (&mut self.by_component, &record.component),
@@ -215,7 +216,7 @@ impl Results {
     }
 
     /// How often a case was run.
-    pub(super) fn times(&self, case: &Case) -> u64 {
+    pub(super) fn times(&self, case: &FaultCase) -> u64 {
         let name = case.to_string();
         let same = self.cases.iter().filter(|record| record.case == name);
         u64::try_from(same.count()).unwrap_or_default()
@@ -238,7 +239,7 @@ impl Results {
 }
 
 /// A name beside the file's that no other file has.
-fn kept_name(path: &Path, old: &Results) -> PathBuf {
+fn kept_name(path: &Path, old: &ResultsFile) -> PathBuf {
     let commit: String = old.commit.chars().take(12).collect();
     let name = |number: u32| {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
@@ -252,17 +253,17 @@ fn kept_name(path: &Path, old: &Results) -> PathBuf {
 mod tests {
     use super::*;
 
-    fn record(case: &str, survived: bool) -> Record {
+    fn record(case: &str, survived: bool) -> RunRecord {
         let (component, rest) = case.split_once('@').unwrap();
         let (step, fault) = rest.split_once('/').unwrap();
-        Record {
+        RunRecord {
             case: case.to_owned(),
             component: component.to_owned(),
             step: step.to_owned(),
             fault: fault.to_owned(),
             survived,
             acknowledged: 10,
-            ..Record::default()
+            ..RunRecord::default()
         }
     }
 
@@ -272,18 +273,18 @@ mod tests {
         let dir = std::env::temp_dir().join(name);
         std::fs::create_dir_all(&dir).unwrap();
         let path = dir.join("torture.json");
-        let mut first = Results::load(&path, "aaa", None).unwrap();
+        let mut first = ResultsFile::load(&path, "aaa", None).unwrap();
         first.push(record("agent@copy/kill", true));
         first.save(&path).unwrap();
-        let mut second = Results::load(&path, "aaa", None).unwrap();
+        let mut second = ResultsFile::load(&path, "aaa", None).unwrap();
         assert_eq!(second, first);
         second.push(record("store@copy/kill", false));
         second.save(&path).unwrap();
         assert_eq!((second.sums.runs, second.sums.survived), (2, 1));
         assert_eq!(second.by_step["copy"].acknowledged, 20);
         assert!(!second.is_clean());
-        let third = Results::load(&path, "bbb", None).unwrap();
-        assert_eq!(third.sums, Sums::default());
+        let third = ResultsFile::load(&path, "bbb", None).unwrap();
+        assert_eq!(third.sums, RecordSums::default());
         let kept = kept_name(&path, &second);
         assert!(kept.ends_with("torture-aaa-1-2.json"), "{}", kept.display());
         std::fs::remove_dir_all(dir).unwrap();

@@ -3,29 +3,29 @@
 //! Order: proxies, databases, programs with the place armed, rows, clients that write; the fault waits at its place
 //! while the operator goes his way; clients stop, every row is checked, then what is left on shards and servers.
 
-use super::backup::Backup;
-use super::blow::{self, Blow, Journey, Struck};
-use super::case::{Case, Way};
-use super::course::Course;
-use super::fault::{Expected, Fault};
-use super::journey::Operator;
+use super::backup::PlannedBackup;
+use super::blow::{self, FaultContext, FaultProgress, PlannedFault};
+use super::case::{FaultCase, OperatorPath};
+use super::course::MigrationCourse;
+use super::fault::{ExpectedOutcome, Fault};
+use super::journey::RunOperator;
 use super::judge::FAILED;
-use super::level::Level;
-use super::lines::Lines;
-use super::mode::Mode;
-use super::record::Record;
-use super::setback::Setback;
+use super::level::ComparisonLevel;
+use super::lines::NetworkLines;
+use super::mode::RunMode;
+use super::record::RunRecord;
+use super::setback::RestoredCopy;
 use super::standby::Standby;
-use super::story::Story;
+use super::story::StoryFile;
 use crate::api::Api;
 use crate::drive;
 use crate::error::DemoError;
-use crate::fleet::{Fleet, Ground, free_port};
-use crate::ledger::{Ledger, Phase};
+use crate::fleet::{Fleet, ServerGroup, free_port};
+use crate::ledger::{Ledger, LedgerPhase};
 use crate::options::Options;
-use crate::report::Outcome;
+use crate::report::RunOutcome;
 use crate::scenario::Scenario;
-use crate::workload::{Settings, Workload};
+use crate::workload::{Workload, WorkloadSettings};
 use fail_point::Rendezvous;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -46,36 +46,36 @@ const DEADLINE: Duration = Duration::from_secs(400);
 const ENOUGH_LIMIT: Duration = Duration::from_secs(90);
 /// Sessions of ours may take a moment to end.
 const SESSIONS_LIMIT: Duration = Duration::from_secs(60);
-const LOOK_EVERY: Duration = Duration::from_millis(200);
+const POLL_INTERVAL: Duration = Duration::from_millis(200);
 /// For a place that lies behind the end of the operator's way.
 const ARRIVAL_LIMIT: Duration = Duration::from_secs(20);
 
 /// What all runs of a sitting have in common.
 #[derive(Debug, Clone)]
-pub(super) struct Terms {
+pub(super) struct RunTerms {
     pub(super) lasts: Duration,
     pub(super) keep: bool,
     pub(super) programs: Option<PathBuf>,
 }
 
 /// A run under way.
-pub(super) struct Run<'r> {
+pub(super) struct FaultRun<'r> {
     standby: Option<Arc<Standby>>,
-    pub(super) setback: Arc<Setback>,
-    case: &'r Case,
+    pub(super) setback: Arc<RestoredCopy>,
+    case: &'r FaultCase,
     seed: u64,
-    way: Way,
-    mode: Mode,
-    terms: &'r Terms,
+    path: OperatorPath,
+    mode: RunMode,
+    terms: &'r RunTerms,
     pub(super) scenario: Scenario,
     pub(super) fleet: Arc<Fleet>,
-    lines: Arc<Lines>,
-    pub(super) story: Arc<Story>,
+    lines: Arc<NetworkLines>,
+    pub(super) story: Arc<StoryFile>,
 }
 
 /// How the migration went.
-struct Travelled {
-    ended: Result<Outcome, DemoError>,
+struct RunResult {
+    ended: Result<RunOutcome, DemoError>,
     resumed: u32,
     attempts: u32,
     diverged: u64,
@@ -87,29 +87,29 @@ struct Travelled {
 /// # Errors
 /// [`DemoError`] when no run was possible at all.
 pub(super) async fn perform(
-    ground: &Ground,
-    case: &Case,
+    ground: &ServerGroup,
+    case: &FaultCase,
     (seed, number): (u64, u64),
-    terms: &Terms,
-) -> Result<Record, DemoError> {
+    terms: &RunTerms,
+) -> Result<RunRecord, DemoError> {
     let ports = vec![free_port()?, free_port()?];
-    let lines = Arc::new(Lines::start(ground, &ports).await?);
+    let lines = Arc::new(NetworkLines::start(ground, &ports).await?);
     let fleet = ground.fleet(number, terms.programs.as_ref(), ports, lines.doors());
     let fleet = Arc::new(fleet.await?);
-    let story = Arc::new(Story::begin(fleet.dir())?);
-    let way = case.way(seed);
-    let mode = Mode::of(case, seed);
-    story.tell(&format!("{case} with seed {seed}: {mode}, {way}"));
+    let story = Arc::new(StoryFile::begin(fleet.dir())?);
+    let path = case.operator_path(seed);
+    let mode = RunMode::of(case, seed);
+    story.write(&format!("{case} with seed {seed}: {mode}, {path}"));
     let standby = match (case.fault, fleet.server(case.component)) {
         (Fault::Failover, Some(primary)) => Some(Arc::new(Standby::start(primary).await?)),
         (_, Some(_) | None) => None,
     };
-    let run = Run {
+    let run = FaultRun {
         standby,
         setback: Arc::default(),
         case,
         seed,
-        way,
+        path,
         mode,
         terms,
         scenario: scenario(seed, mode),
@@ -122,7 +122,7 @@ pub(super) async fn perform(
         record.problems.push(chain(&error));
     }
     let stopped = run.fleet.stop_programs().await;
-    run.last_look(ground, &mut record).await;
+    run.final_recheck(ground, &mut record).await;
     if let Err(error) = stopped {
         record.problems.push(chain(&error));
     }
@@ -134,7 +134,7 @@ pub(super) async fn perform(
     Ok(record)
 }
 
-fn scenario(seed: u64, mode: Mode) -> Scenario {
+fn scenario(seed: u64, mode: RunMode) -> Scenario {
     let options = Options {
         scale: SCALE,
         seed,
@@ -143,17 +143,17 @@ fn scenario(seed: u64, mode: Mode) -> Scenario {
     Scenario::new(&options, mode.options())
 }
 
-impl Run<'_> {
-    fn record(&self) -> Record {
-        Record {
+impl FaultRun<'_> {
+    fn record(&self) -> RunRecord {
+        RunRecord {
             case: self.case.to_string(),
             seed: self.seed,
             component: self.case.component.to_string(),
             step: self.case.place.step.to_string(),
             fault: self.case.fault.to_string(),
-            way: self.way.to_string(),
+            path: self.path.to_string(),
             mode: self.mode.to_string(),
-            ..Record::default()
+            ..RunRecord::default()
         }
     }
 
@@ -162,13 +162,13 @@ impl Run<'_> {
         f64::from(self.scenario.request.options().write_stop_budget_ms)
     }
 
-    async fn go(&self, record: &mut Record) -> Result<(), DemoError> {
+    async fn go(&self, record: &mut RunRecord) -> Result<(), DemoError> {
         let meeting = Rendezvous::bind(self.fleet.dir().join("meet"));
         let meeting = meeting.map_err(DemoError::io("make a socket"))?;
         let armed = (self.case.place.armed(), blow::arms(self.case, &meeting));
-        let backup = Backup::prepare(self.case, self.seed, &self.fleet)?;
+        let backup = PlannedBackup::prepare(self.case, self.seed, &self.fleet)?;
         let mut armed = vec![armed];
-        armed.extend(backup.as_ref().map(Backup::armed));
+        armed.extend(backup.as_ref().map(PlannedBackup::armed));
         let started = self.fleet.start_programs(&armed);
         let loaded = drive::load(&self.scenario, &self.fleet);
         let (_, ledger) = tokio::try_join!(started, loaded)?;
@@ -178,7 +178,7 @@ impl Run<'_> {
         }
         let api = Api::new(self.fleet.urls(), &self.fleet.identity())?;
         let map = drive::register(&api, &self.scenario, &self.fleet).await?;
-        let settings = Settings {
+        let settings = WorkloadSettings {
             clients: CLIENTS,
             rate: RATE,
             seed: self.seed,
@@ -190,7 +190,7 @@ impl Run<'_> {
             .await;
         let enough = self.enough(&ledger).await;
         let stopped = tokio::time::timeout(DEADLINE, workload.stop()).await;
-        self.story.tell("the clients have stopped");
+        self.story.write("the clients have stopped");
         record.judge_windows(&travelled.windows, self.budget(), &self.case.place);
         let outcome = travelled.enter(record);
         match (enough, stopped) {
@@ -200,7 +200,7 @@ impl Run<'_> {
             (_, Err(_)) => record.stick("the clients did not end".to_owned()),
         }
         self.check(&api, outcome, &ledger, record).await?;
-        self.look_for_leftovers(outcome, record).await
+        self.count_leftovers(outcome, record).await
     }
 
     /// The operator's way beside the fault.
@@ -209,12 +209,12 @@ impl Run<'_> {
         api: &Api,
         ledger: &Arc<Ledger>,
         workload: &Workload,
-        (meeting, backup): (Rendezvous, Option<Backup>),
-    ) -> Travelled {
-        let journey = watch::Sender::new(Journey::default());
-        let struck = watch::Sender::new(Struck::NotYet);
-        let told = struck.subscribe();
-        let blow = Blow {
+        (meeting, backup): (Rendezvous, Option<PlannedBackup>),
+    ) -> RunResult {
+        let journey = watch::Sender::new(FaultContext::default());
+        let struck = watch::Sender::new(FaultProgress::NotYet);
+        let progress = struck.subscribe();
+        let blow = PlannedFault {
             case: self.case.clone(),
             seed: self.seed,
             lasts: self.terms.lasts,
@@ -229,25 +229,25 @@ impl Run<'_> {
             struck,
             story: Arc::clone(&self.story),
         };
-        let blow = Falling(tokio::spawn(blow.fall(meeting)));
-        let mut course = Course {
+        let blow = FaultTask(tokio::spawn(blow.fall(meeting)));
+        let mut course = MigrationCourse {
             api,
             ledger,
             story: &self.story,
-            struck: told.clone(),
+            struck: progress.clone(),
             deadline: Instant::now() + DEADLINE + self.terms.lasts,
             moved: Instant::now(),
             id: String::new(),
             resumes: 0,
-            resumable: self.case.fault.expected() == Expected::Ends,
-            told: String::new(),
+            resumable: self.case.fault.expected() == ExpectedOutcome::Ends,
+            journal_text: String::new(),
         };
-        let mut operator = Operator {
+        let mut operator = RunOperator {
             case: self.case,
-            way: self.way,
+            path: self.path,
             hasty: self.seed.is_multiple_of(3) && self.case.fault.lets_hurry(),
-            offline: self.mode == Mode::Offline,
-            level: Level {
+            offline: self.mode == RunMode::Offline,
+            level: ComparisonLevel {
                 run: self,
                 api,
                 ledger,
@@ -264,10 +264,10 @@ impl Run<'_> {
             operator.travel(&mut course).await
         };
         let mut ended = ended.await;
-        if let Err(error) = self.fallen(blow, told, course.deadline).await {
+        if let Err(error) = self.fallen(blow, progress, course.deadline).await {
             ended = ended.and(Err(error));
         }
-        Travelled {
+        RunResult {
             ended,
             resumed: course.resumes,
             attempts: operator.attempts,
@@ -279,15 +279,17 @@ impl Run<'_> {
     /// Waits for the end of the fault, where the operator has come to his.
     async fn fallen(
         &self,
-        blow: Falling,
-        mut told: watch::Receiver<Struck>,
+        blow: FaultTask,
+        mut progress: watch::Receiver<FaultProgress>,
         deadline: Instant,
     ) -> Result<(), DemoError> {
         let left = deadline.saturating_duration_since(Instant::now());
         // The last places lie behind what the operator sees as the end.
         let came = async {
             // The value is not kept: whoever reports the next one would wait for that.
-            let struck = told.wait_for(|struck| *struck != Struck::NotYet).await;
+            let struck = progress
+                .wait_for(|struck| *struck != FaultProgress::NotYet)
+                .await;
             drop(struck);
         };
         let came = tokio::time::timeout(ARRIVAL_LIMIT, came).await;
@@ -317,13 +319,13 @@ impl Run<'_> {
                     seconds: ENOUGH_LIMIT.as_secs(),
                 });
             }
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
     /// Leaves everything that tells what happened.
-    fn keep(&self, ground: &Ground, record: &mut Record) {
-        record.problems.iter().for_each(|it| self.story.tell(it));
+    fn keep(&self, ground: &ServerGroup, record: &mut RunRecord) {
+        record.problems.iter().for_each(|it| self.story.write(it));
         self.fleet.keep();
         let standby = self.standby.iter().map(|standby| standby.log());
         for (name, log) in ground.logs().into_iter().chain(standby) {
@@ -337,14 +339,14 @@ impl Run<'_> {
 }
 
 /// Waits until the application has written a little.
-async fn before(ledger: &Ledger, course: &mut Course<'_>) -> Result<(), DemoError> {
-    let some = || ledger.tally().moving_by_phase[Phase::Before.index()] >= BEFORE;
+async fn before(ledger: &Ledger, course: &mut MigrationCourse<'_>) -> Result<(), DemoError> {
+    let some = || ledger.tally().moving_by_phase[LedgerPhase::Before.index()] >= BEFORE;
     course.wait("the first transactions", some).await
 }
 
-impl Travelled {
+impl RunResult {
     /// `None` if the migration did not end as it was asked to.
-    fn enter(self, record: &mut Record) -> Option<Outcome> {
+    fn enter(self, record: &mut RunRecord) -> Option<RunOutcome> {
         record.resumed = self.resumed;
         record.resubmitted = self.attempts.saturating_sub(1);
         record.diverged = self.diverged;
@@ -356,10 +358,10 @@ impl Travelled {
         match self.ended {
             Ok(outcome) => {
                 record.outcome = match outcome {
-                    Outcome::Completed => "completed",
-                    Outcome::Unwound => "unwound",
-                    Outcome::RolledBack => "rolled back",
-                    Outcome::Failed => FAILED,
+                    RunOutcome::Completed => "completed",
+                    RunOutcome::Unwound => "unwound",
+                    RunOutcome::RolledBack => "rolled back",
+                    RunOutcome::Failed => FAILED,
                 }
                 .to_owned();
                 Some(outcome)
@@ -373,7 +375,7 @@ impl Travelled {
     }
 }
 
-impl Record {
+impl RunRecord {
     fn stick(&mut self, problem: String) {
         self.stuck = 1;
         self.problems.push(problem);
@@ -381,16 +383,16 @@ impl Record {
 }
 
 /// The fault's task; drop ends it.
-struct Falling(JoinHandle<Result<(), DemoError>>);
+struct FaultTask(JoinHandle<Result<(), DemoError>>);
 
-impl Falling {
+impl FaultTask {
     async fn ended(mut self) -> Result<(), DemoError> {
         let joined = (&mut self.0).await.map_err(std::io::Error::other);
         joined.map_err(DemoError::io("bring about a fault"))?
     }
 }
 
-impl Drop for Falling {
+impl Drop for FaultTask {
     fn drop(&mut self) {
         self.0.abort();
     }

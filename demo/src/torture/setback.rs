@@ -11,7 +11,7 @@
 //! run can end well. `a_target_from_before_its_opening_is_left_closed` shows that nothing opens it.
 
 use super::deed;
-use super::story::Story;
+use super::story::StoryFile;
 use crate::api::Api;
 use crate::drive::{blocking, crash};
 use crate::error::DemoError;
@@ -21,33 +21,33 @@ use crate::options::Process;
 use cluster::{Cluster, Options};
 use connect::Dsn;
 use fail_point::Arrival;
-use plans::inspection::reconcile::FindingKind;
+use plans::inspection::reconcile::ContradictionKind;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The reconciler's interval (5 s) and its look, on a busy machine.
 const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 const CALL_LIMIT: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The copy, from when it is made until it is put back.
 #[derive(Debug, Default)]
-pub(super) struct Setback {
+pub(super) struct RestoredCopy {
     copy: Mutex<Option<Cluster>>,
 }
 
 /// Who is needed when the copy is put back.
 #[derive(Clone, Copy)]
-pub(super) struct Around<'a> {
+pub(super) struct RestoreContext<'a> {
     pub(super) fleet: &'a Fleet,
     pub(super) ledger: &'a Ledger,
     pub(super) api: &'a Api,
-    pub(super) story: &'a Story,
+    pub(super) story: &'a StoryFile,
 }
 
-impl Setback {
+impl RestoredCopy {
     /// Copies the source's server while it runs.
-    pub(super) async fn save(&self, fleet: &Fleet, story: &Story) -> Result<(), DemoError> {
+    pub(super) async fn save(&self, fleet: &Fleet, story: &StoryFile) -> Result<(), DemoError> {
         let Some(source) = fleet.server(Process::Source) else {
             return Ok(());
         };
@@ -56,7 +56,7 @@ impl Setback {
         let made = made.await.map_err(std::io::Error::other);
         let made = made.map_err(DemoError::io("copy a server"))??;
         *self.copy.lock().unwrap_or_else(PoisonError::into_inner) = Some(made);
-        story.tell("the source is copied");
+        story.write("the source is copied");
         Ok(())
     }
 
@@ -64,7 +64,7 @@ impl Setback {
     pub(super) async fn strike(
         &self,
         arrival: Arrival,
-        around: Around<'_>,
+        around: RestoreContext<'_>,
     ) -> Result<(), DemoError> {
         let copy = self.copy.lock();
         let copy = copy.unwrap_or_else(PoisonError::into_inner).take();
@@ -79,31 +79,31 @@ impl Setback {
         let begun = Instant::now();
         around
             .story
-            .tell("the source is as it was when it was copied");
+            .write("the source is as it was when it was copied");
         around.until_closed(begun).await?;
-        around.until_told(begun).await?;
+        around.until_reported(begun).await?;
         around.accept().await
     }
 }
 
-impl Around<'_> {
+impl RestoreContext<'_> {
     async fn until_closed(&self, begun: Instant) -> Result<(), DemoError> {
         let source: Dsn = self.fleet.admins()?.swap_remove(0).1;
         let mut open = 0;
         while !deed::is_refused(&source).await? {
             open += 1;
             limit("the source's refusal", begun)?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
         let seconds = begun.elapsed().as_secs_f64();
-        self.story.tell(&format!(
+        self.story.write(&format!(
             "the source refuses moved keys after {seconds:.1} s; it was found open {open} times"
         ));
         Ok(())
     }
 
     /// Waits for the reconciler's own look: none is ordered here.
-    async fn until_told(&self, begun: Instant) -> Result<(), DemoError> {
+    async fn until_reported(&self, begun: Instant) -> Result<(), DemoError> {
         loop {
             if let Ok(Ok(report)) = tokio::time::timeout(CALL_LIMIT, self.api.fleet()).await {
                 let of_source = report
@@ -111,14 +111,15 @@ impl Around<'_> {
                     .iter()
                     .filter(|it| it.shard.as_str() == SOURCE);
                 let mut kinds = of_source.map(|finding| finding.kind);
-                let told = kinds.find(|kind| *kind == FindingKind::KeysOpen || kind.is_of_server());
-                if let Some(kind) = told {
-                    self.story.tell(&format!("found: {kind}"));
+                let reported =
+                    kinds.find(|kind| *kind == ContradictionKind::KeysOpen || kind.is_of_server());
+                if let Some(kind) = reported {
+                    self.story.write(&format!("found: {kind}"));
                     return Ok(());
                 }
             }
             limit("a finding about the source", begun)?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
@@ -129,14 +130,14 @@ impl Around<'_> {
             let call = self.api.reconcile(false, &[SOURCE]);
             match tokio::time::timeout(CALL_LIMIT, call).await {
                 Ok(Ok(report)) => {
-                    report.done.iter().for_each(|line| self.story.tell(line));
+                    report.done.iter().for_each(|line| self.story.write(line));
                     return Ok(());
                 }
-                Ok(Err(error)) => self.story.tell(&format!("reconcile: {error}")),
-                Err(_) => self.story.tell("reconcile: no answer"),
+                Ok(Err(error)) => self.story.write(&format!("reconcile: {error}")),
+                Err(_) => self.story.write("reconcile: no answer"),
             }
             limit("the acceptance of the source", begun)?;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }

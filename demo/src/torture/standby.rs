@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 const NAME: &str = "torture_standby";
 const FOLLOW_LIMIT: Duration = Duration::from_secs(30);
-const LOOK_EVERY: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// A standby, and what stands at the old address once it was promoted. Dropping it stops the server.
 #[derive(Debug)]
@@ -47,7 +47,7 @@ impl Standby {
     }
 
     /// Promotes it in the place of the first server, which is dead.
-    pub(super) async fn take_over(&self) -> Result<(), DemoError> {
+    pub(super) async fn promote(&self) -> Result<(), DemoError> {
         let server = Arc::clone(&self.server);
         blocking(move || server.promote()).await?;
         let proxy = Proxy::at(self.port, self.server.port()).await;
@@ -91,7 +91,7 @@ async fn wait_for(primary: &Dsn) -> Result<(), DemoError> {
                 seconds: FOLLOW_LIMIT.as_secs(),
             });
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     session.close().await;
     Ok(())

@@ -9,12 +9,12 @@ use std::time::Instant;
 
 /// The file; each line begins with the seconds since the run began.
 #[derive(Debug)]
-pub(super) struct Story {
+pub(super) struct StoryFile {
     begun: Instant,
     file: Mutex<File>,
 }
 
-impl Story {
+impl StoryFile {
     pub(super) fn begin(dir: &Path) -> Result<Self, DemoError> {
         let file = File::create(dir.join("story.log"));
         Ok(Self {
@@ -23,7 +23,7 @@ impl Story {
         })
     }
 
-    pub(super) fn tell(&self, text: &str) {
+    pub(super) fn write(&self, text: &str) {
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         let seconds = self.begun.elapsed().as_secs_f64();
         if let Err(error) = writeln!(file, "{seconds:7.2} {text}") {

@@ -1,11 +1,11 @@
 //! What is printed: a line for each run, and tables at the end.
 
-use super::record::{Record, Results, Sums};
+use super::record::{RecordSums, ResultsFile, RunRecord};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The line of a run; of one that was not survived also what is amiss, where the evidence is and how to replay it.
-pub(super) fn line(record: &Record, number: u64) -> String {
+pub(super) fn line(record: &RunRecord, number: u64) -> String {
     let verdict = if record.survived {
         "survived"
     } else {
@@ -16,13 +16,13 @@ pub(super) fn line(record: &Record, number: u64) -> String {
         record.case,
         record.seed,
         record.mode,
-        record.way,
+        record.path,
         record.outcome,
         record.seconds,
         record.acknowledged
     );
-    if let Some(window) = record.window_ms {
-        let _ = write!(text, ", writes refused for {window:.0} ms");
+    if let Some(write_block) = record.window_ms {
+        let _ = write!(text, ", writes refused for {write_block:.0} ms");
     }
     for (what, count) in [
         ("resumed", record.resumed),
@@ -51,7 +51,7 @@ pub(super) fn line(record: &Record, number: u64) -> String {
 
 /// The tables of all runs so far.
 #[must_use]
-pub fn summary(results: &Results) -> String {
+pub fn summary(results: &ResultsFile) -> String {
     let mut text = format!(
         "commit {}, seed {}: {} of {} cases run\n",
         results.commit, results.seed, results.cases_run, results.cases_in_all
@@ -73,7 +73,7 @@ pub fn summary(results: &Results) -> String {
     text
 }
 
-fn table(text: &mut String, name: &str, sums: &BTreeMap<String, Sums>) {
+fn table(text: &mut String, name: &str, sums: &BTreeMap<String, RecordSums>) {
     let _ = writeln!(
         text,
         "{name:14} {:>5} {:>9} {:>13} {:>5} {:>11} {:>8} {:>10} {:>6} {:>6} {:>6} {:>8} {:>6} {:>6} {:>7}",
@@ -98,7 +98,7 @@ fn table(text: &mut String, name: &str, sums: &BTreeMap<String, Sums>) {
     text.push('\n');
 }
 
-fn row(text: &mut String, name: &str, sums: &Sums) {
+fn row(text: &mut String, name: &str, sums: &RecordSums) {
     let _ = writeln!(
         text,
         "{name:14} {:>5} {:>9} {:>13} {:>5} {:>11} {:>8} {:>10} {:>6} {:>6} {:>6} {:>8} {:>6} {:>6} {:>7}",
@@ -121,7 +121,7 @@ fn row(text: &mut String, name: &str, sums: &Sums) {
 
 /// The upper bound, at 95 % confidence, of the chance that a run of this kind is not survived: 3/n after n runs
 /// without a failure; none where one failed.
-fn bound(sums: &Sums) -> String {
+fn bound(sums: &RecordSums) -> String {
     if sums.runs == 0 || sums.runs > sums.survived {
         return "-".to_owned();
     }
@@ -136,10 +136,10 @@ mod tests {
 
     #[test]
     fn the_bound_is_three_over_n_and_only_without_a_failure() {
-        let sums = |runs, survived| Sums {
+        let sums = |runs, survived| RecordSums {
             runs,
             survived,
-            ..Sums::default()
+            ..RecordSums::default()
         };
         let bounds = [(0, 0), (2, 2), (600, 600), (600, 599)].map(|(r, s)| bound(&sums(r, s)));
         assert_eq!(bounds, ["-", "1.000", "0.005", "-"]);
@@ -147,11 +147,11 @@ mod tests {
 
     #[test]
     fn a_failure_says_how_to_replay_it() {
-        let record = Record {
+        let record = RunRecord {
             case: "agent@copy.half/kill".to_owned(),
             seed: 5,
             problems: vec!["1 acknowledged transactions lost".to_owned()],
-            ..Record::default()
+            ..RunRecord::default()
         };
         let text = line(&record, 1);
         assert!(

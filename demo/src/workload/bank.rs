@@ -4,12 +4,12 @@
 //! Both legs are written in the transaction that changes the accounts. A commit whose end is unknown is run again: the
 //! first leg, which is there already, says that nothing is left to be done. Commits wait for the disk.
 
-use super::focus::{Focus, still_owns};
-use super::pace::Client;
+use super::focus::{TenantFocus, still_owns};
+use super::pace::ClientFuture;
 use super::plan::isolation;
-use super::worker::Shared;
-use crate::ledger::{Balances, Leg, Outcome, Transfer};
-use crate::shop::{BANK_ACCOUNTS, Shape, Shop};
+use super::worker::SharedClients;
+use crate::ledger::{Balances, TransactionOutcome, Transfer, TransferLeg};
+use crate::shop::{BANK_ACCOUNTS, KeyShape, Shop};
 use client::{ClientError, Isolation, Map, Transaction, TransactionOptions};
 use futures::FutureExt;
 use rand::Rng;
@@ -24,14 +24,14 @@ const BETWEEN_TENANTS: f64 = 0.3;
 
 /// The statements; tenant is `$1`.
 #[derive(Debug)]
-pub(super) struct Statements {
+pub(super) struct BankStatements {
     leg: String,
     add: String,
     read: String,
 }
 
-impl Statements {
-    pub(super) fn new(shape: Shape) -> Self {
+impl BankStatements {
+    pub(super) fn new(shape: KeyShape) -> Self {
         let leg = "insert into transfers ({keys}, id, account, delta) \
             values ({key_of_1}, $2::bigint, $3::integer, $4::bigint) on conflict do nothing";
         let add =
@@ -58,7 +58,7 @@ enum TransferError {
 
 /// An account and what is added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Side {
+struct TransferSide {
     tenant: i64,
     account: i32,
     delta: i64,
@@ -68,22 +68,22 @@ struct Side {
 #[derive(Debug)]
 pub(super) struct Teller {
     pub(super) shop: Shop,
-    pub(super) focus: Arc<Focus>,
-    pub(super) sql: Arc<Statements>,
-    pub(super) shared: Shared,
+    pub(super) focus: Arc<TenantFocus>,
+    pub(super) sql: Arc<BankStatements>,
+    pub(super) shared: SharedClients,
     pub(super) rng: StdRng,
     /// Of the next transfer.
     pub(super) next: i64,
 }
 
-impl Client for Teller {
+impl ClientFuture for Teller {
     async fn turn(&mut self) -> io::Result<()> {
         let sides = self.choose();
         let options = isolation(&mut self.rng);
         let id = self.next;
         self.next += 1;
         let outcome = self.transfer(id, sides, options).await;
-        let leg = |side: Side| Leg {
+        let leg = |side: TransferSide| TransferLeg {
             key: self.shop.key(side.tenant),
             account: side.account,
             delta: side.delta,
@@ -97,10 +97,10 @@ impl Client for Teller {
 
 impl Teller {
     /// Two accounts, in the order in which all clients take them.
-    fn choose(&mut self) -> [Side; 2] {
+    fn choose(&mut self) -> [TransferSide; 2] {
         let (tenant, other) = self.focus.next();
         let amount = self.rng.random_range(1..100);
-        let side = |tenant, account, delta| Side {
+        let side = |tenant, account, delta| TransferSide {
             tenant,
             account,
             delta,
@@ -126,7 +126,12 @@ impl Teller {
         owner(tenant) == owner(other)
     }
 
-    async fn transfer(&self, id: i64, sides: [Side; 2], options: TransactionOptions) -> Outcome {
+    async fn transfer(
+        &self,
+        id: i64,
+        sides: [TransferSide; 2],
+        options: TransactionOptions,
+    ) -> TransactionOutcome {
         let key = self.shop.key(sides[0].tenant);
         let other = self.shop.key(sides[1].tenant);
         let mut unknown = false;
@@ -143,7 +148,7 @@ impl Teller {
                 .boxed()
             });
             match done.await {
-                Ok(()) => return Outcome::Acknowledged,
+                Ok(()) => return TransactionOutcome::Acknowledged,
                 Err(ClientError::CommitUnknown { .. }) => unknown = true,
                 Err(error) => {
                     tracing::debug!(id, %error, "transfer failed");
@@ -152,8 +157,8 @@ impl Teller {
             }
         }
         match unknown {
-            true => Outcome::InDoubt,
-            false => Outcome::Failed,
+            true => TransactionOutcome::InDoubt,
+            false => TransactionOutcome::Failed,
         }
     }
 }
@@ -161,9 +166,9 @@ impl Teller {
 /// Writes both legs and changes both accounts; does nothing if the legs are there.
 async fn carry_out(
     tx: &Transaction,
-    sql: &Statements,
+    sql: &BankStatements,
     id: i64,
-    sides: [Side; 2],
+    sides: [TransferSide; 2],
 ) -> Result<(), TransferError> {
     for (number, side) in sides.iter().enumerate() {
         let params: [&(dyn tokio_postgres::types::ToSql + Sync); 4] =
@@ -189,12 +194,12 @@ async fn carry_out(
 #[derive(Debug)]
 pub(super) struct Auditor {
     pub(super) shop: Shop,
-    pub(super) focus: Arc<Focus>,
-    pub(super) sql: Arc<Statements>,
-    pub(super) shared: Shared,
+    pub(super) focus: Arc<TenantFocus>,
+    pub(super) sql: Arc<BankStatements>,
+    pub(super) shared: SharedClients,
 }
 
-impl Client for Auditor {
+impl ClientFuture for Auditor {
     async fn turn(&mut self) -> io::Result<()> {
         let (tenant, _) = self.focus.next();
         match self.read(&self.shared.map, tenant).await {

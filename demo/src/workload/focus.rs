@@ -1,6 +1,6 @@
 //! A few tenants at a time: the clients of lists and bank meet on the same tenant, then all go to the next one.
 
-use super::Mix;
+use super::TenantMix;
 use crate::shop::Shop;
 use client::Map;
 use plans::id::ShardName;
@@ -15,11 +15,11 @@ const MOST: usize = 16;
 const TURNS: u64 = 8;
 /// A map that names another owner is heard of within this time.
 const NEWS: Duration = Duration::from_secs(5);
-const LOOK_EVERY: Duration = Duration::from_millis(20);
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Which tenant is next.
 #[derive(Debug)]
-pub(super) struct Focus {
+pub(super) struct TenantFocus {
     moving: Vec<i64>,
     staying: Vec<i64>,
     share: f64,
@@ -27,8 +27,8 @@ pub(super) struct Focus {
     turns: AtomicU64,
 }
 
-impl Focus {
-    pub(super) fn new(mix: &Mix, seed: u64) -> Self {
+impl TenantFocus {
+    pub(super) fn new(mix: &TenantMix, seed: u64) -> Self {
         let few = |tenants: &[i64]| tenants.iter().take(MOST).copied().collect();
         Self {
             moving: few(&mix.moving),
@@ -66,7 +66,7 @@ pub(super) async fn still_owns(map: &Map, shop: &Shop, tenant: i64, shard: &Shar
         if owner.is_ok_and(|owner| owner != *shard) {
             return false;
         }
-        tokio::time::sleep(LOOK_EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
     true
 }

@@ -1,8 +1,8 @@
 //! Runs one transaction's statements and says what they changed.
 
-use super::plan::{Kind, Plan};
-use crate::ledger::Effect;
-use crate::shop::{LONG_TEXT, Shape};
+use super::plan::{TransactionKind, TransactionPlan};
+use crate::ledger::RowEffect;
+use crate::shop::{KeyShape, LONG_TEXT};
 use client::Transaction;
 use rand::Rng;
 use tokio_postgres::types::ToSql;
@@ -25,7 +25,7 @@ const HOLD: &str = "select pg_advisory_xact_lock($1::integer, ($2::bigint % 1000
 
 /// The statements of the jobs, over the key's columns. Tenant is `$1` where not said otherwise.
 #[derive(Debug)]
-pub(super) struct Statements {
+pub(super) struct JobStatements {
     mark: String,
     add: String,
     deposit: String,
@@ -34,12 +34,12 @@ pub(super) struct Statements {
     touch: String,
     log: String,
     cancel: String,
-    order: String,
+    insert_order: String,
     items: String,
 }
 
-impl Statements {
-    pub(super) fn new(shape: Shape) -> Self {
+impl JobStatements {
+    pub(super) fn new(shape: KeyShape) -> Self {
         // The lock is held until the transaction ends: who looks for an operation waits for its end first.
         let mark = "insert into ledger ({keys}, op, client, kind) \
             select {key_of_1}, $2::bigint, $3::integer, $4::text from ( \
@@ -57,7 +57,7 @@ impl Statements {
         let touch = "update events set seen = seen + 1 where {is_1} and id = $2::bigint";
         let log = "insert into events ({keys}, op, kind, payload, body) \
             values ({key_of_1}, $2::bigint, 'workload', jsonb_build_object('op', $2::bigint), $3::text)";
-        let order = "insert into orders ({keys}, account_id, op, quantity, price, status) \
+        let insert_order = "insert into orders ({keys}, account_id, op, quantity, price, status) \
             values ({key_of_1}, $2::bigint, $3::bigint, $4::integer, $5::bigint / 100.0, 'OPEN') returning id";
         let items = "insert into order_items ({keys}, order_id, line, op, sku, quantity, cents) \
             select {key_of_1}, $2::bigint, line, $3::bigint, 'sku-' || line, $4::integer, $5::bigint \
@@ -72,7 +72,7 @@ impl Statements {
             touch: of(touch),
             log: of(log),
             cancel: of("delete from orders where {is_1} and op = $2::bigint"),
-            order: of(order),
+            insert_order: of(insert_order),
             items: of(items),
         }
     }
@@ -80,17 +80,17 @@ impl Statements {
 
 /// One transaction to be, and where it is.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Job<'j> {
+pub(super) struct TransactionJob<'j> {
     pub(super) tx: &'j Transaction,
-    pub(super) plan: &'j Plan,
-    pub(super) sql: &'j Statements,
+    pub(super) plan: &'j TransactionPlan,
+    pub(super) sql: &'j JobStatements,
 }
 
-impl Job<'_> {
+impl TransactionJob<'_> {
     /// Runs the plan's statements; the changes that stand if it commits.
-    pub(super) async fn run(self) -> Result<Vec<Effect>, JobError> {
+    pub(super) async fn run(self) -> Result<Vec<RowEffect>, JobError> {
         let plan = self.plan;
-        if let Kind::Deposit { account, amount } = plan.kind {
+        if let TransactionKind::Deposit { account, amount } = plan.kind {
             let (op, client) = (plan.op, plan.client);
             let params: [&(dyn ToSql + Sync); 5] = [&plan.tenant, &account, &amount, &op, &client];
             self.one(&self.sql.deposit, &params).await?;
@@ -105,7 +105,7 @@ impl Job<'_> {
     }
 
     /// True if the operation is on this shard; waits until a transaction that may still write it has ended.
-    pub(super) async fn is_there(self) -> Result<bool, JobError> {
+    pub(super) async fn is_committed(self) -> Result<bool, JobError> {
         let Self { tx, plan, sql } = self;
         // The lock comes in a statement before the one that looks, whose snapshot is then new enough.
         tx.query(HOLD, &[&plan.client, &plan.op]).await?;
@@ -132,16 +132,16 @@ impl Job<'_> {
         Ok(())
     }
 
-    async fn change(self) -> Result<Vec<Effect>, JobError> {
+    async fn change(self) -> Result<Vec<RowEffect>, JobError> {
         let Self { tx, plan, sql } = self;
         let tenant = plan.tenant;
         match plan.kind {
-            Kind::Order {
+            TransactionKind::Order {
                 account,
                 quantity,
                 cents,
-            } => self.order(account, quantity, cents).await,
-            Kind::Transfer { from, to, amount } => {
+            } => self.place_order(account, quantity, cents).await,
+            TransactionKind::Transfer { from, to, amount } => {
                 let mut legs = [(from, -amount), (to, amount)];
                 legs.sort_unstable();
                 for (account, delta) in legs {
@@ -149,24 +149,24 @@ impl Job<'_> {
                 }
                 Ok(legs.map(|(id, delta)| account_effect(id, delta)).to_vec())
             }
-            Kind::Touch { event } => {
+            TransactionKind::Touch { event } => {
                 self.one(&sql.touch, &[&tenant, &event]).await?;
-                Ok(vec![Effect::Touched { id: event }])
+                Ok(vec![RowEffect::Touched { id: event }])
             }
-            Kind::Deposit { account, amount } => {
+            TransactionKind::Deposit { account, amount } => {
                 self.one(&sql.add, &[&tenant, &account, &amount]).await?;
                 Ok(vec![account_effect(account, amount)])
             }
-            Kind::Log { long } => {
+            TransactionKind::Log { long } => {
                 let body = long.then(long_text);
                 self.one(&sql.log, &[&tenant, &plan.op, &body]).await?;
-                Ok(vec![Effect::Logged])
+                Ok(vec![RowEffect::Logged])
             }
-            Kind::Cancel { order } => {
+            TransactionKind::Cancel { order } => {
                 // An asynchronous commit that a crash took back leaves no order to cancel.
-                let gone = tx.execute(&sql.cancel, &[&tenant, &order.op]).await?;
-                Ok(if gone == 1 {
-                    vec![Effect::Cancelled { op: order.op }]
+                let cancelled = tx.execute(&sql.cancel, &[&tenant, &order.op]).await?;
+                Ok(if cancelled == 1 {
+                    vec![RowEffect::Cancelled { op: order.op }]
                 } else {
                     Vec::new()
                 })
@@ -174,18 +174,23 @@ impl Job<'_> {
         }
     }
 
-    async fn order(self, account: i64, quantity: i32, cents: i64) -> Result<Vec<Effect>, JobError> {
+    async fn place_order(
+        self,
+        account: i64,
+        quantity: i32,
+        cents: i64,
+    ) -> Result<Vec<RowEffect>, JobError> {
         let Self { tx, plan, sql } = self;
         let tenant = plan.tenant;
         let params: [&(dyn ToSql + Sync); 5] = [&tenant, &account, &plan.op, &quantity, &cents];
-        let rows = tx.query(&sql.order, &params).await?;
+        let rows = tx.query(&sql.insert_order, &params).await?;
         let id: i64 = rows.first().map_or(0, |row| row.get(0));
         let params: [&(dyn ToSql + Sync); 5] = [&tenant, &id, &plan.op, &quantity, &cents];
         tx.execute(&sql.items, &params).await?;
         let delta = -(cents * i64::from(quantity));
         self.one(&sql.add, &[&tenant, &account, &delta]).await?;
         Ok(vec![
-            Effect::Ordered { items: 2 },
+            RowEffect::Ordered { items: 2 },
             account_effect(account, delta),
         ])
     }
@@ -201,7 +206,7 @@ impl Job<'_> {
     }
 }
 
-fn finish(plan: &Plan, effects: Vec<Effect>) -> Result<Vec<Effect>, JobError> {
+fn finish(plan: &TransactionPlan, effects: Vec<RowEffect>) -> Result<Vec<RowEffect>, JobError> {
     if plan.give_up {
         Err(JobError::GivenUp)
     } else {
@@ -209,8 +214,8 @@ fn finish(plan: &Plan, effects: Vec<Effect>) -> Result<Vec<Effect>, JobError> {
     }
 }
 
-fn account_effect(id: i64, delta: i64) -> Effect {
-    Effect::Account { id, delta }
+fn account_effect(id: i64, delta: i64) -> RowEffect {
+    RowEffect::Account { id, delta }
 }
 
 fn long_text() -> String {

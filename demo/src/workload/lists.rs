@@ -6,12 +6,12 @@
 //! All clients share one [`client::Map`]: nobody can have seen a write on the new owner while another still reads by
 //! the old map, so that plain reads are part of the history too.
 
-use super::focus::{Focus, still_owns};
-use super::pace::Client;
+use super::focus::{TenantFocus, still_owns};
+use super::pace::ClientFuture;
 use super::plan::isolation;
-use super::worker::Shared;
-use crate::ledger::{Call, Event, Kind, list_name};
-use crate::shop::{Shape, Shop};
+use super::worker::SharedClients;
+use crate::ledger::{CallEvent, CallPhase, ListOperation, list_name};
+use crate::shop::{KeyShape, Shop};
 use client::{ClientError, TransactionOptions};
 use futures::FutureExt;
 use plans::id::ShardName;
@@ -26,13 +26,13 @@ const LONGEST: i64 = 32;
 
 /// The statements; tenant is `$1`, the list `$2`.
 #[derive(Debug)]
-pub(super) struct Statements {
+pub(super) struct ListStatements {
     append: String,
     read: String,
 }
 
-impl Statements {
-    pub(super) fn new(shape: Shape) -> Self {
+impl ListStatements {
+    pub(super) fn new(shape: KeyShape) -> Self {
         let append = "insert into lists ({keys}, id, items) \
             values ({key_of_1}, $2::bigint, array[$3::bigint]) \
             on conflict ({keys}, id) do update set items = lists.items || excluded.items returning items";
@@ -46,32 +46,32 @@ impl Statements {
 
 /// The lists that are under way, by tenant.
 #[derive(Debug, Default)]
-pub(super) struct Board {
-    lists: Mutex<HashMap<i64, Current>>,
+pub(super) struct ListBoard {
+    lists: Mutex<HashMap<i64, CurrentList>>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Current {
+struct CurrentList {
     list: i64,
     /// The last value that was given out.
-    given: i64,
+    last_value: i64,
     /// Somebody has heard that the list is there.
     begun: bool,
 }
 
-impl Board {
+impl ListBoard {
     /// A list of the tenant and a value that is nobody else's.
     fn append(&self, tenant: i64) -> (i64, i64) {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         let current = lists.entry(tenant).or_default();
-        if current.given == LONGEST {
-            *current = Current {
+        if current.last_value == LONGEST {
+            *current = CurrentList {
                 list: current.list + 1,
-                ..Current::default()
+                ..CurrentList::default()
             };
         }
-        current.given += 1;
-        (current.list, current.given)
+        current.last_value += 1;
+        (current.list, current.last_value)
     }
 
     /// The tenant's list.
@@ -100,43 +100,43 @@ pub(super) struct Appender {
     /// Added to the number of a process that does not know how its call ended: it is never seen again.
     pub(super) processes: u64,
     pub(super) shop: Shop,
-    pub(super) focus: Arc<Focus>,
-    pub(super) board: Arc<Board>,
-    pub(super) sql: Arc<Statements>,
-    pub(super) shared: Shared,
+    pub(super) focus: Arc<TenantFocus>,
+    pub(super) board: Arc<ListBoard>,
+    pub(super) sql: Arc<ListStatements>,
+    pub(super) shared: SharedClients,
     pub(super) rng: StdRng,
 }
 
-impl Client for Appender {
+impl ClientFuture for Appender {
     async fn turn(&mut self) -> io::Result<()> {
         let (tenant, _) = self.focus.next();
         let options = isolation(&mut self.rng);
         let (list, call) = if self.rng.random_bool(0.5) {
             let (list, value) = self.board.append(tenant);
-            (list, Call::Append(value))
+            (list, ListOperation::Append(value))
         } else {
-            (self.board.read(tenant), Call::Read)
+            (self.board.read(tenant), ListOperation::Read)
         };
-        let event = |process, kind, seen| Event {
+        let event = |process, kind, values| CallEvent {
             index: 0,
             process,
             kind,
             list: list_name(&self.shop.key(tenant), list),
             call,
-            seen,
+            values,
             time: 0,
         };
-        let invoked = event(self.process, Kind::Invoke, None);
+        let invoked = event(self.process, CallPhase::Invoke, None);
         self.shared.ledger.happened(invoked)?;
-        let (kind, seen) = match call {
-            Call::Append(value) => self.append(tenant, list, value, options).await,
-            Call::Read => self.read(tenant, list, options).await,
+        let (kind, values) = match call {
+            ListOperation::Append(value) => self.append(tenant, list, value, options).await,
+            ListOperation::Read => self.read(tenant, list, options).await,
         };
-        if seen.as_ref().is_some_and(|seen| !seen.is_empty()) {
+        if values.as_ref().is_some_and(|values| !values.is_empty()) {
             self.board.begun(tenant, list);
         }
-        let ended = event(self.process, kind, seen);
-        if kind == Kind::Info {
+        let ended = event(self.process, kind, values);
+        if kind == CallPhase::Info {
             self.process += self.processes;
         }
         self.shared.ledger.happened(ended)
@@ -150,18 +150,18 @@ impl Appender {
         list: i64,
         value: i64,
         options: TransactionOptions,
-    ) -> (Kind, Option<Vec<i64>>) {
+    ) -> (CallPhase, Option<Vec<i64>>) {
         let key = self.shop.key(tenant);
         let done = self.shared.map.with_shard(&key, options, |tx| {
             let sql = Arc::clone(&self.sql);
             async move { tx.query(&sql.append, &[&tenant, &list, &value]).await }.boxed()
         });
         match done.await {
-            Ok(rows) => (Kind::Ok, rows.first().map(|row| row.get(0))),
-            Err(ClientError::CommitUnknown { .. }) => (Kind::Info, None),
+            Ok(rows) => (CallPhase::Ok, rows.first().map(|row| row.get(0))),
+            Err(ClientError::CommitUnknown { .. }) => (CallPhase::Info, None),
             Err(error) => {
                 tracing::warn!(tenant, list, %error, "append failed");
-                (Kind::Fail, None)
+                (CallPhase::Fail, None)
             }
         }
     }
@@ -171,7 +171,7 @@ impl Appender {
         tenant: i64,
         list: i64,
         options: TransactionOptions,
-    ) -> (Kind, Option<Vec<i64>>) {
+    ) -> (CallPhase, Option<Vec<i64>>) {
         let key = self.shop.key(tenant);
         let done = self.shared.map.with_shard(&key, options, |tx| {
             let sql = Arc::clone(&self.sql);
@@ -183,12 +183,14 @@ impl Appender {
             .boxed()
         });
         match done.await {
-            Ok((Some(items), _)) => (Kind::Ok, Some(items)),
-            Ok((None, shard)) if self.was_moved(tenant, list, &shard).await => (Kind::Fail, None),
-            Ok((None, _)) => (Kind::Ok, Some(Vec::new())),
+            Ok((Some(items), _)) => (CallPhase::Ok, Some(items)),
+            Ok((None, shard)) if self.was_moved(tenant, list, &shard).await => {
+                (CallPhase::Fail, None)
+            }
+            Ok((None, _)) => (CallPhase::Ok, Some(Vec::new())),
             Err(error) => {
                 tracing::debug!(tenant, list, %error, "list not read");
-                (Kind::Fail, None)
+                (CallPhase::Fail, None)
             }
         }
     }

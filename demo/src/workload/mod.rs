@@ -1,7 +1,7 @@
 //! The application's clients: concurrent transactions through the client library, each written to the ledger.
 //!
 //! Order for each transaction: choose tenant and kind, run it, settle an unknown commit by looking for it,
-//! write the line. [`Mix`] says which tenants are chosen; [`Readers`] read beside the clients that write.
+//! write the line. [`TenantMix`] says which tenants are chosen; [`KeyReaders`] read beside the clients that write.
 //! Beside them some clients append to lists, for histories that a checker can prove, and some move money in a bank.
 
 mod bank;
@@ -13,14 +13,14 @@ mod plan;
 mod readers;
 mod worker;
 
-pub use plan::{Choice, Mix};
-pub use readers::Readers;
+pub use plan::{TenantChoice, TenantMix};
+pub use readers::KeyReaders;
 
 use crate::ledger::Ledger;
 use crate::shop::Shop;
 use client::Map;
-use focus::Focus;
-use pace::{Beat, Client, Run};
+use focus::TenantFocus;
+use pace::{ClientBeat, ClientCommand, ClientFuture};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::sync::Arc;
@@ -28,11 +28,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
-use worker::{Shared, Worker};
+use worker::{SharedClients, Worker};
 
 /// How hard the clients work.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct WorkloadSettings {
     /// Clients side by side.
     pub clients: u32,
     /// Transactions per second of all clients together, at most.
@@ -40,13 +40,13 @@ pub struct Settings {
     /// Makes the choices repeatable, as far as concurrency allows.
     pub seed: u64,
     /// Which tenants they choose.
-    pub mix: Arc<Mix>,
+    pub mix: Arc<TenantMix>,
 }
 
 /// Running clients. Dropping it ends them in the middle.
 #[derive(Debug)]
 pub struct Workload {
-    run: watch::Sender<Run>,
+    run: watch::Sender<ClientCommand>,
     clients: JoinSet<Result<(), std::io::Error>>,
     idle: Arc<AtomicU64>,
 }
@@ -66,13 +66,13 @@ const TRANSFERS_PER_TELLER: i64 = 1_000_000_000;
 impl Workload {
     /// Starts the clients, and beside them some that append to lists and some of the bank.
     #[must_use]
-    pub fn start(settings: Settings, shop: Shop, map: &Map, ledger: &Arc<Ledger>) -> Self {
+    pub fn start(settings: WorkloadSettings, shop: Shop, map: &Map, ledger: &Arc<Ledger>) -> Self {
         let mut workload = Self {
-            run: watch::Sender::new(Run::Go),
+            run: watch::Sender::new(ClientCommand::Go),
             clients: JoinSet::new(),
             idle: Arc::new(AtomicU64::new(0)),
         };
-        let shared = Shared {
+        let shared = SharedClients {
             map: map.clone(),
             ledger: Arc::clone(ledger),
         };
@@ -85,11 +85,11 @@ impl Workload {
         workload
     }
 
-    fn add_lists(&mut self, settings: &Settings, shop: Shop, shared: &Shared) {
+    fn add_lists(&mut self, settings: &WorkloadSettings, shop: Shop, shared: &SharedClients) {
         let seed = settings.seed.wrapping_add(LIST_SEED);
-        let focus = Arc::new(Focus::new(&settings.mix, seed));
-        let board = Arc::new(lists::Board::default());
-        let sql = Arc::new(lists::Statements::new(shop.shape));
+        let focus = Arc::new(TenantFocus::new(&settings.mix, seed));
+        let board = Arc::new(lists::ListBoard::default());
+        let sql = Arc::new(lists::ListStatements::new(shop.shape));
         let (clients, share) = APPENDERS;
         for number in 0..u64::from(clients) {
             let appender = lists::Appender {
@@ -106,10 +106,10 @@ impl Workload {
         }
     }
 
-    fn add_bank(&mut self, settings: &Settings, shop: Shop, shared: &Shared) {
+    fn add_bank(&mut self, settings: &WorkloadSettings, shop: Shop, shared: &SharedClients) {
         let seed = settings.seed.wrapping_add(BANK_SEED);
-        let focus = Arc::new(Focus::new(&settings.mix, seed));
-        let sql = Arc::new(bank::Statements::new(shop.shape));
+        let focus = Arc::new(TenantFocus::new(&settings.mix, seed));
+        let sql = Arc::new(bank::BankStatements::new(shop.shape));
         let (tellers, share) = TELLERS;
         for number in 0..tellers {
             let teller = bank::Teller {
@@ -135,18 +135,18 @@ impl Workload {
     }
 
     /// Starts one of so many clients that work at this rate together.
-    fn add(&mut self, (clients, rate): (u32, f64), client: impl Client + Send + 'static) {
-        let beat = Beat {
+    fn add(&mut self, (clients, rate): (u32, f64), client: impl ClientFuture + Send + 'static) {
+        let beat = ClientBeat {
             period: Duration::from_secs_f64(f64::from(clients) / rate),
             idle: Arc::clone(&self.idle),
-            told: self.run.subscribe(),
+            command: self.run.subscribe(),
         };
         self.clients.spawn(beat.drive(client));
     }
 
     /// Lets every client finish its transaction and returns when none is under way.
     pub async fn pause(&self) {
-        self.run.send_replace(Run::Pause);
+        self.run.send_replace(ClientCommand::Pause);
         let everyone = u64::try_from(self.clients.len()).unwrap_or(u64::MAX);
         while self.idle.load(Ordering::Acquire) < everyone {
             tokio::time::sleep(Duration::from_millis(5)).await;
@@ -155,7 +155,7 @@ impl Workload {
 
     /// Goes on after [`Workload::pause`].
     pub fn resume(&self) {
-        self.run.send_replace(Run::Go);
+        self.run.send_replace(ClientCommand::Go);
     }
 
     /// Lets every client finish its transaction and ends.
@@ -163,7 +163,7 @@ impl Workload {
     /// # Errors
     /// The ledger file's, or that of a client that panicked.
     pub async fn stop(mut self) -> Result<(), std::io::Error> {
-        self.run.send_replace(Run::Stop);
+        self.run.send_replace(ClientCommand::Stop);
         while let Some(ended) = self.clients.join_next().await {
             ended.map_err(std::io::Error::other)??;
         }

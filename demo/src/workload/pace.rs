@@ -9,49 +9,53 @@ use tokio::time::MissedTickBehavior;
 
 /// What the clients are told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Run {
+pub(super) enum ClientCommand {
     Go,
     Pause,
     Stop,
 }
 
 /// One client.
-pub(super) trait Client {
+pub(super) trait ClientFuture {
     /// Does one thing from its beginning to its end, and writes it down.
     fn turn(&mut self) -> impl Future<Output = io::Result<()>> + Send;
 }
 
 /// What a client works by.
 #[derive(Debug)]
-pub(super) struct Beat {
+pub(super) struct ClientBeat {
     /// From turn to turn, at least.
     pub(super) period: Duration,
     /// Clients that rest.
     pub(super) idle: Arc<AtomicU64>,
-    pub(super) told: watch::Receiver<Run>,
+    pub(super) command: watch::Receiver<ClientCommand>,
 }
 
-impl Beat {
+impl ClientBeat {
     /// Lets the client work until it is told to stop; never leaves a turn in the middle.
-    pub(super) async fn drive(mut self, mut client: impl Client) -> io::Result<()> {
+    pub(super) async fn drive(mut self, mut client: impl ClientFuture) -> io::Result<()> {
         let mut ticks = tokio::time::interval(self.period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let now = *self.told.borrow_and_update();
+            let now = *self.command.borrow_and_update();
             match now {
-                Run::Go => {
+                ClientCommand::Go => {
                     ticks.tick().await;
                     client.turn().await?;
                 }
-                Run::Pause => {
+                ClientCommand::Pause => {
                     self.idle.fetch_add(1, Ordering::Release);
-                    let woken = self.told.wait_for(|run| *run != Run::Pause).await.is_ok();
+                    let woken = self
+                        .command
+                        .wait_for(|run| *run != ClientCommand::Pause)
+                        .await
+                        .is_ok();
                     self.idle.fetch_sub(1, Ordering::Release);
                     if !woken {
                         return Ok(());
                     }
                 }
-                Run::Stop => return Ok(()),
+                ClientCommand::Stop => return Ok(()),
             }
         }
     }

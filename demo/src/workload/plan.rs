@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// One transaction to be.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct TransactionPlan {
     pub(super) op: i64,
     pub(super) client: i32,
     pub(super) tenant: i64,
-    pub(super) kind: Kind,
+    pub(super) kind: TransactionKind,
     pub(super) options: TransactionOptions,
     /// A part that is taken back to a savepoint; it has a number of its own.
     pub(super) detour: Option<i64>,
@@ -22,7 +22,7 @@ pub(super) struct Plan {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Kind {
+pub(super) enum TransactionKind {
     /// A new order with two items, paid from an account.
     Order {
         account: i64,
@@ -38,10 +38,10 @@ pub(super) enum Kind {
     /// A new event, sometimes with a long text.
     Log { long: bool },
     /// Deletes an order of this client.
-    Cancel { order: Placed },
+    Cancel { order: PlacedOrder },
 }
 
-impl Kind {
+impl TransactionKind {
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Order { .. } => "order",
@@ -56,14 +56,14 @@ impl Kind {
 
 /// An order that was acknowledged.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Placed {
+pub(super) struct PlacedOrder {
     pub(super) tenant: i64,
     pub(super) op: i64,
 }
 
 /// Which tenants the clients choose, and how often.
 #[derive(Debug, Clone)]
-pub struct Mix {
+pub struct TenantMix {
     /// Tenants whose keys move.
     pub moving: Vec<i64>,
     /// The others.
@@ -71,19 +71,19 @@ pub struct Mix {
     /// Share of the transactions that go to moving keys.
     pub share: f64,
     /// How one of either is chosen.
-    pub choice: Choice,
+    pub choice: TenantChoice,
 }
 
 /// How a tenant is chosen among several.
 #[derive(Debug, Clone)]
-pub enum Choice {
+pub enum TenantChoice {
     /// The first are hotter than the last.
     Skewed,
     /// One after the other, so that a few seconds show the same as the whole run.
     InTurn(Arc<AtomicUsize>),
 }
 
-impl Mix {
+impl TenantMix {
     /// Chooses a tenant.
     pub(super) fn tenant(&self, rng: &mut StdRng) -> i64 {
         let moves = self.staying.is_empty() || rng.random_bool(self.share);
@@ -93,8 +93,8 @@ impl Mix {
             &self.staying
         };
         let index = match &self.choice {
-            Choice::Skewed => skewed(tenants.len(), rng),
-            Choice::InTurn(next) => next.fetch_add(1, Ordering::Relaxed) % tenants.len(),
+            TenantChoice::Skewed => skewed(tenants.len(), rng),
+            TenantChoice::InTurn(next) => next.fetch_add(1, Ordering::Relaxed) % tenants.len(),
         };
         tenants[index.min(tenants.len() - 1)]
     }
@@ -114,10 +114,10 @@ fn skewed(count: usize, rng: &mut StdRng) -> usize {
 }
 
 /// Chooses what to do for `tenant`.
-pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> Kind {
+pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> TransactionKind {
     let account = |rng: &mut StdRng| shop.account(tenant, rng.random_range(0..shop.rows.accounts));
     match rng.random_range(0..100) {
-        0..30 => Kind::Order {
+        0..30 => TransactionKind::Order {
             account: account(rng),
             quantity: rng.random_range(1..5),
             cents: rng.random_range(1..2_000),
@@ -127,28 +127,28 @@ pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> Kind {
             let to = account(rng);
             if from == to {
                 let amount = 1;
-                return Kind::Deposit {
+                return TransactionKind::Deposit {
                     account: from,
                     amount,
                 };
             }
-            Kind::Transfer {
+            TransactionKind::Transfer {
                 from,
                 to,
                 amount: rng.random_range(1..500),
             }
         }
-        58..72 => Kind::Touch {
+        58..72 => TransactionKind::Touch {
             event: shop.long_event(tenant, rng.random_range(0..2)),
         },
-        72..76 => Kind::Touch {
+        72..76 => TransactionKind::Touch {
             event: shop.event(tenant, rng.random_range(0..shop.rows.events)),
         },
-        76..90 => Kind::Deposit {
+        76..90 => TransactionKind::Deposit {
             account: account(rng),
             amount: rng.random_range(1..500),
         },
-        _ => Kind::Log {
+        _ => TransactionKind::Log {
             long: rng.random_bool(0.2),
         },
     }

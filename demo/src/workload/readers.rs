@@ -1,6 +1,6 @@
 //! Readers beside the clients that write: they show whether moving keys can be read all the while.
 
-use super::Mix;
+use super::TenantMix;
 use crate::shop::Shop;
 use client::{Map, TransactionOptions};
 use futures::FutureExt;
@@ -16,17 +16,17 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// A running reader of moving keys. Dropping it ends it.
 #[derive(Debug)]
-pub struct Readers {
+pub struct KeyReaders {
     task: JoinHandle<()>,
     succeeded: Arc<AtomicU64>,
 }
 
-impl Readers {
+impl KeyReaders {
     /// Starts to read.
     #[must_use]
-    pub fn start(seed: u64, mix: Arc<Mix>, shop: Shop, map: Map) -> Self {
+    pub fn start(seed: u64, mix: Arc<TenantMix>, shop: Shop, map: Map) -> Self {
         let succeeded = Arc::new(AtomicU64::new(0));
-        let moving = Mix {
+        let moving = TenantMix {
             staying: Vec::new(),
             ..mix.as_ref().clone()
         };
@@ -41,13 +41,13 @@ impl Readers {
     }
 }
 
-impl Drop for Readers {
+impl Drop for KeyReaders {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
-async fn read(seed: u64, mix: Mix, shop: Shop, map: Map, succeeded: Arc<AtomicU64>) {
+async fn read(seed: u64, mix: TenantMix, shop: Shop, map: Map, succeeded: Arc<AtomicU64>) {
     let mut rng = StdRng::seed_from_u64(seed);
     let sql = shop
         .shape

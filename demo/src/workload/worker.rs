@@ -1,10 +1,10 @@
 //! One client: transaction after transaction, each with its line in the ledger.
 
-use super::job::{Job, JobError, Statements};
-use super::pace::Client;
-use super::plan::{self, Kind, Placed, Plan};
-use super::{Mix, Settings};
-use crate::ledger::{Effect, Entry, Ledger, Outcome, Phase};
+use super::job::{JobError, JobStatements, TransactionJob};
+use super::pace::ClientFuture;
+use super::plan::{self, PlacedOrder, TransactionKind, TransactionPlan};
+use super::{TenantMix, WorkloadSettings};
+use crate::ledger::{Ledger, LedgerPhase, RowEffect, TransactionEntry, TransactionOutcome};
 use crate::shop::Shop;
 use client::{ClientError, Map, TransactionOptions};
 use futures::FutureExt;
@@ -22,7 +22,7 @@ const UNKNOWN_COMMITS: u32 = 10;
 
 /// What all clients use.
 #[derive(Debug, Clone)]
-pub(super) struct Shared {
+pub(super) struct SharedClients {
     pub(super) map: Map,
     pub(super) ledger: Arc<Ledger>,
 }
@@ -31,36 +31,41 @@ pub(super) struct Shared {
 pub(super) struct Worker {
     client: i32,
     shop: Shop,
-    mix: Arc<Mix>,
-    sql: Arc<Statements>,
-    shared: Shared,
+    mix: Arc<TenantMix>,
+    sql: Arc<JobStatements>,
+    shared: SharedClients,
     rng: StdRng,
     next_op: i64,
-    placed: Vec<Placed>,
+    placed: Vec<PlacedOrder>,
 }
 
 /// The last attempt of a transaction, kept outside of it: where it ran and what it changed.
 #[derive(Debug, Clone, Default)]
-struct Attempt {
+struct LastAttempt {
     shard: Option<ShardName>,
-    effects: Vec<Effect>,
+    effects: Vec<RowEffect>,
     since: u64,
 }
 
-impl Client for Worker {
+impl ClientFuture for Worker {
     async fn turn(&mut self) -> io::Result<()> {
         self.transact().await
     }
 }
 
 impl Worker {
-    pub(super) fn new(client: u32, settings: &Settings, shop: Shop, shared: Shared) -> Self {
+    pub(super) fn new(
+        client: u32,
+        settings: &WorkloadSettings,
+        shop: Shop,
+        shared: SharedClients,
+    ) -> Self {
         let number = i32::try_from(client).unwrap_or_default() + 1;
         Self {
             client: number,
             shop,
             mix: Arc::clone(&settings.mix),
-            sql: Arc::new(Statements::new(shop.shape)),
+            sql: Arc::new(JobStatements::new(shop.shape)),
             shared,
             rng: StdRng::seed_from_u64(settings.seed.wrapping_add(u64::from(client))),
             next_op: i64::from(number) * OPS_PER_CLIENT,
@@ -72,41 +77,49 @@ impl Worker {
         let plan = self.choose();
         let phase = self.shared.ledger.phase();
         let (outcome, attempt) = self.perform(&plan).await;
-        let remember = outcome == Outcome::Acknowledged && matches!(plan.kind, Kind::Order { .. });
+        let remember = outcome == TransactionOutcome::Acknowledged
+            && matches!(plan.kind, TransactionKind::Order { .. });
         if remember && self.placed.len() < ORDERS_REMEMBERED {
-            self.placed.push(Placed {
+            self.placed.push(PlacedOrder {
                 tenant: plan.tenant,
                 op: plan.op,
             });
         }
         if let Some(op) = plan.detour {
-            let detour = self.entry(&plan, phase, Outcome::RolledBack, Attempt::default());
-            self.shared.ledger.record(Entry { op, ..detour })?;
+            let detour = self.entry(
+                &plan,
+                phase,
+                TransactionOutcome::RolledBack,
+                LastAttempt::default(),
+            );
+            self.shared
+                .ledger
+                .record(TransactionEntry { op, ..detour })?;
         }
         let entry = self.entry(&plan, phase, outcome, attempt);
         self.shared.ledger.record(entry)
     }
 
-    fn choose(&mut self) -> Plan {
+    fn choose(&mut self) -> TransactionPlan {
         let rng = &mut self.rng;
         let cancel = !self.placed.is_empty() && rng.random_bool(0.08);
         let (tenant, kind) = if cancel {
             let order = self
                 .placed
                 .swap_remove(rng.random_range(0..self.placed.len()));
-            (order.tenant, Kind::Cancel { order })
+            (order.tenant, TransactionKind::Cancel { order })
         } else {
             let tenant = self.mix.tenant(rng);
             (tenant, plan::kind(&self.shop, tenant, rng))
         };
         let op = self.next_op;
         self.next_op += 2;
-        Plan {
+        TransactionPlan {
             op,
             client: self.client,
             tenant,
             options: plan::options(rng),
-            detour: (!matches!(kind, Kind::Deposit { .. }) && rng.random_bool(0.2))
+            detour: (!matches!(kind, TransactionKind::Deposit { .. }) && rng.random_bool(0.2))
                 .then_some(op + 1),
             give_up: !cancel && rng.random_bool(0.05),
             kind,
@@ -114,39 +127,43 @@ impl Worker {
     }
 
     /// Runs the transaction as an application would: settles an unknown commit by looking for it.
-    async fn perform(&self, plan: &Plan) -> (Outcome, Attempt) {
-        let last = Arc::new(Mutex::new(Attempt::default()));
+    async fn perform(&self, plan: &TransactionPlan) -> (TransactionOutcome, LastAttempt) {
+        let last = Arc::new(Mutex::new(LastAttempt::default()));
         for _ in 0..UNKNOWN_COMMITS {
             let result = self.once(plan, &last).await;
             let attempt = last.lock().unwrap_or_else(PoisonError::into_inner).clone();
             match result {
-                Ok(()) => return (Outcome::Acknowledged, attempt),
-                Err(ClientError::CommitUnknown { .. }) => match self.is_there(plan).await {
-                    Ok(true) => return (Outcome::Acknowledged, attempt),
+                Ok(()) => return (TransactionOutcome::Acknowledged, attempt),
+                Err(ClientError::CommitUnknown { .. }) => match self.is_committed(plan).await {
+                    Ok(true) => return (TransactionOutcome::Acknowledged, attempt),
                     Ok(false) => {}
                     Err(error) => {
                         tracing::warn!(op = plan.op, %error, "commit not settled");
-                        return (Outcome::InDoubt, attempt);
+                        return (TransactionOutcome::InDoubt, attempt);
                     }
                 },
-                Err(error) if given_up(&error) => return (Outcome::RolledBack, attempt),
+                Err(error) if is_final(&error) => return (TransactionOutcome::RolledBack, attempt),
                 Err(error) => {
                     let cause = std::error::Error::source(&error).map(ToString::to_string);
                     tracing::warn!(op = plan.op, %error, cause, "transaction failed");
-                    return (Outcome::Failed, attempt);
+                    return (TransactionOutcome::Failed, attempt);
                 }
             }
         }
-        (Outcome::Failed, Attempt::default())
+        (TransactionOutcome::Failed, LastAttempt::default())
     }
 
-    async fn once(&self, plan: &Plan, last: &Arc<Mutex<Attempt>>) -> Result<(), ClientError> {
+    async fn once(
+        &self,
+        plan: &TransactionPlan,
+        last: &Arc<Mutex<LastAttempt>>,
+    ) -> Result<(), ClientError> {
         let key = self.key(plan);
         let ledger = &self.shared.ledger;
         let work = |tx: &client::Transaction| {
             let shard = tx.shard().clone();
             let (_, since) = ledger.crashes(&shard);
-            let begun = Attempt {
+            let begun = LastAttempt {
                 shard: Some(shard),
                 effects: Vec::new(),
                 since,
@@ -160,7 +177,7 @@ impl Worker {
                 let (last, plan, sql) = work(tx);
                 async move {
                     let (plan, sql) = (&plan, &sql);
-                    let effects = Job { tx, plan, sql }.run().await?;
+                    let effects = TransactionJob { tx, plan, sql }.run().await?;
                     last.lock().unwrap_or_else(PoisonError::into_inner).effects = effects;
                     Ok::<_, JobError>(())
                 }
@@ -169,7 +186,7 @@ impl Worker {
             .await
     }
 
-    async fn is_there(&self, plan: &Plan) -> Result<bool, ClientError> {
+    async fn is_committed(&self, plan: &TransactionPlan) -> Result<bool, ClientError> {
         let key = self.key(plan);
         let plain = TransactionOptions::default();
         self.shared
@@ -178,21 +195,27 @@ impl Worker {
                 let (plan, sql) = (plan.clone(), Arc::clone(&self.sql));
                 async move {
                     let (plan, sql) = (&plan, &sql);
-                    Job { tx, plan, sql }.is_there().await
+                    TransactionJob { tx, plan, sql }.is_committed().await
                 }
                 .boxed()
             })
             .await
     }
 
-    fn key(&self, plan: &Plan) -> Key {
+    fn key(&self, plan: &TransactionPlan) -> Key {
         self.shop.key(plan.tenant)
     }
 
-    fn entry(&self, plan: &Plan, phase: Phase, outcome: Outcome, attempt: Attempt) -> Entry {
+    fn entry(
+        &self,
+        plan: &TransactionPlan,
+        phase: LedgerPhase,
+        outcome: TransactionOutcome,
+        attempt: LastAttempt,
+    ) -> TransactionEntry {
         let crashes = attempt.shard.as_ref();
         let until = crashes.map_or(0, |shard| self.shared.ledger.crashes(shard).0);
-        Entry {
+        TransactionEntry {
             op: plan.op,
             key: self.key(plan),
             client: self.client,
@@ -207,7 +230,7 @@ impl Worker {
     }
 }
 
-fn given_up(error: &ClientError) -> bool {
+fn is_final(error: &ClientError) -> bool {
     let source = std::error::Error::source(error);
     source
         .and_then(|cause| cause.downcast_ref())

@@ -1,12 +1,12 @@
 //! Every kind of damage to the rows, and to what clients were told, is seen.
 
 use super::Fleet;
-use demo::checker::{self, Checked};
-use demo::ledger::{self, Balances, Call, Event, Kind};
+use demo::checker::{self, CheckReport};
+use demo::ledger::{self, Balances, CallEvent, CallPhase, ListOperation};
 use demo::shop;
 
 /// Where, which damage, the count that must see it, and how much more it must be.
-type Damage = (usize, &'static str, fn(&Checked) -> u64, u64);
+type Damage = (usize, &'static str, fn(&CheckReport) -> u64, u64);
 
 const DAMAGES: [Damage; 17] = [
     (
@@ -169,22 +169,26 @@ async fn every_damage_is_seen() {
 }
 
 /// The first events of a history file, and those of a client that reads less than it must.
-fn with_stale_read(history: &std::path::Path) -> (Vec<Event>, [Event; 2]) {
+fn with_stale_read(history: &std::path::Path) -> (Vec<CallEvent>, [CallEvent; 2]) {
     let text = std::fs::read_to_string(history).unwrap();
     let lines = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    let events: Vec<Event> = lines.collect();
-    let acknowledged = |event: &&Event| event.kind == Kind::Ok && event.call != Call::Read;
+    let events: Vec<CallEvent> = lines.collect();
+    let acknowledged =
+        |event: &&CallEvent| event.kind == CallPhase::Ok && event.call != ListOperation::Read;
     let last = events.iter().rfind(acknowledged).unwrap();
-    let mut stale = last.seen.clone().unwrap();
+    let mut stale = last.values.clone().unwrap();
     stale.pop();
-    let event = |kind, seen| Event {
+    let event = |kind, seen| CallEvent {
         process: 1_000_000,
         kind,
-        call: Call::Read,
-        seen,
+        call: ListOperation::Read,
+        values: seen,
         ..last.clone()
     };
-    let read = [event(Kind::Invoke, None), event(Kind::Ok, Some(stale))];
+    let read = [
+        event(CallPhase::Invoke, None),
+        event(CallPhase::Ok, Some(stale)),
+    ];
     (events, read)
 }
 

@@ -11,10 +11,10 @@ mod damages;
 use client::{Map, ShardAccess};
 use cluster::Cluster;
 use connect::{Dsn, Session};
-use demo::checker::{self, Checked, Input};
-use demo::ledger::{Baseline, Ledger, Phase};
+use demo::checker::{self, CheckInput, CheckReport};
+use demo::ledger::{Baseline, Ledger, LedgerPhase};
 use demo::shop::{self, Shop};
-use demo::workload::{Choice, Mix, Settings, Workload};
+use demo::workload::{TenantChoice, TenantMix, Workload, WorkloadSettings};
 use map_server::{MapServer, whole};
 use plans::id::ShardName;
 use plans::key_set::KeySet;
@@ -81,15 +81,15 @@ impl Fleet {
     }
 
     fn work(&self) -> Workload {
-        let settings = Settings {
+        let settings = WorkloadSettings {
             clients: 6,
             rate: 2_000.0,
             seed: 1,
-            mix: Arc::new(Mix {
+            mix: Arc::new(TenantMix {
                 moving: (self.shop.split_at()..=self.shop.tenants).collect(),
                 staying: (1..self.shop.split_at()).collect(),
                 share: 0.5,
-                choice: Choice::Skewed,
+                choice: TenantChoice::Skewed,
             }),
         };
         // Says why a transaction failed, in the output of a test that fails.
@@ -109,9 +109,9 @@ impl Fleet {
             .expect("in time");
     }
 
-    async fn check(&self, hold: bool) -> Checked {
+    async fn check(&self, hold: bool) -> CheckReport {
         self.ledger.flush().unwrap();
-        let input = Input {
+        let input = CheckInput {
             map: self.map.current().as_ref().clone(),
             shards: [
                 ("a".into(), dsn(&self.clusters[0], "postgres")),
@@ -241,9 +241,9 @@ async fn a_split_under_load_loses_nothing() {
     let fleet = Fleet::start("split").await;
     let work = fleet.work();
     fleet.acknowledged(500).await;
-    fleet.ledger.enter(Phase::Cutover);
+    fleet.ledger.enter(LedgerPhase::Cutover);
     fleet.split_by_hand().await;
-    fleet.ledger.enter(Phase::After);
+    fleet.ledger.enter(LedgerPhase::After);
     fleet.acknowledged(1_000).await;
     work.pause().await;
     let tally = fleet.ledger.tally();
@@ -276,7 +276,7 @@ async fn a_crash_under_load_leaves_only_unflushed_commits_in_doubt() {
     fleet.acknowledged(500).await;
     fleet.ledger.crash_begins(&"a".into()).unwrap();
     tokio::task::block_in_place(|| fleet.clusters[0].kill().unwrap());
-    fleet.ledger.crash_is_over(&"a".into());
+    fleet.ledger.end_crash(&"a".into());
     tokio::task::block_in_place(|| fleet.clusters[0].start().unwrap());
     fleet.acknowledged(300).await;
     work.stop().await.unwrap();

@@ -7,10 +7,10 @@ mod role;
 mod secret;
 mod tries;
 
-pub use need::Need;
+pub use need::RouteAccess;
 pub use role::Role;
-pub use secret::{Digest, Secret};
-pub(crate) use tries::Tries;
+pub use secret::{Secret, SecretDigest};
+pub(crate) use tries::FailedAttempts;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 
 /// Who must show a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Rule {
+pub enum AccessRule {
     /// Nobody: who reaches the address may do everything. For loopback alone.
     #[default]
     Open,
@@ -28,7 +28,7 @@ pub enum Rule {
 
 /// What becomes of an order whose line in the audit trail cannot be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
-pub enum Audit {
+pub enum AuditRule {
     /// It is carried out, and its line is in the log.
     #[default]
     Noted,
@@ -66,7 +66,7 @@ impl Visitor {
 
     /// Whether a route with this need is for the visitor.
     #[must_use]
-    pub fn may(&self, need: Need) -> bool {
+    pub fn may(&self, need: RouteAccess) -> bool {
         need.is_met_by(self.role) && !(self.read_only && need.changes())
     }
 }
@@ -121,7 +121,7 @@ mod tests {
     #[test]
     fn nobody_changes_anything_where_all_is_read_only() {
         let visitor = Visitor::unnamed("ada", true);
-        assert!(visitor.may(Need::See));
-        assert!(!visitor.may(Need::Operate));
+        assert!(visitor.may(RouteAccess::Read));
+        assert!(!visitor.may(RouteAccess::Operate));
     }
 }

@@ -4,17 +4,17 @@ use super::Role;
 
 /// What a route needs of who asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Need {
+pub enum RouteAccess {
     /// Nothing: probes, the sign-in and its looks.
     Nothing,
     /// To see what people see.
-    See,
+    Read,
     /// To read maps, as applications do too.
-    SeeMaps,
+    ReadMaps,
     /// To read one migration, as its agent does too.
-    SeeMigration,
+    ReadMigration,
     /// To tell of an application's load.
-    Tell,
+    ReportLoad,
     /// To be an agent.
     Work,
     /// To have a request looked at while it is written; nothing is kept of it.
@@ -27,7 +27,7 @@ pub enum Need {
     Administer,
 }
 
-impl Need {
+impl RouteAccess {
     /// What a route needs: `method` and `pattern` as in the routes, and the last segment of the path.
     #[must_use]
     pub fn of(method: &str, pattern: &str, last: &str) -> Self {
@@ -41,9 +41,9 @@ impl Need {
             | "/api/v1/agents/cutover"
             | "/api/v1/migrations/{id}/cleanup-records"
             | "/api/v1/migrations/{id}/cleanup-records/done" => Self::Work,
-            "/api/v1/maps/{name}/latency" | "/api/v1/maps/{name}/counters" => Self::Tell,
-            "/api/v1/maps/{name}/locate" => Self::SeeMaps,
-            "/api/v1/sign-in-codes" => Self::See,
+            "/api/v1/maps/{name}/latency" | "/api/v1/maps/{name}/counters" => Self::ReportLoad,
+            "/api/v1/maps/{name}/locate" => Self::ReadMaps,
+            "/api/v1/sign-in-codes" => Self::Read,
             "/api/v1/migrations/{id}/{command}"
             | "/api/v1/operations/{id}/{command}"
             | "/migrations/{id}/{command}"
@@ -69,9 +69,9 @@ impl Need {
         match pattern {
             "/api/v1/maps/{name}"
             | "/api/v1/maps/{name}/changes"
-            | "/api/v1/maps/{name}/versions/{version}" => Self::SeeMaps,
-            "/api/v1/migrations/{id}" | "/api/v1/migrations/{id}/cleanup" => Self::SeeMigration,
-            _ => Self::See,
+            | "/api/v1/maps/{name}/versions/{version}" => Self::ReadMaps,
+            "/api/v1/migrations/{id}" | "/api/v1/migrations/{id}/cleanup" => Self::ReadMigration,
+            _ => Self::Read,
         }
     }
 
@@ -89,10 +89,10 @@ impl Need {
     pub fn is_met_by(self, role: Role) -> bool {
         match self {
             Self::Nothing => true,
-            Self::See => role.is_for_people(),
-            Self::SeeMaps => role.is_for_people() || role == Role::Application,
-            Self::SeeMigration => role.is_for_people() || role == Role::Agent,
-            Self::Tell => matches!(role, Role::Application | Role::Admin),
+            Self::Read => role.is_for_people(),
+            Self::ReadMaps => role.is_for_people() || role == Role::Application,
+            Self::ReadMigration => role.is_for_people() || role == Role::Agent,
+            Self::ReportLoad => matches!(role, Role::Application | Role::Admin),
             Self::Work => matches!(role, Role::Agent | Role::Admin),
             Self::Draft | Self::Operate => {
                 matches!(role, Role::Operator | Role::Approver | Role::Admin)
@@ -125,20 +125,20 @@ mod tests {
     #[test]
     fn what_is_not_named_only_an_admin_may_change() {
         assert_eq!(
-            Need::of("POST", "/api/v1/something/new", "new"),
-            Need::Administer
+            RouteAccess::of("POST", "/api/v1/something/new", "new"),
+            RouteAccess::Administer
         );
         assert_eq!(
-            Need::of("DELETE", "/api/v1/shards/{name}", "a"),
-            Need::Administer
+            RouteAccess::of("DELETE", "/api/v1/shards/{name}", "a"),
+            RouteAccess::Administer
         );
     }
 
     #[test]
     fn orders_from_the_flip_on_need_an_approver() {
-        let of = |command: &str| Need::of("POST", "/migrations/{id}/{command}", command);
-        for order in crate::controller::Command::ALL {
-            let name = order.name();
+        let of = |command: &str| RouteAccess::of("POST", "/migrations/{id}/{command}", command);
+        for command in crate::controller::Command::ALL {
+            let name = command.name();
             let before = matches!(name, "pause" | "resume" | "retry" | "abort");
             assert_eq!(of(name).is_met_by(Role::Operator), before, "{name}");
             assert!(of(name).is_met_by(Role::Approver), "{name}");
@@ -149,27 +149,31 @@ mod tests {
     #[test]
     fn an_agent_works_and_an_application_reads_maps_and_nothing_else() {
         let all = [
-            Need::See,
-            Need::SeeMaps,
-            Need::SeeMigration,
-            Need::Tell,
-            Need::Work,
-            Need::Draft,
-            Need::Operate,
-            Need::Approve,
-            Need::Administer,
+            RouteAccess::Read,
+            RouteAccess::ReadMaps,
+            RouteAccess::ReadMigration,
+            RouteAccess::ReportLoad,
+            RouteAccess::Work,
+            RouteAccess::Draft,
+            RouteAccess::Operate,
+            RouteAccess::Approve,
+            RouteAccess::Administer,
         ];
         let of = |role: Role| all.into_iter().filter(move |need| need.is_met_by(role));
-        assert!(of(Role::Agent).eq([Need::SeeMigration, Need::Work]));
-        assert!(of(Role::Application).eq([Need::SeeMaps, Need::Tell]));
-        assert!(of(Role::Viewer).eq([Need::See, Need::SeeMaps, Need::SeeMigration]));
+        assert!(of(Role::Agent).eq([RouteAccess::ReadMigration, RouteAccess::Work]));
+        assert!(of(Role::Application).eq([RouteAccess::ReadMaps, RouteAccess::ReportLoad]));
+        assert!(of(Role::Viewer).eq([
+            RouteAccess::Read,
+            RouteAccess::ReadMaps,
+            RouteAccess::ReadMigration
+        ]));
         assert!(of(Role::Admin).eq(all));
     }
 
     #[test]
     fn who_may_not_is_told_the_least_role_that_may() {
-        assert_eq!(Need::Operate.least(), Role::Operator);
-        assert_eq!(Need::Approve.least(), Role::Approver);
-        assert_eq!(Need::Work.least(), Role::Admin);
+        assert_eq!(RouteAccess::Operate.least(), Role::Operator);
+        assert_eq!(RouteAccess::Approve.least(), Role::Approver);
+        assert_eq!(RouteAccess::Work.least(), Role::Admin);
     }
 }

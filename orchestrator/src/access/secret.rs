@@ -67,14 +67,14 @@ impl Secret {
 
     /// What is kept of it.
     #[must_use]
-    pub fn digest(&self) -> Digest {
-        Digest::of(&[&self.0])
+    pub fn digest(&self) -> SecretDigest {
+        SecretDigest::of(&[&self.0])
     }
 
     /// What a form must carry that was sent to the browser with this cookie; it does not tell the cookie.
     #[must_use]
     pub fn csrf(&self) -> String {
-        hex(&Digest::of(&["form", self.0.as_str()]).0)
+        hex(&SecretDigest::of(&["form", self.0.as_str()]).0)
     }
 
     /// The secret itself, for its holder.
@@ -92,9 +92,9 @@ impl fmt::Debug for Secret {
 
 /// What is kept of a secret: its SHA-256.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
-pub struct Digest(pub [u8; 32]);
+pub struct SecretDigest(pub [u8; 32]);
 
-impl Digest {
+impl SecretDigest {
     /// Of a secret that an agent shows, as the store keeps it.
     #[must_use]
     pub fn of_wire(secret: &WireSecret) -> Self {

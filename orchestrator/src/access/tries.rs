@@ -1,6 +1,6 @@
 //! How often an address may show a secret that is none.
 
-use super::Digest;
+use super::SecretDigest;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,15 +14,15 @@ const REMEMBERED: usize = 10_000;
 
 /// Wrong secrets by address. While an address has to wait, a right one is not looked at either.
 #[derive(Debug, Default)]
-pub(crate) struct Tries(Mutex<Wrong>);
+pub(crate) struct FailedAttempts(Mutex<WrongSecret>);
 
 #[derive(Debug, Default)]
-struct Wrong {
+struct WrongSecret {
     addresses: HashMap<IpAddr, (Instant, u32)>,
-    cookies: HashMap<Digest, Instant>,
+    cookies: HashMap<SecretDigest, Instant>,
 }
 
-impl Tries {
+impl FailedAttempts {
     /// Counts a wrong secret; how long the address has to wait before the next, if it was one too many.
     pub(crate) fn wrong(&self, from: IpAddr, now: Instant) -> Option<Duration> {
         let mut wrong = self.lock();
@@ -44,7 +44,7 @@ impl Tries {
     }
 
     /// Counts a cookie of no session, once in a minute: a browser sends an old one with every request.
-    pub(crate) fn wrong_cookie(&self, cookie: Digest, from: IpAddr, now: Instant) {
+    pub(crate) fn wrong_cookie(&self, cookie: SecretDigest, from: IpAddr, now: Instant) {
         let earlier = self.lock().cookies.insert(cookie, now);
         if earlier.is_none_or(|earlier| now.duration_since(earlier) >= MINUTE) {
             self.wrong(from, now);
@@ -52,18 +52,18 @@ impl Tries {
     }
 
     /// Whether this cookie was of no session within the last minute; it is of none now.
-    pub(crate) fn is_wrong(&self, cookie: Digest, now: Instant) -> bool {
+    pub(crate) fn is_wrong(&self, cookie: SecretDigest, now: Instant) -> bool {
         let wrong = self.lock();
         let since = wrong.cookies.get(&cookie);
         since.is_some_and(|since| now.duration_since(*since) < MINUTE)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Wrong> {
+    fn lock(&self) -> MutexGuard<'_, WrongSecret> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Wrong {
+impl WrongSecret {
     fn forget(&mut self, now: Instant) {
         let recent = |since: &Instant| now.duration_since(*since) < MINUTE;
         if self.addresses.len() >= REMEMBERED {
@@ -81,7 +81,7 @@ mod tests {
 
     #[test]
     fn one_address_tries_twenty_times_in_a_minute() {
-        let (tries, start) = (Tries::default(), Instant::now());
+        let (tries, start) = (FailedAttempts::default(), Instant::now());
         let [one, other] = [[127, 0, 0, 1], [127, 0, 0, 2]].map(IpAddr::from);
         for _ in 0..ALLOWED {
             assert_eq!(tries.wrong(one, start), None);
@@ -92,16 +92,16 @@ mod tests {
         assert_eq!(tries.wait(one, later), Some(Duration::from_secs(40)));
         assert_eq!(tries.wrong(other, later), None);
         assert_eq!(tries.wait(other, later), None);
-        let over = start + MINUTE + Duration::from_secs(1);
-        assert_eq!(tries.wait(one, over), None);
-        assert_eq!(tries.wrong(one, over), None);
+        let later = start + MINUTE + Duration::from_secs(1);
+        assert_eq!(tries.wait(one, later), None);
+        assert_eq!(tries.wrong(one, later), None);
     }
 
     #[test]
     fn a_browser_with_an_old_cookie_is_counted_once() {
-        let (tries, start) = (Tries::default(), Instant::now());
+        let (tries, start) = (FailedAttempts::default(), Instant::now());
         let from = IpAddr::from([127, 0, 0, 1]);
-        let cookie = |number| Digest([number; 32]);
+        let cookie = |number| SecretDigest([number; 32]);
         for _ in 0..100 {
             tries.wrong_cookie(cookie(0), from, start);
         }

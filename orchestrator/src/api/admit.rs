@@ -5,12 +5,12 @@
 //! A handler finds the [`Visitor`] among the request's extensions, and its name in the actor's header.
 
 use super::connections::Peer;
-use super::error::{Refusal, Refused};
-use super::headers::{Credentials, said, why};
-use super::refusals::Refusals;
+use super::error::{AccessRefusal, RefusedCall};
+use super::headers::{Credentials, text, why};
+use super::refusals::RefusalLog;
 use super::{ACTOR_HEADER, ApiError, BODY_LIMIT, RefusedPage, audited, leader};
-use crate::access::{Audit, Need, Rule, Tries, Visitor};
-use crate::controller::{Controller, Role};
+use crate::access::{AccessRule, AuditRule, FailedAttempts, RouteAccess, Visitor};
+use crate::controller::{Controller, LeadershipState};
 use crate::store::AuditRecord;
 use axum::body::Body;
 use axum::extract::{ConnectInfo, MatchedPath, Request, State};
@@ -32,21 +32,21 @@ const BODY_WAIT: Duration = Duration::from_secs(30);
 const REASON_LIMIT: usize = 64 << 10;
 
 /// How often it is asked whether the reader of a feed may still read it.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+const RECHECK_INTERVAL: Duration = Duration::from_secs(2);
 
 /// A claim is answered when there is work.
 const CLAIM: &str = "/api/v1/agents/claim";
 
 /// What the door knows.
 #[derive(Debug, Clone)]
-pub(crate) struct Door {
+pub(crate) struct Admission {
     controller: Controller,
-    tries: Arc<Tries>,
-    refusals: Arc<Refusals>,
+    tries: Arc<FailedAttempts>,
+    refusals: Arc<RefusalLog>,
     page: RefusedPage,
 }
 
-impl Door {
+impl Admission {
     pub(crate) fn new(controller: Controller, page: RefusedPage) -> Self {
         Self {
             controller,
@@ -57,10 +57,10 @@ impl Door {
     }
 
     /// Who asks.
-    async fn visitor(&self, asked: &Asked, headers: &HeaderMap) -> Result<Visitor, Response> {
-        if self.controller.rule() == Rule::Open {
-            let name = said(headers, ACTOR_HEADER);
-            let name = name.unwrap_or(if asked.is_page {
+    async fn visitor(&self, call: &RequestInfo, headers: &HeaderMap) -> Result<Visitor, Response> {
+        if self.controller.rule() == AccessRule::Open {
+            let name = text(headers, ACTOR_HEADER);
+            let name = name.unwrap_or(if call.is_page {
                 "dashboard"
             } else {
                 "operator"
@@ -68,10 +68,10 @@ impl Door {
             return Ok(Visitor::unnamed(name, self.controller.is_read_only()));
         }
         let credentials = Credentials::of(headers);
-        if !asked.is_known
-            && let Some(wait) = self.wait(asked.from)
+        if !call.is_known
+            && let Some(wait) = self.wait(call.from)
         {
-            return Err(self.refuse(asked, wait));
+            return Err(self.refuse(call, wait));
         }
         let found = match &credentials {
             Credentials::Token(token) => self.controller.holder(token).await,
@@ -84,29 +84,29 @@ impl Door {
         match (found, credentials) {
             (Err(error), _) => Err(ApiError::from(error).into_response()),
             (Ok(Some(visitor)), _) => Ok(visitor),
-            (Ok(None), Credentials::Token(_)) => Err(self.refuse(asked, self.wrong(asked.from))),
+            (Ok(None), Credentials::Token(_)) => Err(self.refuse(call, self.wrong(call.from))),
             (Ok(None), Credentials::Cookie(cookie)) => {
                 self.tries
-                    .wrong_cookie(cookie.digest(), asked.from, Instant::now());
-                Err(self.refuse(asked, Refused::NoToken))
+                    .wrong_cookie(cookie.digest(), call.from, Instant::now());
+                Err(self.refuse(call, AccessRefusal::NoToken))
             }
-            (Ok(None), Credentials::None) => Err(self.refuse(asked, Refused::NoToken)),
+            (Ok(None), Credentials::None) => Err(self.refuse(call, AccessRefusal::NoToken)),
         }
     }
 
     /// A feed ends when who reads it would not be let in any more.
     fn watched(&self, response: Response, credentials: Credentials) -> Response {
-        if self.controller.rule() == Rule::Open || !is_feed(&response) {
+        if self.controller.rule() == AccessRule::Open || !is_feed(&response) {
             return response;
         }
-        let door = self.clone();
-        let gone = async move { while door.still(&credentials).await {} };
-        response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(gone))))
+        let admission = self.clone();
+        let barred = async move { while admission.still(&credentials).await {} };
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(barred))))
     }
 
     /// After a moment: whether who showed this would still be let in; while the store is away, yes.
     async fn still(&self, credentials: &Credentials) -> bool {
-        tokio::time::sleep(LOOK_AGAIN).await;
+        tokio::time::sleep(RECHECK_INTERVAL).await;
         let found = match credentials {
             Credentials::Token(token) => self.controller.holder(token).await,
             Credentials::Cookie(cookie) => self.controller.signed_in(cookie).await,
@@ -115,60 +115,60 @@ impl Door {
         !matches!(found, Ok(None))
     }
 
-    fn refuse(&self, asked: &Asked, refused: Refused) -> Response {
+    fn refuse(&self, call: &RequestInfo, refused: AccessRefusal) -> Response {
         self.controller.observed().refusal(refused.code());
-        asked.refuse(refused, self.page)
+        call.refuse(refused, self.page)
     }
 
     /// What is said of a wrong token from there.
-    pub(crate) fn wrong(&self, from: IpAddr) -> Refused {
+    pub(crate) fn wrong(&self, from: IpAddr) -> AccessRefusal {
         let wait = self.tries.wrong(from, Instant::now());
-        wait.map_or(Refused::WrongToken, Refused::TooOften)
+        wait.map_or(AccessRefusal::WrongToken, AccessRefusal::TooOften)
     }
 
     /// What is said there whatever is shown, while too many wrong tokens have come from there.
-    pub(crate) fn wait(&self, from: IpAddr) -> Option<Refused> {
+    pub(crate) fn wait(&self, from: IpAddr) -> Option<AccessRefusal> {
         let wait = self.tries.wait(from, Instant::now());
-        wait.map(Refused::TooOften)
+        wait.map(AccessRefusal::TooOften)
     }
 
     /// Writes down that an order begins, where none is carried out without its line and this controller carries it out.
-    async fn announce(&self, order: &Order) -> Result<(), ApiError> {
-        if self.controller.audit_rule() != Audit::Required {
+    async fn announce(&self, command: &AuditedCommand) -> Result<(), ApiError> {
+        if self.controller.audit_rule() != AuditRule::Required {
             return Ok(());
         }
         let role = self.controller.settled_role(leader::PATIENCE).await;
-        if !matches!(role, Role::Leads(_)) {
+        if !matches!(role, LeadershipState::Leads(_)) {
             return Ok(());
         }
-        let begun = order.record(json!("begun"));
+        let begun = command.record(json!("begun"));
         let written = self.controller.store().add_audit(&begun).await;
         written.map_err(|error| {
-            tracing::error!(%error, what = order.what, "order refused: it is not in the audit trail");
+            tracing::error!(%error, what = command.what, "order refused: it is not in the audit trail");
             ApiError::unaudited()
         })
     }
 
-    async fn write_down(&self, order: Order, outcome: Value) {
-        self.keep(order.record(outcome)).await;
+    async fn write_down(&self, command: AuditedCommand, outcome: Value) {
+        self.keep(command.record(outcome)).await;
     }
 
     /// Writes down that an agent's call was refused; one that is sent again and again for the same reason once in a
     /// while.
-    async fn write_refusal(&self, order: Order, refusal: Refusal) {
-        let token = self.controller.token_of(&order.visitor);
-        let said = (token.name().to_owned(), order.what.clone(), refusal);
-        if !self.refusals.is_new(&said, Instant::now()) {
+    async fn write_refusal(&self, command: AuditedCommand, refusal: RefusedCall) {
+        let token = self.controller.token_of(&command.visitor);
+        let key = (token.name().to_owned(), command.what.clone(), refusal);
+        if !self.refusals.is_new(&key, Instant::now()) {
             return;
         }
-        let (actor, object, refusal) = said;
+        let (actor, object, refusal) = key;
         self.keep(AuditRecord {
             at: chrono::Utc::now(),
             actor,
             action: "agent.refused".to_owned(),
             object,
             data: json!({
-                "from": order.from,
+                "from": command.from,
                 "code": refusal.code,
                 "detail": refusal.detail,
             }),
@@ -195,8 +195,8 @@ fn is_feed(response: &Response) -> bool {
 }
 
 /// What is asked for.
-struct Asked {
-    need: Need,
+struct RequestInfo {
+    need: RouteAccess,
     is_page: bool,
     reads: bool,
     from: IpAddr,
@@ -211,7 +211,7 @@ struct Asked {
 
 /// An order, for the audit trail.
 #[derive(Clone)]
-struct Order {
+struct AuditedCommand {
     visitor: Visitor,
     from: String,
     what: String,
@@ -220,7 +220,7 @@ struct Order {
     detail: Option<Value>,
 }
 
-impl Order {
+impl AuditedCommand {
     fn record(&self, outcome: Value) -> AuditRecord {
         let mut data = json!({
             "role": self.visitor.role,
@@ -241,15 +241,15 @@ impl Order {
     }
 }
 
-impl Asked {
+impl RequestInfo {
     fn new(request: &Request) -> Self {
         let path = request.uri().path();
         let extensions = request.extensions();
         let pattern = extensions.get::<MatchedPath>();
         let last = path.rsplit('/').next().unwrap_or_default();
         // What has no route is answered to everybody alike.
-        let need = pattern.map_or(Need::Nothing, |pattern| {
-            Need::of(request.method().as_str(), pattern.as_str(), last)
+        let need = pattern.map_or(RouteAccess::Nothing, |pattern| {
+            RouteAccess::of(request.method().as_str(), pattern.as_str(), last)
         });
         Self {
             need,
@@ -265,8 +265,8 @@ impl Asked {
     }
 
     /// A browser is sent to the sign-in, everybody else is told.
-    fn refuse(&self, refused: Refused, page: RefusedPage) -> Response {
-        if self.is_page && self.reads && refused == Refused::NoToken {
+    fn refuse(&self, refused: AccessRefusal, page: RefusedPage) -> Response {
+        if self.is_page && self.reads && refused == AccessRefusal::NoToken {
             let next = form_urlencoded::Serializer::new(String::new())
                 .append_pair("next", &self.path)
                 .finish();
@@ -288,13 +288,13 @@ impl Asked {
     }
 
     /// Why the visitor may not, if it may not.
-    fn barred(&self, visitor: &Visitor) -> Option<Refused> {
+    fn barred(&self, visitor: &Visitor) -> Option<AccessRefusal> {
         if visitor.may(self.need) {
             None
         } else if self.need.is_met_by(visitor.role) {
-            Some(Refused::ReadOnly)
+            Some(AccessRefusal::ReadOnly)
         } else {
-            Some(Refused::Role(visitor.role, self.need))
+            Some(AccessRefusal::Role(visitor.role, self.need))
         }
     }
 }
@@ -316,44 +316,50 @@ async fn answered(request: Request, next: Next) -> Response {
     answer.unwrap_or_else(|_| ApiError::panicked().into_response())
 }
 
-pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: Next) -> Response {
-    let asked = Asked::new(&request);
-    request.extensions_mut().insert(door.clone());
-    if asked.need == Need::Nothing {
-        if !asked.reads
-            && let Err(refused) = read(&mut request, &asked.pattern).await
+pub(super) async fn admit(
+    State(admission): State<Admission>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    let call = RequestInfo::new(&request);
+    request.extensions_mut().insert(admission.clone());
+    if call.need == RouteAccess::Nothing {
+        if !call.reads
+            && let Err(refused) = read(&mut request, &call.pattern).await
         {
             return refused;
         }
         return answered(request, next).await;
     }
-    let visitor = match door.visitor(&asked, request.headers()).await {
+    let visitor = match admission.visitor(&call, request.headers()).await {
         Ok(visitor) => visitor,
         Err(refusal) => return refusal,
     };
     if let Some(peer) = peer(&request) {
         peer.place.is_known();
     }
-    let is_order = !asked.reads && asked.need.changes();
-    let mut order = Order {
+    let is_command = !call.reads && call.need.changes();
+    let mut command = AuditedCommand {
         visitor: visitor.clone(),
-        from: asked.from.to_string(),
-        what: asked.what.clone(),
+        from: call.from.to_string(),
+        what: call.what.clone(),
         why: why(request.headers()),
         detail: None,
     };
-    if let Some(refused) = asked.barred(&visitor) {
-        if !asked.reads {
-            door.write_down(order, json!(refused.code())).await;
+    if let Some(refused) = call.barred(&visitor) {
+        if !call.reads {
+            admission.write_down(command, json!(refused.code())).await;
         }
-        return door.refuse(&asked, refused);
+        return admission.refuse(&call, refused);
     }
-    if !asked.reads
-        && let Err(refused) = door.read_order(&asked, &mut request, &mut order).await
+    if !call.reads
+        && let Err(refused) = admission
+            .read_command(&call, &mut request, &mut command)
+            .await
     {
         return refused;
     }
-    if is_order && let Err(unaudited) = door.announce(&order).await {
+    if is_command && let Err(unaudited) = admission.announce(&command).await {
         return unaudited.into_response();
     }
     if let Ok(name) = HeaderValue::from_str(&visitor.name) {
@@ -364,78 +370,79 @@ pub(super) async fn admit(State(door): State<Door>, mut request: Request, next: 
     let began = Instant::now();
     let credentials = Credentials::of(request.headers());
     let response = answered(request, next).await;
-    let response = door.watched(response, credentials);
-    asked.count(&door.controller, &response, began);
-    let refusal = response.extensions().get::<Refusal>().cloned();
-    door.write_outcome(&asked, order, (response.status(), refusal))
+    let response = admission.watched(response, credentials);
+    call.count(&admission.controller, &response, began);
+    let refusal = response.extensions().get::<RefusedCall>().cloned();
+    admission
+        .write_outcome(&call, command, (response.status(), refusal))
         .await;
     response
 }
 
-impl Door {
+impl Admission {
     /// What the body says of an order, and whether its form is of this session; a refusal is written down.
-    async fn read_order(
+    async fn read_command(
         &self,
-        asked: &Asked,
+        call: &RequestInfo,
         request: &mut Request,
-        order: &mut Order,
+        command: &mut AuditedCommand,
     ) -> Result<(), Response> {
-        let fields = match read(request, &asked.pattern).await {
+        let fields = match read(request, &call.pattern).await {
             Ok(fields) => fields,
             Err(refused) => {
                 let status = json!(refused.status().as_u16());
-                self.write_down(order.clone(), status).await;
+                self.write_down(command.clone(), status).await;
                 return Err(refused);
             }
         };
-        order.detail = fields.detail;
+        command.detail = fields.detail;
         let shown = fields.csrf.as_deref();
-        let shown = shown.or(said(request.headers(), CSRF_HEADER));
-        if let Some(wanted) = &order.visitor.csrf
+        let shown = shown.or(text(request.headers(), CSRF_HEADER));
+        if let Some(wanted) = &command.visitor.csrf
             && shown != Some(wanted)
         {
-            let code = json!(Refused::Form.code());
-            self.write_down(order.clone(), code).await;
-            return Err(self.refuse(asked, Refused::Form));
+            let code = json!(AccessRefusal::Form.code());
+            self.write_down(command.clone(), code).await;
+            return Err(self.refuse(call, AccessRefusal::Form));
         }
-        order.why = order.why.take().or(fields.reason);
+        command.why = command.why.take().or(fields.reason);
         Ok(())
     }
 
     /// How a call ended; a follower sends the order on, and the leader writes it down.
     async fn write_outcome(
         &self,
-        asked: &Asked,
-        order: Order,
-        (status, refusal): (StatusCode, Option<Refusal>),
+        call: &RequestInfo,
+        command: AuditedCommand,
+        (status, refusal): (StatusCode, Option<RefusedCall>),
     ) {
-        if let Some(refusal) = refusal.filter(|_| asked.need == Need::Work)
+        if let Some(refusal) = refusal.filter(|_| call.need == RouteAccess::Work)
             && status.is_client_error()
             && status != StatusCode::MISDIRECTED_REQUEST
         {
-            self.write_refusal(order, refusal).await;
-        } else if !asked.reads && asked.need.changes() && status != StatusCode::TEMPORARY_REDIRECT {
-            self.write_down(order, json!(status.as_u16())).await;
+            self.write_refusal(command, refusal).await;
+        } else if !call.reads && call.need.changes() && status != StatusCode::TEMPORARY_REDIRECT {
+            self.write_down(command, json!(status.as_u16())).await;
         }
     }
 }
 
 /// What the body of an order says besides the order.
 #[derive(Default)]
-struct Fields {
+struct BodyFields {
     csrf: Option<String>,
     reason: Option<String>,
     detail: Option<Value>,
 }
 
 /// Looks into the body, which came to this route, and leaves it as it was.
-async fn read(request: &mut Request, pattern: &str) -> Result<Fields, Response> {
+async fn read(request: &mut Request, pattern: &str) -> Result<BodyFields, Response> {
     let body = std::mem::replace(request.body_mut(), Body::empty());
     let bytes = tokio::time::timeout(BODY_WAIT, axum::body::to_bytes(body, BODY_LIMIT)).await;
     let bytes = bytes.map_err(|_| ApiError::too_slow(BODY_WAIT).into_response())?;
     let bytes = bytes.map_err(|_| ApiError::too_large(BODY_LIMIT).into_response())?;
-    let kind = said(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
-    let mut fields = Fields::default();
+    let kind = text(request.headers(), header::CONTENT_TYPE.as_str()).unwrap_or_default();
+    let mut fields = BodyFields::default();
     if kind.starts_with("application/x-www-form-urlencoded") {
         for (name, value) in form_urlencoded::parse(&bytes) {
             match &*name {

@@ -3,7 +3,7 @@
 use super::extract::Path;
 use super::{ApiError, json};
 use crate::access::Visitor;
-use crate::controller::{Controller, Shown};
+use crate::controller::{CallerBinding, Controller};
 use crate::store::{AgentRecord, CleanupRecord};
 use axum::body::Bytes;
 use axum::extract::State;
@@ -125,7 +125,7 @@ async fn check_owner(
     let secret = headers.get(SECRET_HEADER);
     let secret = secret.and_then(|value| value.to_str().ok());
     let secret = secret.map(WireSecret::shown);
-    let shown = Shown {
+    let shown = CallerBinding {
         migration: id,
         epoch: None,
         secret: secret.as_ref(),

@@ -29,7 +29,7 @@ pub(super) fn detail(pattern: &str, body: &Value) -> Option<Value> {
 fn shown(field: &str, value: &Value) -> Value {
     let text = value.as_str();
     match (field, text) {
-        ("dsn", Some(text)) => json!(masked(text)),
+        ("dsn", Some(text)) => json!(redacted(text)),
         (_, Some(text)) => json!(text.chars().take(LONGEST).collect::<String>()),
         (_, None) if value.to_string().len() > LONGEST => json!("too long for the trail"),
         (_, None) => value.clone(),
@@ -37,7 +37,7 @@ fn shown(field: &str, value: &Value) -> Value {
 }
 
 /// A connection string without a password that is written out in it.
-pub(super) fn masked(dsn: &str) -> String {
+pub(super) fn redacted(dsn: &str) -> String {
     let read = Dsn::parse(dsn).map(|dsn| dsn.to_string());
     read.unwrap_or_else(|error| error.to_string())
 }

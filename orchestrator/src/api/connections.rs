@@ -33,7 +33,7 @@ const MOST: usize = 8_192;
 
 /// How many connections there may be, and how long each part of one may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct ConnectionLimits {
     /// All connections.
     pub connections: usize,
     /// Those on which nobody has shown a token.
@@ -46,7 +46,7 @@ pub struct Limits {
     pub head: Duration,
 }
 
-impl Limits {
+impl ConnectionLimits {
     /// As many connections as three quarters of this process's descriptors, of which strangers have half.
     #[must_use]
     pub fn of_process() -> Self {
@@ -77,13 +77,13 @@ pub fn raise_descriptors() {
 
 /// Who is connected.
 #[derive(Debug)]
-struct Places {
-    limits: Limits,
-    taken: Mutex<Taken>,
+struct ConnectionSlots {
+    limits: ConnectionLimits,
+    slots: Mutex<SlotUse>,
 }
 
 #[derive(Debug, Default)]
-struct Taken {
+struct SlotUse {
     next: u64,
     /// In the order in which they came.
     strangers: BTreeMap<u64, (IpAddr, Arc<Notify>)>,
@@ -92,29 +92,29 @@ struct Taken {
 
 /// The place of one connection; it is free again when this is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct ConnectionSlot {
     number: u64,
     known: AtomicBool,
     /// Somebody newer has the place.
     lost: Arc<Notify>,
-    places: Arc<Places>,
+    places: Arc<ConnectionSlots>,
 }
 
-impl Places {
-    fn enter(self: &Arc<Self>, from: IpAddr) -> Arc<Place> {
+impl ConnectionSlots {
+    fn enter(self: &Arc<Self>, from: IpAddr) -> Arc<ConnectionSlot> {
         let lost = Arc::new(Notify::new());
-        let mut taken = self.taken();
+        let mut slots = self.slots();
         let own = |(address, _): &&(IpAddr, Arc<Notify>)| *address == from;
-        if taken.strangers.values().filter(own).count() >= self.limits.per_address {
-            taken.end_oldest(|address| address == from);
+        if slots.strangers.values().filter(own).count() >= self.limits.per_address {
+            slots.end_oldest(|address| address == from);
         }
-        if taken.strangers.len() >= self.limits.strangers {
-            taken.end_oldest(|_| true);
+        if slots.strangers.len() >= self.limits.strangers {
+            slots.end_oldest(|_| true);
         }
-        let number = taken.next;
-        taken.next += 1;
-        taken.strangers.insert(number, (from, Arc::clone(&lost)));
-        Arc::new(Place {
+        let number = slots.next;
+        slots.next += 1;
+        slots.strangers.insert(number, (from, Arc::clone(&lost)));
+        Arc::new(ConnectionSlot {
             number,
             known: AtomicBool::new(false),
             lost,
@@ -122,12 +122,12 @@ impl Places {
         })
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
-        self.taken.lock().unwrap_or_else(PoisonError::into_inner)
+    fn slots(&self) -> MutexGuard<'_, SlotUse> {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Taken {
+impl SlotUse {
     fn end_oldest(&mut self, of: impl Fn(IpAddr) -> bool) {
         let mut found = self.strangers.iter().filter(|(_, (from, _))| of(*from));
         let oldest = found.next().map(|(number, _)| *number);
@@ -138,35 +138,35 @@ impl Taken {
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// A request was let in here: nobody newer takes the place, as long as there are places for those who are known.
     pub(super) fn is_known(&self) {
         if self.known.load(Ordering::Relaxed) {
             return;
         }
         let limits = &self.places.limits;
-        let mut taken = self.places.taken();
-        if taken.known < limits.connections - limits.strangers
-            && taken.strangers.remove(&self.number).is_some()
+        let mut slots = self.places.slots();
+        if slots.known < limits.connections - limits.strangers
+            && slots.strangers.remove(&self.number).is_some()
         {
-            taken.known += 1;
+            slots.known += 1;
             self.known.store(true, Ordering::Relaxed);
         }
     }
 }
 
-impl Place {
+impl ConnectionSlot {
     /// A request was let in here before.
     pub(super) fn was_known(&self) -> bool {
         self.known.load(Ordering::Relaxed)
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut taken = self.places.taken();
-        taken.strangers.remove(&self.number);
-        taken.known -= usize::from(self.known.load(Ordering::Relaxed));
+        let mut slots = self.places.slots();
+        slots.strangers.remove(&self.number);
+        slots.known -= usize::from(self.known.load(Ordering::Relaxed));
     }
 }
 
@@ -174,11 +174,11 @@ impl Drop for Place {
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
-    pub(super) place: Arc<Place>,
+    pub(super) place: Arc<ConnectionSlot>,
 }
 
 impl Peer {
-    pub(super) fn new(address: SocketAddr, place: Arc<Place>) -> Self {
+    pub(super) fn new(address: SocketAddr, place: Arc<ConnectionSlot>) -> Self {
         Self { address, place }
     }
 }
@@ -194,12 +194,12 @@ pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
     app: Router,
-    limits: Limits,
+    limits: ConnectionLimits,
 ) -> io::Result<()> {
     let acceptor = tls.map(TlsAcceptor::from);
-    let places = Arc::new(Places {
+    let places = Arc::new(ConnectionSlots {
         limits,
-        taken: Mutex::default(),
+        slots: Mutex::default(),
     });
     let mut make = app.into_make_service_with_connect_info::<Peer>();
     let mut open = JoinSet::new();
@@ -239,7 +239,7 @@ async fn connection(
     from: SocketAddr,
     acceptor: Option<TlsAcceptor>,
     app: App,
-    limits: Limits,
+    limits: ConnectionLimits,
 ) {
     let Some(acceptor) = acceptor else {
         return speak(stream, app, limits).await;
@@ -254,7 +254,7 @@ async fn connection(
 async fn speak(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     app: App,
-    limits: Limits,
+    limits: ConnectionLimits,
 ) {
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
@@ -269,20 +269,20 @@ async fn speak(
 mod tests {
     use super::*;
 
-    fn places(strangers: usize, per_address: usize) -> Arc<Places> {
-        Arc::new(Places {
-            limits: Limits {
+    fn places(strangers: usize, per_address: usize) -> Arc<ConnectionSlots> {
+        Arc::new(ConnectionSlots {
+            limits: ConnectionLimits {
                 connections: strangers + 2,
                 strangers,
                 per_address,
-                ..Limits::of_process()
+                ..ConnectionLimits::of_process()
             },
-            taken: Mutex::default(),
+            slots: Mutex::default(),
         })
     }
 
-    fn numbers(places: &Places) -> Vec<u64> {
-        places.taken().strangers.keys().copied().collect()
+    fn numbers(places: &ConnectionSlots) -> Vec<u64> {
+        places.slots().strangers.keys().copied().collect()
     }
 
     #[test]
@@ -297,8 +297,8 @@ mod tests {
         assert_eq!(numbers(&places), [4, 5, 6], "three strangers");
         drop((held, more));
         assert_eq!(numbers(&places), [0_u64; 0]);
-        assert_eq!(places.taken().known, 1);
+        assert_eq!(places.slots().known, 1);
         drop(known);
-        assert_eq!(places.taken().known, 0);
+        assert_eq!(places.slots().known, 0);
     }
 }

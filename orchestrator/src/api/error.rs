@@ -5,9 +5,9 @@ pub(super) mod keyed;
 mod refused;
 
 pub(crate) use control::{INLINE_PASSWORD, UNREADABLE_DSN};
-pub use refused::Refused;
+pub use refused::AccessRefusal;
 
-use super::health::Check;
+use super::health::ReadinessCheck;
 use crate::store::StoreError;
 use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
@@ -43,7 +43,7 @@ pub struct Problem {
     pub column: Option<u64>,
     /// What this controller needs, and how it is.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<Check>,
+    pub checks: Vec<ReadinessCheck>,
     /// What must be mended before a plan is made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
@@ -78,7 +78,7 @@ impl ApiError {
     }
 
     /// Something that the controller needs is not as it must be.
-    pub(super) fn not_ready(checks: Vec<Check>) -> Self {
+    pub(super) fn not_ready(checks: Vec<ReadinessCheck>) -> Self {
         let wrong = checks.iter().filter(|check| !check.ok);
         let wrong: Vec<String> = wrong.map(|c| format!("{}: {}", c.name, c.detail)).collect();
         let status = StatusCode::SERVICE_UNAVAILABLE;
@@ -142,7 +142,7 @@ impl IntoResponse for ApiError {
     fn into_response(self) -> Response {
         let (status, problem) = self.into_parts();
         let kind = [(header::CONTENT_TYPE, "application/problem+json")];
-        let refusal = Refusal {
+        let refusal = RefusedCall {
             code: problem.code.clone(),
             detail: problem.detail.clone(),
         };
@@ -154,7 +154,7 @@ impl IntoResponse for ApiError {
 
 /// What an answer says in which nothing was done, for the audit trail.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Refusal {
+pub(super) struct RefusedCall {
     pub(super) code: String,
     pub(super) detail: String,
 }

@@ -1,7 +1,7 @@
 //! The shards beside the map: what contradicts, what is left over, and its mending.
 
 use super::{ApiError, actor, json_or_default};
-use crate::controller::{CleanupOrder, CleanupReport, Controller, FleetReport, ReconcileOrder};
+use crate::controller::{CleanupReport, CleanupRequest, Controller, FleetReport, ReconcileRequest};
 use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
@@ -18,8 +18,8 @@ pub(super) async fn reconcile(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<FleetReport>, ApiError> {
-    let order: ReconcileOrder = json_or_default(&body)?;
-    Ok(Json(controller.reconcile(&order, actor(&headers)).await?))
+    let request: ReconcileRequest = json_or_default(&body)?;
+    Ok(Json(controller.reconcile(&request, actor(&headers)).await?))
 }
 
 /// Lists what no live migration explains, and removes it if the order says so.
@@ -28,6 +28,6 @@ pub(super) async fn cleanup(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<CleanupReport>, ApiError> {
-    let order: CleanupOrder = json_or_default(&body)?;
-    Ok(Json(controller.cleanup(&order, actor(&headers)).await?))
+    let request: CleanupRequest = json_or_default(&body)?;
+    Ok(Json(controller.cleanup(&request, actor(&headers)).await?))
 }

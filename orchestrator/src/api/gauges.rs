@@ -1,11 +1,11 @@
 //! How the fleet is at this moment.
 
-use crate::controller::{ControlError, Controller, Role};
+use crate::controller::{ControlError, Controller, LeadershipState};
 use crate::metrics::{Labels, PREFIX};
 use crate::view::{MigrationView, StepView};
 use chrono::{DateTime, Utc};
 use plans::inspection::check::DefectKind;
-use plans::inspection::reconcile::FindingKind;
+use plans::inspection::reconcile::ContradictionKind;
 use plans::state::step::StepState;
 use plans::wire::{Progress, StreamStatus};
 use prometheus_client::metrics::family::Family;
@@ -14,17 +14,17 @@ use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 
 /// A gauge of any number for each set of labels.
-type Gauges = Family<Labels, Gauge<f64, AtomicU64>>;
+type GaugeFamily = Family<Labels, Gauge<f64, AtomicU64>>;
 
 /// Gauges of what the controller knows now. A follower does not look, and has only those of itself and of the store.
 ///
 /// # Errors
 /// What the store says.
 pub(crate) async fn gauges(controller: &Controller) -> Result<Registry, ControlError> {
-    let (mut now, at) = (Now::new(), Utc::now());
+    let (mut now, at) = (GaugeSnapshot::new(), Utc::now());
     now.of_process(controller);
     now.of_checks(controller);
-    if matches!(controller.role(), Role::Leads(_)) {
+    if matches!(controller.role(), LeadershipState::Leads(_)) {
         now.of_fleet(controller);
         for snapshot in controller.store().unfinished().await?.iter() {
             let figures = controller.figures(&snapshot.migration.id);
@@ -39,86 +39,86 @@ pub(crate) async fn gauges(controller: &Controller) -> Result<Registry, ControlE
 }
 
 /// A name without its prefix, and what it says.
-type Name = (&'static str, &'static str);
+type MetricName = (&'static str, &'static str);
 
-const LEADS: Name = ("controller_leads", "Whether this controller leads");
-const BUILD: Name = ("build", "The version of this controller; the value is 1");
-const READ_ONLY: Name = (
+const LEADS: MetricName = ("controller_leads", "Whether this controller leads");
+const BUILD: MetricName = ("build", "The version of this controller; the value is 1");
+const READ_ONLY: MetricName = (
     "controller_read_only",
     "Whether nobody may change anything through this controller",
 );
-const FINDINGS: Name = (
+const FINDINGS: MetricName = (
     "fleet_findings",
     "What the last looks at the shards found to contradict the map",
 );
-const DEFECTS: Name = ("map_defects", "Defects that the last check of a map found");
-const CHECKED: Name = (
+const DEFECTS: MetricName = ("map_defects", "Defects that the last check of a map found");
+const CHECKED: MetricName = (
     "map_checked_at",
     "Unix time of the last check of a map, seconds",
 );
-const AGENT_SILENCE: Name = ("agent_silence_seconds", "How long an agent has not spoken");
-const STATE: Name = (
+const AGENT_SILENCE: MetricName = ("agent_silence_seconds", "How long an agent has not spoken");
+const STATE: MetricName = (
     "migration_state",
     "The state of a migration that has not ended; the value is 1",
 );
-const WAITS: Name = (
+const WAITS: MetricName = (
     "migration_waits",
     "What a migration waits for, or is slowed by; the value is 1",
 );
-const WAITING: Name = (
+const WAITING: MetricName = (
     "migration_waiting_seconds",
     "Since when a migration waits for this, where it is known",
 );
-const OWNED: Name = ("migration_owned", "Whether an agent holds the migration");
-const ATTEMPTS: Name = ("step_attempts", "Attempts of the step that is not over");
-const ROWS: Name = ("step_rows", "Rows done by the step that runs");
-const ROWS_EXPECTED: Name = (
+const OWNED: MetricName = ("migration_owned", "Whether an agent holds the migration");
+const ATTEMPTS: MetricName = ("step_attempts", "Attempts of the step that is not over");
+const ROWS: MetricName = ("step_rows", "Rows done by the step that runs");
+const ROWS_EXPECTED: MetricName = (
     "step_rows_expected",
     "Rows that the step that runs has to do",
 );
-const BYTES: Name = ("step_bytes", "Bytes done by the step that runs");
-const ROW_RATE: Name = (
+const BYTES: MetricName = ("step_bytes", "Bytes done by the step that runs");
+const ROW_RATE: MetricName = (
     "step_rows_per_second",
     "Rows that the step does in a second now",
 );
-const BYTE_RATE: Name = (
+const BYTE_RATE: MetricName = (
     "step_bytes_per_second",
     "Bytes that the step does in a second now",
 );
-const LEFT: Name = (
+const LEFT: MetricName = (
     "step_remaining_seconds",
     "Estimated time to the end of the step",
 );
-const SHARE: Name = (
+const THROTTLE_RATIO: MetricName = (
     "migration_share_ratio",
     "The part of the time in which heavy work may run",
 );
-const LAG_SECONDS: Name = ("stream_lag_seconds", "How far the change stream is behind");
-const LAG_BYTES: Name = (
+const LAG_SECONDS: MetricName = ("stream_lag_seconds", "How far the change stream is behind");
+const LAG_BYTES: MetricName = (
     "stream_lag_bytes",
     "Log between what was written and what was applied",
 );
-const RETAINED: Name = (
+const RETAINED: MetricName = (
     "stream_retained_bytes",
     "Log that the origin keeps for the stream",
 );
-const SPOOLED: Name = ("stream_spooled_bytes", "Log that waits on the agent's disk");
-const TRANSACTIONS: Name = (
+const SPOOLED: MetricName = ("stream_spooled_bytes", "Log that waits on the agent's disk");
+const TRANSACTIONS: MetricName = (
     "stream_transactions",
     "Transactions applied since the stream was opened",
 );
-const CHANGES: Name = (
+const CHANGES: MetricName = (
     "stream_changes",
     "Row changes applied since the stream was opened",
 );
-const DEGRADED: Name = (
+const DEGRADED: MetricName = (
     "stream_degraded",
     "Whether a synchronous dual-write is asynchronous for now",
 );
 
 /// Every name here, for the list in the docs.
 #[cfg(test)]
-pub(crate) const NAMES: [Name; 26] = [
+pub(crate) const NAMES: [MetricName; 26] = [
     LEADS,
     BUILD,
     READ_ONLY,
@@ -137,7 +137,7 @@ pub(crate) const NAMES: [Name; 26] = [
     ROW_RATE,
     BYTE_RATE,
     LEFT,
-    SHARE,
+    THROTTLE_RATIO,
     LAG_SECONDS,
     LAG_BYTES,
     RETAINED,
@@ -147,12 +147,12 @@ pub(crate) const NAMES: [Name; 26] = [
     DEGRADED,
 ];
 
-struct Now {
+struct GaugeSnapshot {
     registry: Registry,
-    known: Vec<(&'static str, Gauges)>,
+    known: Vec<(&'static str, GaugeFamily)>,
 }
 
-impl Now {
+impl GaugeSnapshot {
     fn new() -> Self {
         Self {
             registry: Registry::with_prefix(PREFIX),
@@ -160,10 +160,10 @@ impl Now {
         }
     }
 
-    fn set(&mut self, (name, help): Name, labels: Labels, value: f64) {
+    fn set(&mut self, (name, help): MetricName, labels: Labels, value: f64) {
         let found = self.known.iter().position(|(known, _)| *known == name);
         let at = found.unwrap_or_else(|| {
-            let gauges = Gauges::default();
+            let gauges = GaugeFamily::default();
             self.registry.register(name, help, gauges.clone());
             self.known.push((name, gauges));
             self.known.len() - 1
@@ -172,7 +172,7 @@ impl Now {
     }
 
     fn of_process(&mut self, controller: &Controller) {
-        let leads = matches!(controller.role(), Role::Leads(_));
+        let leads = matches!(controller.role(), LeadershipState::Leads(_));
         self.set(LEADS, Vec::new(), flag(leads));
         self.set(READ_ONLY, Vec::new(), flag(controller.is_read_only()));
         let version = env!("CARGO_PKG_VERSION").to_owned();
@@ -193,7 +193,7 @@ impl Now {
 
     fn of_fleet(&mut self, controller: &Controller) {
         let findings = controller.fleet().findings;
-        for kind in FindingKind::ALL {
+        for kind in ContradictionKind::ALL {
             let found = findings.iter().filter(|finding| finding.kind == kind);
             self.set(
                 FINDINGS,
@@ -223,8 +223,8 @@ impl Now {
             }
             self.set(WAITS, labels, 1.0);
         }
-        let share = view.slowed().map_or(1.0, |slowed| slowed.share);
-        self.set(SHARE, id(), share);
+        let ratio = view.slowed().map_or(1.0, |slowed| slowed.ratio);
+        self.set(THROTTLE_RATIO, id(), ratio);
         for step in &view.steps {
             self.of_step(&with("step", step.id.to_string()), step);
         }
@@ -234,8 +234,8 @@ impl Now {
     }
 
     fn of_step(&mut self, labels: &Labels, step: &StepView) {
-        let under_way = matches!(step.state, StepState::Running | StepState::Backoff);
-        if under_way {
+        let is_running = matches!(step.state, StepState::Running | StepState::Backoff);
+        if is_running {
             self.set(ATTEMPTS, labels.clone(), step.attempt.into());
         }
         let running = step

@@ -13,13 +13,13 @@ use std::sync::Arc;
 
 /// The addresses by which this server is called.
 #[derive(Debug)]
-pub(super) struct Ours {
+pub(super) struct OwnAddresses {
     port: u16,
     /// What it is reached at from elsewhere: schemes and authorities.
     named: Vec<(String, String)>,
 }
 
-impl Ours {
+impl OwnAddresses {
     /// A server that listens on loopback at `port`, and is reached at `urls`.
     pub(super) fn new<'a>(port: u16, urls: impl Iterator<Item = &'a str>) -> Self {
         let named = urls.filter_map(|url| url.split_once("://"));
@@ -61,7 +61,7 @@ impl Ours {
 
 /// Checks Host on every request and Origin on every one that changes something.
 pub(super) async fn check(
-    State(ours): State<Arc<Ours>>,
+    State(ours): State<Arc<OwnAddresses>>,
     request: Request,
     next: Next,
 ) -> Result<Response, ApiError> {
@@ -81,12 +81,12 @@ pub(super) async fn check(
 
 /// What every answer bears besides what it says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Protection {
+pub(super) struct ResponseHeaders {
     /// Browsers are to come back by TLS alone.
     tls: bool,
 }
 
-impl Protection {
+impl ResponseHeaders {
     pub(super) fn of(controller: &Controller) -> Self {
         Self {
             tls: controller.url().starts_with("https://"),
@@ -100,7 +100,7 @@ const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
 /// An answer is what its type says, and under TLS the next request is made by TLS.
 pub(super) async fn protect(
-    State(protection): State<Protection>,
+    State(protection): State<ResponseHeaders>,
     request: Request,
     next: Next,
 ) -> Response {

@@ -27,7 +27,7 @@ impl Credentials {
 }
 
 /// The header's text, unless it is empty or no text.
-pub(super) fn said<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+pub(super) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let value = headers.get(name)?.to_str().ok()?;
     (!value.is_empty()).then_some(value)
 }
@@ -39,7 +39,7 @@ pub(super) fn why(headers: &HeaderMap) -> Option<String> {
 }
 
 fn bearer(headers: &HeaderMap) -> Option<Secret> {
-    let (scheme, token) = said(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
+    let (scheme, token) = text(headers, header::AUTHORIZATION.as_str())?.split_once(' ')?;
     scheme
         .eq_ignore_ascii_case("bearer")
         .then(|| Secret::shown(token))

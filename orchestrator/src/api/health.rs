@@ -2,7 +2,7 @@
 
 use super::ApiError;
 use super::extract::Query;
-use crate::controller::{Controller, Role};
+use crate::controller::{Controller, LeadershipState};
 use crate::store::Term;
 use axum::Json;
 use axum::extract::State;
@@ -18,7 +18,7 @@ pub(super) async fn alive() -> &'static str {
 
 /// How it is asked.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct HealthQuery {
     verbose: Option<String>,
 }
 
@@ -28,12 +28,12 @@ pub struct Readiness {
     /// It is.
     pub ready: bool,
     /// By what that shows.
-    pub checks: Vec<Check>,
+    pub checks: Vec<ReadinessCheck>,
 }
 
 /// One thing that a controller needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Check {
+pub struct ReadinessCheck {
     /// store, schema or leader.
     pub name: String,
     /// It is as it must be.
@@ -45,7 +45,7 @@ pub struct Check {
 /// Store, schema and leader are as they must be.
 pub(super) async fn ready(
     State(controller): State<Controller>,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<HealthQuery>,
 ) -> Result<Response, ApiError> {
     let checks = checks(&controller).await;
     if checks.iter().any(|check| !check.ok) {
@@ -58,7 +58,7 @@ pub(super) async fn ready(
     Ok(Json(Readiness { ready, checks }).into_response())
 }
 
-async fn checks(controller: &Controller) -> Vec<Check> {
+async fn checks(controller: &Controller) -> Vec<ReadinessCheck> {
     let (store, schema) = match controller.store().schema().await {
         Err(error) => {
             // What the driver says may name hosts and accounts: that is for the log.
@@ -78,15 +78,15 @@ async fn checks(controller: &Controller) -> Vec<Check> {
         ),
     };
     let leader = match controller.role() {
-        Role::Leads(term) => Ok(format!("this controller, under term {term}")),
-        Role::Follows(Some(leader)) => Ok(format!(
+        LeadershipState::Leads(term) => Ok(format!("this controller, under term {term}")),
+        LeadershipState::Follows(Some(leader)) => Ok(format!(
             "the one at {}, under term {}",
             leader.url, leader.term
         )),
-        Role::Follows(None) => Err("nobody leads for the moment".to_owned()),
+        LeadershipState::Follows(None) => Err("nobody leads for the moment".to_owned()),
     };
     let all = [("store", store), ("schema", schema), ("leader", leader)];
-    let all = all.into_iter().map(|(name, state)| Check {
+    let all = all.into_iter().map(|(name, state)| ReadinessCheck {
         name: name.to_owned(),
         ok: state.is_ok(),
         detail: state.unwrap_or_else(|why| why),
@@ -96,7 +96,7 @@ async fn checks(controller: &Controller) -> Vec<Check> {
 
 /// Which part a controller has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Health {
+pub struct LeadershipHealth {
     /// `leader` or `follower`.
     pub role: String,
     /// The term in force; none: nobody leads for the moment.
@@ -109,14 +109,16 @@ pub struct Health {
     pub version: String,
 }
 
-impl Health {
+impl LeadershipHealth {
     /// The part of `controller` for the moment.
     pub(crate) fn new(controller: &Controller) -> Self {
         let url = controller.url().to_owned();
         let (role, term, leader) = match controller.role() {
-            Role::Leads(term) => ("leader", Some(term), Some(url.clone())),
-            Role::Follows(Some(leader)) => ("follower", Some(leader.term), Some(leader.url)),
-            Role::Follows(None) => ("follower", None, None),
+            LeadershipState::Leads(term) => ("leader", Some(term), Some(url.clone())),
+            LeadershipState::Follows(Some(leader)) => {
+                ("follower", Some(leader.term), Some(leader.url))
+            }
+            LeadershipState::Follows(None) => ("follower", None, None),
         };
         Self {
             role: role.to_owned(),
@@ -129,13 +131,13 @@ impl Health {
 }
 
 /// Whether it leads, under which term, and who does; answered from memory, also while the store is away.
-pub(super) async fn health(State(controller): State<Controller>) -> Json<Health> {
-    Json(Health::new(&controller))
+pub(super) async fn health(State(controller): State<Controller>) -> Json<LeadershipHealth> {
+    Json(LeadershipHealth::new(&controller))
 }
 
 /// What a controller is, and what it works together with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Version {
+pub struct ControllerVersion {
     /// Of the program.
     pub version: String,
     /// The newest version of the agents' messages that it speaks.
@@ -147,8 +149,8 @@ pub struct Version {
 }
 
 /// Which version this is, and of which store; answered from memory, also while the store is away.
-pub(super) async fn version(State(controller): State<Controller>) -> Json<Version> {
-    Json(Version {
+pub(super) async fn version(State(controller): State<Controller>) -> Json<ControllerVersion> {
+    Json(ControllerVersion {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         protocol: PROTOCOL,
         oldest_protocol: OLDEST_PROTOCOL,

@@ -3,7 +3,7 @@
 use super::extract::{Path, Query};
 use super::gauges::gauges;
 use super::{ApiError, actor, json};
-use crate::controller::{ClientReport, Controller, LoadAsk, MapCheck, MapLoad, MendOutcome};
+use crate::controller::{ClientReport, Controller, LoadRequest, MapCheck, MapLoad, RepairOutcome};
 use crate::metrics;
 use axum::Json;
 use axum::body::Bytes;
@@ -18,9 +18,9 @@ use serde::Deserialize;
 pub(super) async fn load(
     State(controller): State<Controller>,
     Path(name): Path<String>,
-    Query(ask): Query<LoadAsk>,
+    Query(request): Query<LoadRequest>,
 ) -> Result<Json<MapLoad>, ApiError> {
-    Ok(Json(controller.map_load(&MapName(name), ask).await?))
+    Ok(Json(controller.map_load(&MapName(name), request).await?))
 }
 
 /// Measures a map; the question in the body.
@@ -29,12 +29,12 @@ pub(super) async fn load_by(
     Path(name): Path<String>,
     body: Bytes,
 ) -> Result<Json<MapLoad>, ApiError> {
-    let ask = if body.is_empty() {
-        LoadAsk::default()
+    let request = if body.is_empty() {
+        LoadRequest::default()
     } else {
         json(&body)?
     };
-    Ok(Json(controller.map_load(&MapName(name), ask).await?))
+    Ok(Json(controller.map_load(&MapName(name), request).await?))
 }
 
 /// Takes what a client counted.
@@ -49,7 +49,7 @@ pub(super) async fn counters(
 
 /// Which check.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Which {
+pub(super) struct CheckQuery {
     /// The last one, where it failed.
     token: Option<String>,
 }
@@ -58,7 +58,7 @@ pub(super) struct Which {
 pub(super) async fn check(
     State(controller): State<Controller>,
     Path(name): Path<String>,
-    Query(which): Query<Which>,
+    Query(which): Query<CheckQuery>,
 ) -> Result<Json<MapCheck>, ApiError> {
     let name = MapName(name);
     let check = controller.check_map(&name, which.token.as_deref()).await?;
@@ -66,16 +66,16 @@ pub(super) async fn check(
 }
 
 /// Mends what the request names.
-pub(super) async fn mend(
+pub(super) async fn repair(
     State(controller): State<Controller>,
     Path(name): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Json<Vec<MendOutcome>>, ApiError> {
+) -> Result<Json<Vec<RepairOutcome>>, ApiError> {
     let request = json(&body)?;
     let name = MapName(name);
     let outcomes = controller
-        .mend_map(&name, &request, actor(&headers))
+        .repair_map(&name, &request, actor(&headers))
         .await?;
     Ok(Json(outcomes))
 }

@@ -4,7 +4,7 @@
 //! browser would not send its form to another address. While nobody leads, both wait a little for one who does.
 
 use super::error::{ApiError, elsewhere, leader_lost, no_leader};
-use crate::controller::{Controller, Role};
+use crate::controller::{Controller, LeadershipState};
 use crate::store::Leader;
 use axum::body::{Body, Bytes};
 use axum::extract::{Request, State};
@@ -30,15 +30,15 @@ pub(super) async fn redirect(
         return next.run(request).await;
     }
     match controller.settled_role(PATIENCE).await {
-        Role::Leads(_) => next.run(request).await,
-        Role::Follows(Some(leader)) => {
+        LeadershipState::Leads(_) => next.run(request).await,
+        LeadershipState::Follows(Some(leader)) => {
             let path = request
                 .uri()
                 .path_and_query()
                 .map_or("/", |path| path.as_str());
             elsewhere(&leader.url, path)
         }
-        Role::Follows(None) => no_leader().into_response(),
+        LeadershipState::Follows(None) => no_leader().into_response(),
     }
 }
 
@@ -52,29 +52,29 @@ pub(crate) async fn hand_on(
         return next.run(request).await;
     }
     match controller.settled_role(PATIENCE).await {
-        Role::Leads(_) => next.run(request).await,
-        Role::Follows(Some(leader)) => match ask(&leader, request).await {
+        LeadershipState::Leads(_) => next.run(request).await,
+        LeadershipState::Follows(Some(leader)) => match forward(&leader, request).await {
             Ok(response) => response,
             Err(error) => error.into_response(),
         },
-        Role::Follows(None) => no_leader().into_response(),
+        LeadershipState::Follows(None) => no_leader().into_response(),
     }
 }
 
 /// What only agents can answer, or what only the leader's process knows, is asked of the leader; where a key is, is read.
 fn reads(method: &Method, path: &str) -> bool {
-    let asks_leader = || {
+    let forwards = || {
         let ends = ["/load", "/verify", "/fleet"];
         path.starts_with("/api/v1/") && ends.iter().any(|end| path.ends_with(end))
     };
     match *method {
-        Method::GET | Method::HEAD => !asks_leader(),
+        Method::GET | Method::HEAD => !forwards(),
         Method::POST => path.starts_with("/api/v1/maps/") && path.ends_with("/locate"),
         _ => false,
     }
 }
 
-async fn ask(leader: &Leader, request: Request) -> Result<Response, ApiError> {
+async fn forward(leader: &Leader, request: Request) -> Result<Response, ApiError> {
     let lost = |error: &dyn std::fmt::Display| leader_lost(&leader.url, error);
     let (parts, body) = request.into_parts();
     let body: Bytes = axum::body::to_bytes(body, super::BODY_LIMIT)
@@ -84,15 +84,15 @@ async fn ask(leader: &Leader, request: Request) -> Result<Response, ApiError> {
     let ca_file = Identity::from_environment().ca_file;
     let client =
         controller_client::client(Policy::none(), ca_file.as_deref()).map_err(|e| lost(&e))?;
-    let mut asked = client
+    let mut upstream = client
         .request(parts.method, format!("{}{path}", leader.url))
         .timeout(FORM_WAIT);
     for name in SENT {
         if let Some(value) = parts.headers.get(&name) {
-            asked = asked.header(name, value);
+            upstream = upstream.header(name, value);
         }
     }
-    let answer = asked.body(body).send().await.map_err(|e| lost(&e))?;
+    let answer = upstream.body(body).send().await.map_err(|e| lost(&e))?;
     let mut response = Response::new(Body::empty());
     *response.status_mut() = answer.status();
     for name in KEPT {

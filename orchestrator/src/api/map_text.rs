@@ -12,7 +12,7 @@ const END: &str = "]}";
 
 /// A map of which some is written.
 #[derive(Debug)]
-struct Written {
+struct PartialMapText {
     marked: MarkedMap,
     /// The mapping that comes next; `None`: nothing comes any more.
     next: Option<usize>,
@@ -20,7 +20,7 @@ struct Written {
 
 /// The JSON of `marked`, as serde writes a [`ShardMap`].
 pub(super) fn pieces(marked: MarkedMap) -> impl Stream<Item = serde_json::Result<Bytes>> {
-    let written = Written {
+    let written = PartialMapText {
         marked,
         next: Some(0),
     };
@@ -35,7 +35,7 @@ pub(super) fn pieces(marked: MarkedMap) -> impl Stream<Item = serde_json::Result
 /// # Errors
 /// A map that serde cannot write; there is none.
 pub(super) fn text(marked: &MarkedMap) -> serde_json::Result<String> {
-    let mut written = Written {
+    let mut written = PartialMapText {
         marked: marked.clone(),
         next: Some(0),
     };
@@ -46,7 +46,7 @@ pub(super) fn text(marked: &MarkedMap) -> serde_json::Result<String> {
     Ok(String::from_utf8(text).unwrap_or_default())
 }
 
-impl Written {
+impl PartialMapText {
     /// The next piece; `None` after the last one.
     fn piece(&mut self) -> serde_json::Result<Option<Bytes>> {
         let Some(mut place) = self.next else {
@@ -133,7 +133,7 @@ mod tests {
             let whole = serde_json::to_string(&map).unwrap();
             let marked = MarkedMap::new(Arc::new(map), &[]);
             assert_eq!(text(&marked).unwrap(), whole);
-            let mut written = Written {
+            let mut written = PartialMapText {
                 marked,
                 next: Some(0),
             };

@@ -21,7 +21,7 @@ pub(super) async fn create(
     State(controller): State<Controller>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<super::migrations::Created<ShardMap>, ApiError> {
+) -> Result<super::migrations::CreatedResponse<ShardMap>, ApiError> {
     let made = controller.create_map(json(&body)?, actor(&headers)).await?;
     Ok(super::migrations::created(made))
 }
@@ -90,7 +90,7 @@ pub(super) async fn version(
 
 /// Which two versions.
 #[derive(Debug, Deserialize)]
-pub(super) struct Between {
+pub(super) struct DiffVersions {
     from: i64,
     to: i64,
 }
@@ -99,7 +99,7 @@ pub(super) struct Between {
 pub(super) async fn diff(
     State(controller): State<Controller>,
     Path(name): Path<String>,
-    Query(between): Query<Between>,
+    Query(between): Query<DiffVersions>,
 ) -> Result<Json<Vec<Difference>>, ApiError> {
     let (from, to) = (MapVersion(between.from), MapVersion(between.to));
     let changed = controller.map_difference(&MapName(name), from, to).await?;
@@ -154,7 +154,7 @@ pub(super) async fn settings(
 
 /// A key and the mapping that it belongs to.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Located {
+pub struct LocatedKey {
     /// The key as the map has it.
     pub key: Key,
     /// Its owner.
@@ -168,9 +168,9 @@ pub(super) async fn locate(
     State(controller): State<Controller>,
     Path(name): Path<String>,
     body: Bytes,
-) -> Result<Json<Located>, ApiError> {
+) -> Result<Json<LocatedKey>, ApiError> {
     let (key, mapping) = controller.locate(&MapName(name), &json(&body)?).await?;
-    Ok(Json(Located {
+    Ok(Json(LocatedKey {
         key,
         shard: mapping.shard.clone(),
         mapping,

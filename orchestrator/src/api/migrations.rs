@@ -1,13 +1,13 @@
 //! Migrations: shown, ordered about, followed.
 
 use super::extract::{Path, Query};
-use super::paging::Page;
+use super::paging::PageQuery;
 use super::stream::{accepts_feed, feed_migration, last_event_id};
 use super::{ApiError, actor, json, json_or_default};
 use crate::access::Visitor;
 use crate::controller::{Command, ControlError, Controller};
-use crate::store::{CleanupRecord, Reading, Snapshot};
-use crate::view::{MigrationView, Summary};
+use crate::store::{CleanupRecord, FigureReading, Snapshot};
+use crate::view::{MigrationSummary, MigrationView};
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -21,21 +21,24 @@ use serde::Deserialize;
 pub(super) const EVENTS: i64 = 10_000;
 
 /// A new thing.
-pub(super) type Created<T> = (StatusCode, Json<T>);
+pub(super) type CreatedResponse<T> = (StatusCode, Json<T>);
 
 /// The answer that a new thing was made.
-pub(super) fn created<T>(made: T) -> Created<T> {
+pub(super) fn created<T>(made: T) -> CreatedResponse<T> {
     (super::error::CREATED, Json(made))
 }
 
 /// Why an order was given.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
-pub(super) struct Order {
+pub(super) struct CommandReason {
     pub(super) reason: Option<String>,
 }
 
 /// The command that a path names, and the order in the body.
-pub(super) fn order(command: &str, body: &Bytes) -> Result<(Command, Order), ApiError> {
+pub(super) fn parse_command(
+    command: &str,
+    body: &Bytes,
+) -> Result<(Command, CommandReason), ApiError> {
     let named = Command::parse(command);
     let command = named.ok_or_else(|| ControlError::missing("command", command))?;
     Ok((command, json_or_default(body)?))
@@ -43,21 +46,21 @@ pub(super) fn order(command: &str, body: &Bytes) -> Result<(Command, Order), Api
 
 /// Where a reader of events stands.
 #[derive(Debug, Deserialize)]
-pub(super) struct After {
+pub(super) struct EventCursor {
     after: Option<i64>,
 }
 
 /// The newest ones.
 pub(super) async fn list(
     State(controller): State<Controller>,
-    Query(page): Query<Page>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Response, ApiError> {
     let after = page.after().map(MigrationId::from);
     if let Some(after) = &after {
         controller.load(after).await?;
     }
     let all = controller.store().list(page.read(), after.as_ref()).await?;
-    let all: Vec<Summary> = all.iter().map(Summary::from).collect();
+    let all: Vec<MigrationSummary> = all.iter().map(MigrationSummary::from).collect();
     Ok(page.answer("/api/v1/migrations", all, |m| m.id.to_string()))
 }
 
@@ -87,18 +90,18 @@ pub(super) async fn command(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<MigrationView>, ApiError> {
-    let (command, order) = order(&command, &body)?;
-    let reason = order.reason.as_deref();
+    let (command, reason) = parse_command(&command, &body)?;
+    let reason = reason.reason.as_deref();
     let id = MigrationId(id);
-    let seen = seen(&headers)?;
+    let revision = expected_revision(&headers)?;
     let snapshot = controller
-        .command_at(&id, command, actor(&headers), reason, seen)
+        .command_at(&id, command, actor(&headers), reason, revision)
         .await?;
     Ok(Json(view(&controller, &snapshot)))
 }
 
 /// The revision that the caller has seen, where it says so.
-fn seen(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
+fn expected_revision(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     let Some(tag) = headers.get(header::IF_MATCH) else {
         return Ok(None);
     };
@@ -116,7 +119,7 @@ pub(super) async fn try_command(
     State(controller): State<Controller>,
     Path((id, command)): Path<(String, String)>,
 ) -> Result<Json<MigrationView>, ApiError> {
-    let (command, _) = order(&command, &Bytes::new())?;
+    let (command, _) = parse_command(&command, &Bytes::new())?;
     let snapshot = controller.try_command(&MigrationId(id), command).await?;
     Ok(Json(view(&controller, &snapshot)))
 }
@@ -128,9 +131,9 @@ pub(super) async fn limit(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<MigrationView>, ApiError> {
-    let order = json(&body)?;
+    let reason = json(&body)?;
     let id = MigrationId(id);
-    let snapshot = controller.set_limit(&id, &order, actor(&headers)).await?;
+    let snapshot = controller.set_limit(&id, &reason, actor(&headers)).await?;
     Ok(Json(view(&controller, &snapshot)))
 }
 
@@ -138,7 +141,7 @@ pub(super) async fn limit(
 pub(super) async fn events(
     State(controller): State<Controller>,
     Path(id): Path<String>,
-    Query(after): Query<After>,
+    Query(after): Query<EventCursor>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {
     let id = MigrationId(id);
@@ -155,7 +158,7 @@ pub(super) async fn events(
 pub(super) async fn course(
     State(controller): State<Controller>,
     Path(id): Path<String>,
-) -> Result<Json<Vec<Reading>>, ApiError> {
+) -> Result<Json<Vec<FigureReading>>, ApiError> {
     Ok(Json(controller.course(&MigrationId(id)).await?))
 }
 

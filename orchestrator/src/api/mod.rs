@@ -36,23 +36,23 @@ mod tokens;
 mod trace;
 mod verify;
 
-pub(crate) use admit::{Door, address};
-pub use connections::{Limits, raise_descriptors};
-pub use error::Refused;
-pub(crate) use error::keyed::UNDER_WAY;
+pub(crate) use admit::{Admission, address};
+pub use connections::{ConnectionLimits, raise_descriptors};
+pub use error::AccessRefusal;
+pub(crate) use error::keyed::IN_PROGRESS;
 pub use error::{ApiError, Problem};
 pub(crate) use error::{INLINE_PASSWORD, UNREADABLE_DSN};
 pub(crate) use headers::{COOKIE, REASON_HEADER, cookie};
-pub use health::{Check, Health, Readiness, Version};
+pub use health::{ControllerVersion, LeadershipHealth, Readiness, ReadinessCheck};
 pub(crate) use leader::hand_on;
-pub use maps::Located;
+pub use maps::LocatedKey;
 pub(crate) use once::{HEADER as IDEMPOTENCY_HEADER, takes_key};
 pub use routes::{document, routes};
-pub use tls::Certificate;
-pub use tokens::{Issued, SignInCode};
-pub use verify::Ordered;
+pub use tls::ServerCertificate;
+pub use tokens::{IssuedToken, SignInCode};
+pub use verify::ScheduledComparison;
 
-use crate::access::Rule;
+use crate::access::AccessRule;
 use crate::controller::{ControlError, Controller};
 use axum::Router;
 use axum::http::HeaderMap;
@@ -77,7 +77,7 @@ pub fn actor(headers: &HeaderMap) -> &str {
 }
 
 /// What a browser gets that is refused.
-pub type RefusedPage = fn(Refused) -> Response;
+pub type RefusedPage = fn(AccessRefusal) -> Response;
 
 /// `routes` of `controller` behind its door, and behind the check of Host and Origin for a server at `address`.
 pub fn guarded(
@@ -90,15 +90,15 @@ pub fn guarded(
         .fallback(error::no_route)
         .method_not_allowed_fallback(error::no_method)
         .layer(axum::middleware::from_fn_with_state(
-            Door::new(controller.clone(), page),
+            Admission::new(controller.clone(), page),
             admit::admit,
         ))
         .layer(axum::middleware::from_fn_with_state(
-            guard::Protection::of(controller),
+            guard::ResponseHeaders::of(controller),
             guard::protect,
         ))
         .layer(axum::middleware::from_fn_with_state(
-            Arc::new(guard::Ours::new(address.port(), controller.urls())),
+            Arc::new(guard::OwnAddresses::new(address.port(), controller.urls())),
             guard::check,
         ))
         .layer(axum::middleware::from_fn(trace::trace))
@@ -150,9 +150,9 @@ pub enum ServeError {
 /// [`ServeError`]
 pub async fn listen(
     address: SocketAddr,
-    rule: Rule,
+    rule: AccessRule,
 ) -> Result<tokio::net::TcpListener, ServeError> {
-    if rule == Rule::Open && !address.ip().is_loopback() {
+    if rule == AccessRule::Open && !address.ip().is_loopback() {
         return Err(ServeError::NotLoopback { address });
     }
     let listener = tokio::net::TcpListener::bind(address).await;

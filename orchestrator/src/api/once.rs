@@ -6,9 +6,9 @@
 
 use super::BODY_LIMIT;
 use super::error::{ApiError, keyed};
-use crate::access::{Digest, Need, Visitor};
+use crate::access::{RouteAccess, SecretDigest, Visitor};
 use crate::controller::Controller;
-use crate::store::{EarlierOrder, KeptAnswer, KeyedOrder};
+use crate::store::{EarlierCommand, KeptAnswer, KeyedCommand};
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::http::{HeaderValue, Method, StatusCode, header};
@@ -37,18 +37,18 @@ const QUESTIONS: [&str; 5] = [
 /// Whether an order by this route may come with a key.
 pub(crate) fn takes_key(method: &str, pattern: &str) -> bool {
     let last = pattern.rsplit('/').next().unwrap_or_default();
-    let changes = method != "GET" && Need::of(method, pattern, last).changes();
+    let changes = method != "GET" && RouteAccess::of(method, pattern, last).changes();
     changes && !QUESTIONS.contains(&pattern) && !(method == "POST" && pattern == "/api/v1/tokens")
 }
 
 /// The orders that this process carries out now.
 #[derive(Debug, Clone)]
-pub(super) struct Orders {
+pub(super) struct RunningCommands {
     controller: Controller,
-    busy: Arc<Mutex<BTreeSet<Digest>>>,
+    busy: Arc<Mutex<BTreeSet<SecretDigest>>>,
 }
 
-impl Orders {
+impl RunningCommands {
     pub(super) fn new(controller: Controller) -> Self {
         Self {
             controller,
@@ -56,16 +56,16 @@ impl Orders {
         }
     }
 
-    fn begin(&self, key: Digest) -> Option<Busy> {
+    fn begin(&self, key: SecretDigest) -> Option<RunningCommand> {
         let mut busy = self.busy.lock().unwrap_or_else(PoisonError::into_inner);
-        busy.insert(key).then(|| Busy(self.clone(), key))
+        busy.insert(key).then(|| RunningCommand(self.clone(), key))
     }
 }
 
 /// An order is carried out until this is dropped.
-struct Busy(Orders, Digest);
+struct RunningCommand(RunningCommands, SecretDigest);
 
-impl Drop for Busy {
+impl Drop for RunningCommand {
     fn drop(&mut self) {
         let busy = self.0.busy.lock();
         busy.unwrap_or_else(PoisonError::into_inner).remove(&self.1);
@@ -73,21 +73,25 @@ impl Drop for Busy {
 }
 
 /// Answers an order that came before, and keeps what is answered to one that comes with a key.
-pub(super) async fn answer(State(orders): State<Orders>, request: Request, next: Next) -> Response {
+pub(super) async fn answer(
+    State(running): State<RunningCommands>,
+    request: Request,
+    next: Next,
+) -> Response {
     let Some(key) = request.headers().get(HEADER).cloned() else {
         return next.run(request).await;
     };
     if matches!(*request.method(), Method::GET | Method::HEAD) {
         return next.run(request).await;
     }
-    match once(&orders, &key, request, next).await {
+    match once(&running, &key, request, next).await {
         Ok(response) => response,
         Err(error) => error.into_response(),
     }
 }
 
 async fn once(
-    orders: &Orders,
+    running: &RunningCommands,
     key: &HeaderValue,
     request: Request,
     next: Next,
@@ -95,7 +99,7 @@ async fn once(
     let pattern = request.extensions().get::<MatchedPath>();
     let pattern = pattern.map_or("", MatchedPath::as_str);
     if !takes_key(request.method().as_str(), pattern) {
-        return Err(keyed::not_here(request.method().as_str(), pattern));
+        return Err(keyed::key_not_allowed(request.method().as_str(), pattern));
     }
     let key = key
         .to_str()
@@ -103,34 +107,34 @@ async fn once(
         .filter(|key| !key.trim().is_empty() && key.len() <= LONGEST);
     let key = key.ok_or_else(keyed::no_key)?;
     let visitor = request.extensions().get::<Visitor>();
-    let key = Digest::of(&[visitor.map_or("", |visitor| &visitor.name), key]);
-    let Some(_busy) = orders.begin(key) else {
-        return Err(keyed::under_way());
+    let key = SecretDigest::of(&[visitor.map_or("", |visitor| &visitor.name), key]);
+    let Some(_busy) = running.begin(key) else {
+        return Err(keyed::in_progress());
     };
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, BODY_LIMIT).await;
     let body = body.map_err(|_| ApiError::too_large(BODY_LIMIT))?;
     let place = parts.uri.to_string();
-    let said = [parts.method.as_str().as_bytes(), place.as_bytes(), &body];
-    let order = KeyedOrder {
+    let digested = [parts.method.as_str().as_bytes(), place.as_bytes(), &body];
+    let command = KeyedCommand {
         key,
-        fingerprint: Digest::of(&said),
+        fingerprint: SecretDigest::of(&digested),
         at: chrono::Utc::now(),
     };
-    let store = orders.controller.store();
-    match store.begin_order(&order).await? {
-        Some(earlier) => replay(&order, earlier),
+    let store = running.controller.store();
+    match store.begin_command(&command).await? {
+        Some(earlier) => replay(&command, earlier),
         None => {
             let request = Request::from_parts(parts, Body::from(body));
-            keep(orders, key, next.run(request).await).await
+            keep(running, key, next.run(request).await).await
         }
     }
 }
 
 /// What was answered before to the same order.
-fn replay(order: &KeyedOrder, earlier: EarlierOrder) -> Result<Response, ApiError> {
-    if earlier.fingerprint != order.fingerprint {
-        return Err(keyed::another_order());
+fn replay(command: &KeyedCommand, earlier: EarlierCommand) -> Result<Response, ApiError> {
+    if earlier.fingerprint != command.fingerprint {
+        return Err(keyed::key_of_another_command());
     }
     let kept = earlier.answer.ok_or_else(keyed::unknown_outcome)?;
     let status = StatusCode::from_u16(kept.status).unwrap_or_default();
@@ -144,12 +148,16 @@ fn replay(order: &KeyedOrder, earlier: EarlierOrder) -> Result<Response, ApiErro
 }
 
 /// Keeps the answer to what was done, and forgets what was not.
-async fn keep(orders: &Orders, key: Digest, response: Response) -> Result<Response, ApiError> {
-    let store = orders.controller.store();
+async fn keep(
+    running: &RunningCommands,
+    key: SecretDigest,
+    response: Response,
+) -> Result<Response, ApiError> {
+    let store = running.controller.store();
     if !response.status().is_success() {
         // What the server failed at may have been done: that is not known, and is told so.
         if response.status().is_client_error() {
-            forgotten(store.forget_order(key).await);
+            forgotten(store.forget_command(key).await);
         }
         return Ok(response);
     }

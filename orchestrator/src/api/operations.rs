@@ -1,12 +1,12 @@
 //! Operations: submitted plans with all their moves.
 
 use super::extract::{Path, Query};
-use super::migrations::{Created, EVENTS, created, order};
-use super::paging::Page;
+use super::migrations::{CreatedResponse, EVENTS, created, parse_command};
+use super::paging::PageQuery;
 use super::stream::{accepts_feed, feed_operation};
 use super::{ApiError, actor};
 use crate::controller::{ControlError, Controller};
-use crate::report::{Format, Report};
+use crate::report::{OperationReport, ReportFormat};
 use crate::store::Event;
 use crate::view::OperationView;
 use axum::Json;
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 
 /// How a plan is admitted.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct How {
+pub(super) struct AdmissionQuery {
     /// Also when other migrations move some of its keys first.
     #[serde(default)]
     queue: bool,
@@ -28,7 +28,7 @@ pub(super) struct How {
 
 /// A line of a migration's journal, with the migration.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(super) struct Line {
+pub(super) struct JournalLine {
     migration: MigrationId,
     #[serde(flatten)]
     event: Event,
@@ -37,10 +37,10 @@ pub(super) struct Line {
 /// Admits a plan.
 pub(super) async fn submit(
     State(controller): State<Controller>,
-    Query(how): Query<How>,
+    Query(how): Query<AdmissionQuery>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Created<OperationView>, ApiError> {
+) -> Result<CreatedResponse<OperationView>, ApiError> {
     let text = super::plan::text(&body)?;
     let migrations = controller.submit(text, how.queue, actor(&headers)).await?;
     let first = migrations
@@ -53,7 +53,7 @@ pub(super) async fn submit(
 /// The newest ones.
 pub(super) async fn list(
     State(controller): State<Controller>,
-    Query(page): Query<Page>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Response, ApiError> {
     let after = page.after().map(MigrationId::from);
     if let Some(after) = &after {
@@ -80,8 +80,8 @@ pub(super) async fn command(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<OperationView>, ApiError> {
-    let (command, order) = order(&command, &body)?;
-    let reason = order.reason.as_deref();
+    let (command, reason) = parse_command(&command, &body)?;
+    let reason = reason.reason.as_deref();
     let operation = controller
         .command_all(&MigrationId(id), command, actor(&headers), reason)
         .await?;
@@ -93,7 +93,7 @@ pub(super) async fn try_command(
     State(controller): State<Controller>,
     Path((id, command)): Path<(String, String)>,
 ) -> Result<Json<OperationView>, ApiError> {
-    let (command, _) = order(&command, &Bytes::new())?;
+    let (command, _) = parse_command(&command, &Bytes::new())?;
     let id = MigrationId(id);
     let operation = controller.try_command_all(&id, command).await?;
     Ok(Json(OperationView::from(&operation)))
@@ -109,18 +109,18 @@ pub(super) async fn plan(
 
 /// In which form.
 #[derive(Debug, Deserialize)]
-pub(super) struct Wanted {
+pub(super) struct ReportQuery {
     #[serde(default)]
-    format: Format,
+    format: ReportFormat,
 }
 
 /// The evidence: JSON, Markdown, or one HTML file whose only style is its own.
 pub(super) async fn report(
     State(controller): State<Controller>,
     Path(id): Path<String>,
-    Query(wanted): Query<Wanted>,
+    Query(wanted): Query<ReportQuery>,
 ) -> Result<Response, ApiError> {
-    let report = Report::of(&controller, &MigrationId(id)).await?;
+    let report = OperationReport::of(&controller, &MigrationId(id)).await?;
     let text = report.write(wanted.format).map_err(ControlError::Report)?;
     let headers = [
         (header::CONTENT_TYPE, wanted.format.content_type()),
@@ -146,7 +146,7 @@ pub(super) async fn events(
     let mut lines = Vec::new();
     for migration in operation.migrations {
         let events = controller.store().events(&migration.id, 0, EVENTS).await?;
-        lines.extend(events.into_iter().map(|event| Line {
+        lines.extend(events.into_iter().map(|event| JournalLine {
             migration: migration.id.clone(),
             event,
         }));
@@ -158,7 +158,7 @@ pub(super) async fn events(
 /// What operators changed outside of migrations, newest first.
 pub(super) async fn audit(
     State(controller): State<Controller>,
-    Query(page): Query<Page>,
+    Query(page): Query<PageQuery>,
 ) -> Result<Response, ApiError> {
     let before = page.after_number()?;
     let lines = controller.store().audit(page.read(), before).await?;

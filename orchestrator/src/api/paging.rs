@@ -16,12 +16,12 @@ const MOST: i64 = 10_000;
 
 /// Which page is asked for.
 #[derive(Debug, Deserialize)]
-pub(super) struct Page {
+pub(super) struct PageQuery {
     limit: Option<i64>,
     after: Option<String>,
 }
 
-impl Page {
+impl PageQuery {
     /// Rows to read: one more than the page has, which tells whether another page follows.
     pub(super) fn read(&self) -> i64 {
         self.rows() + 1

@@ -1,7 +1,7 @@
 //! Refusals of agents that were written down lately: an agent that asks again every second does not fill the audit
 //! trail.
 
-use super::error::Refusal;
+use super::error::RefusedCall;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -10,21 +10,21 @@ use std::time::{Duration, Instant};
 const AGAIN: Duration = Duration::from_secs(60);
 
 /// Token, route and reason.
-type Said = (String, String, Refusal);
+type RefusalKey = (String, String, RefusedCall);
 
 /// When each was written down; lost with the process.
 #[derive(Debug, Default)]
-pub(super) struct Refusals(Mutex<BTreeMap<Said, Instant>>);
+pub(super) struct RefusalLog(Mutex<BTreeMap<RefusalKey, Instant>>);
 
-impl Refusals {
+impl RefusalLog {
     /// Whether this one is to be written down, which counts from now on.
-    pub(super) fn is_new(&self, said: &Said, now: Instant) -> bool {
+    pub(super) fn is_new(&self, key: &RefusalKey, now: Instant) -> bool {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         written.retain(|_, at| now.duration_since(*at) < AGAIN);
-        if written.contains_key(said) {
+        if written.contains_key(key) {
             return false;
         }
-        written.insert(said.clone(), now);
+        written.insert(key.clone(), now);
         true
     }
 }
@@ -35,9 +35,9 @@ mod tests {
 
     #[test]
     fn the_same_refusal_is_written_down_once_in_a_while() {
-        let refusals = Refusals::default();
-        let said = |code: &str| {
-            let refusal = Refusal {
+        let refusals = RefusalLog::default();
+        let key = |code: &str| {
+            let refusal = RefusedCall {
                 code: code.to_owned(),
                 detail: String::new(),
             };
@@ -48,9 +48,9 @@ mod tests {
             )
         };
         let now = Instant::now();
-        assert!(refusals.is_new(&said("agent.not_owner"), now));
-        assert!(!refusals.is_new(&said("agent.not_owner"), now));
-        assert!(refusals.is_new(&said("epoch.stale"), now));
-        assert!(refusals.is_new(&said("agent.not_owner"), now + AGAIN));
+        assert!(refusals.is_new(&key("agent.not_owner"), now));
+        assert!(!refusals.is_new(&key("agent.not_owner"), now));
+        assert!(refusals.is_new(&key("epoch.stale"), now));
+        assert!(refusals.is_new(&key("agent.not_owner"), now + AGAIN));
     }
 }

@@ -3,21 +3,22 @@
 mod maps;
 
 use self::maps::of_maps;
-use super::openapi::{About, Described};
+use super::openapi::{DescribedRoutes, RouteDoc};
 use super::{
-    BODY_LIMIT, Health, Issued, Ordered, Readiness, SignInCode, Version, agents, doctor, fleet,
-    health, inspections, leader, migrations, once, operations, plan, shards, tokens, verify,
+    BODY_LIMIT, ControllerVersion, IssuedToken, LeadershipHealth, Readiness, ScheduledComparison,
+    SignInCode, agents, doctor, fleet, health, inspections, leader, migrations, once, operations,
+    plan, shards, tokens, verify,
 };
 use crate::access::NewToken;
 use crate::controller::{
-    CleanupOrder, CleanupReport, Controller, Diagnosis, DirectoryRequest, DoctorAsk, FleetReport,
-    LimitOrder, ReconcileOrder, ShardChange,
+    CleanupReport, CleanupRequest, Controller, Diagnosis, DirectoryRequest, DoctorRequest,
+    FleetReport, LimitChange, ReconcileRequest, ShardChange,
 };
-use crate::report::Report;
+use crate::report::OperationReport;
 use crate::store::{
-    AgentRecord, AuditLine, CleanupRecord, Event, NewShard, Reading, ShardRecord, TokenRecord,
+    AgentRecord, AuditLine, CleanupRecord, Event, FigureReading, NewShard, ShardRecord, TokenRecord,
 };
-use crate::view::{MigrationView, OperationView, Summary};
+use crate::view::{MigrationSummary, MigrationView, OperationView};
 use axum::extract::DefaultBodyLimit;
 use axum::{Json, Router};
 use plans::inspection::Directory;
@@ -46,7 +47,7 @@ pub fn routes(controller: Controller) -> Router {
         .0
         .layer(DefaultBodyLimit::max(BODY_LIMIT))
         .layer(axum::middleware::from_fn_with_state(
-            once::Orders::new(controller.clone()),
+            once::RunningCommands::new(controller.clone()),
             once::answer,
         ))
         .layer(axum::middleware::from_fn_with_state(
@@ -56,19 +57,19 @@ pub fn routes(controller: Controller) -> Router {
         .with_state(controller)
 }
 
-fn described() -> Described {
-    let probes = of_probes(Described::new());
+fn described() -> DescribedRoutes {
+    let probes = of_probes(DescribedRoutes::new());
     let fleet = of_fleet(of_maps(of_shards(probes)));
     of_agents(of_tries(of_migrations(of_operations(fleet))))
 }
 
-fn of_probes(all: Described) -> Described {
-    let text = || About::of("The process answers").answers_text(&["text/plain"]);
+fn of_probes(all: DescribedRoutes) -> DescribedRoutes {
+    let text = || RouteDoc::of("The process answers").answers_text(&["text/plain"]);
     all.get("/healthz", health::alive, text())
         .get(
             "/readyz",
             health::ready,
-            About::of("Store, schema and leader are as they must be; with verbose each of them")
+            RouteDoc::of("Store, schema and leader are as they must be; with verbose each of them")
                 .query(
                     "verbose",
                     "string",
@@ -80,23 +81,24 @@ fn of_probes(all: Described) -> Described {
         .get(
             "/version",
             health::version,
-            About::of("Version, protocols of agents, and the store").answers::<Version>(),
+            RouteDoc::of("Version, protocols of agents, and the store")
+                .answers::<ControllerVersion>(),
         )
         .get(
             "/api/v1/health",
             health::health,
-            About::of("Who leads, under which term").answers::<Health>(),
+            RouteDoc::of("Who leads, under which term").answers::<LeadershipHealth>(),
         )
         .get(
             "/metrics",
             inspections::metrics,
-            About::of("Metrics; docs/metrics.md says what each means")
+            RouteDoc::of("Metrics; docs/metrics.md says what each means")
                 .answers_text(&["application/openmetrics-text"]),
         )
         .get(
             "/api/v1/openapi.json",
             show,
-            About::of("This document").answers::<Value>(),
+            RouteDoc::of("This document").answers::<Value>(),
         )
 }
 
@@ -104,126 +106,126 @@ async fn show() -> Json<&'static Value> {
     Json(document())
 }
 
-fn of_shards(all: Described) -> Described {
+fn of_shards(all: DescribedRoutes) -> DescribedRoutes {
     let name = "/api/v1/shards/{name}";
     all.post(
         "/api/v1/shards",
         shards::add,
-        About::of("Register a shard")
+        RouteDoc::of("Register a shard")
             .takes::<NewShard>()
             .creates::<ShardRecord>(),
     )
     .get(
         "/api/v1/shards",
         shards::list,
-        About::of("All shards").answers::<Vec<ShardRecord>>(),
+        RouteDoc::of("All shards").answers::<Vec<ShardRecord>>(),
     )
     .get(
         name,
         shards::show,
-        About::of("One shard").answers::<ShardRecord>(),
+        RouteDoc::of("One shard").answers::<ShardRecord>(),
     )
     .patch(
         name,
         shards::change,
-        About::of("Change connection string, labels or capacity of a shard")
+        RouteDoc::of("Change connection string, labels or capacity of a shard")
             .takes::<ShardChange>()
             .answers::<ShardRecord>(),
     )
     .delete(
         name,
         shards::remove,
-        About::of("Forget a shard that no map names").may_take::<migrations::Order>(),
+        RouteDoc::of("Forget a shard that no map names").may_take::<migrations::CommandReason>(),
     )
     .post(
         "/api/v1/shards/{name}/directory",
         inspections::directory,
-        About::of("Read keys and their shards from a table of a shard, by its name and those of its columns")
+        RouteDoc::of("Read keys and their shards from a table of a shard, by its name and those of its columns")
             .takes::<DirectoryRequest>()
             .answers::<Directory>(),
     )
 }
 
-fn of_fleet(all: Described) -> Described {
+fn of_fleet(all: DescribedRoutes) -> DescribedRoutes {
     all.post(
         "/api/v1/doctor",
         doctor::examine,
-        About::of("Everything that stands in the way of moves")
-            .may_take::<DoctorAsk>()
+        RouteDoc::of("Everything that stands in the way of moves")
+            .may_take::<DoctorRequest>()
             .answers::<Diagnosis>(),
     )
     .get(
         "/api/v1/fleet",
         fleet::show,
-        About::of("What the last looks at the shards showed").answers::<FleetReport>(),
+        RouteDoc::of("What the last looks at the shards showed").answers::<FleetReport>(),
     )
     .post(
         "/api/v1/fleet/reconcile",
         fleet::reconcile,
-        About::of("Look at every shard now, and mend a store that is older than the fleet")
-            .may_take::<ReconcileOrder>()
+        RouteDoc::of("Look at every shard now, and mend a store that is older than the fleet")
+            .may_take::<ReconcileRequest>()
             .answers::<FleetReport>(),
     )
     .post(
         "/api/v1/fleet/cleanup",
         fleet::cleanup,
-        About::of("List what no live migration explains, and remove it where it is ordered")
-            .may_take::<CleanupOrder>()
+        RouteDoc::of("List what no live migration explains, and remove it where it is ordered")
+            .may_take::<CleanupRequest>()
             .answers::<CleanupReport>(),
     )
     .get(
         "/api/v1/audit",
         operations::audit,
-        About::of("Orders and changes, newest first")
+        RouteDoc::of("Orders and changes, newest first")
             .pages()
             .answers::<Vec<AuditLine>>(),
     )
     .post(
         "/api/v1/tokens",
         tokens::create,
-        About::of("Make a token; it is shown in this answer alone")
+        RouteDoc::of("Make a token; it is shown in this answer alone")
             .takes::<NewToken>()
-            .creates::<Issued>(),
+            .creates::<IssuedToken>(),
     )
     .get(
         "/api/v1/tokens",
         tokens::list,
-        About::of("All tokens, revoked ones too, without their secrets")
+        RouteDoc::of("All tokens, revoked ones too, without their secrets")
             .answers::<Vec<TokenRecord>>(),
     )
     .delete(
         "/api/v1/tokens/{name}",
         tokens::revoke,
-        About::of("Take a token back")
-            .may_take::<migrations::Order>()
+        RouteDoc::of("Take a token back")
+            .may_take::<migrations::CommandReason>()
             .answers::<TokenRecord>(),
     )
     .post(
         "/api/v1/sign-in-codes",
         tokens::sign_in_code,
-        About::of("Make a code by which your browser signs in once, within five minutes")
+        RouteDoc::of("Make a code by which your browser signs in once, within five minutes")
             .answers::<SignInCode>(),
     )
 }
 
-fn of_plans(all: Described) -> Described {
+fn of_plans(all: DescribedRoutes) -> DescribedRoutes {
     all.post(
         "/api/v1/plans",
         plan::make,
-        About::of("Make a plan of a request; nothing is changed")
+        RouteDoc::of("Make a plan of a request; nothing is changed")
             .takes_as::<Request>(TEXTS)
             .answers::<Plan>(),
     )
     .get(
         "/api/v1/schemas/request",
         plan::schema,
-        About::of("The JSON Schema of a request").answers::<Value>(),
+        RouteDoc::of("The JSON Schema of a request").answers::<Value>(),
     )
 }
 
-fn of_operations(all: Described) -> Described {
+fn of_operations(all: DescribedRoutes) -> DescribedRoutes {
     let submit = || {
-        About::of("Submit a plan")
+        RouteDoc::of("Submit a plan")
             .takes_as::<Plan>(TEXTS)
             .query(
                 "queue",
@@ -233,9 +235,9 @@ fn of_operations(all: Described) -> Described {
             .creates::<OperationView>()
     };
     let report = || {
-        About::of("The evidence of an operation")
+        RouteDoc::of("The evidence of an operation")
             .query_one_of("format", &["json", "md", "html"], "JSON without it.")
-            .answers::<Report>()
+            .answers::<OperationReport>()
             .answers_text(&["text/markdown", "text/html"])
     };
     of_plans(all)
@@ -244,27 +246,27 @@ fn of_operations(all: Described) -> Described {
         .get(
             "/api/v1/operations",
             operations::list,
-            About::of("The newest operations, newest first")
+            RouteDoc::of("The newest operations, newest first")
                 .pages()
                 .answers::<Vec<OperationView>>(),
         )
         .get(
             "/api/v1/operations/{id}",
             operations::show,
-            About::of("One operation with its moves").answers::<OperationView>(),
+            RouteDoc::of("One operation with its moves").answers::<OperationView>(),
         )
         .get(
             "/api/v1/operations/{id}/plan",
             operations::plan,
-            About::of("The plan as it was submitted").answers::<Plan>(),
+            RouteDoc::of("The plan as it was submitted").answers::<Plan>(),
         )
         .get(
             "/api/v1/operations/{id}/events",
             operations::events,
-            About::of(
+            RouteDoc::of(
                 "The journals of all its migrations by time; or its view whenever it changes",
             )
-            .answers::<Vec<operations::Line>>()
+            .answers::<Vec<operations::JournalLine>>()
             .feeds(),
         )
         .get(
@@ -280,76 +282,78 @@ fn of_operations(all: Described) -> Described {
         .post(
             "/api/v1/operations/{id}/{command}",
             operations::command,
-            About::of("Give an order to every migration of an operation that can take it")
-                .may_take::<migrations::Order>()
+            RouteDoc::of("Give an order to every migration of an operation that can take it")
+                .may_take::<migrations::CommandReason>()
                 .answers::<OperationView>(),
         )
 }
 
-fn of_migrations(all: Described) -> Described {
+fn of_migrations(all: DescribedRoutes) -> DescribedRoutes {
     let verify = "/api/v1/migrations/{id}/verify";
     all.get(
         "/api/v1/migrations",
         migrations::list,
-        About::of("The newest migrations, newest first")
+        RouteDoc::of("The newest migrations, newest first")
             .pages()
-            .answers::<Vec<Summary>>(),
+            .answers::<Vec<MigrationSummary>>(),
     )
     .get(
         "/api/v1/migrations/{id}",
         migrations::show,
-        About::of("One migration with its steps").answers::<MigrationView>(),
+        RouteDoc::of("One migration with its steps").answers::<MigrationView>(),
     )
     .get(
         "/api/v1/migrations/{id}/events",
         migrations::events,
-        About::of("Its journal; or, as server-sent events, each line and each change of its view")
-            .query("after", "integer", "Only lines behind this number.")
-            .answers::<Vec<Event>>()
-            .feeds(),
+        RouteDoc::of(
+            "Its journal; or, as server-sent events, each line and each change of its view",
+        )
+        .query("after", "integer", "Only lines behind this number.")
+        .answers::<Vec<Event>>()
+        .feeds(),
     )
     .get(
         "/api/v1/migrations/{id}/course",
         migrations::course,
-        About::of("How far it was over time").answers::<Vec<Reading>>(),
+        RouteDoc::of("How far it was over time").answers::<Vec<FigureReading>>(),
     )
     .get(
         "/api/v1/migrations/{id}/cleanup",
         migrations::cleanup,
-        About::of("What it made on the shards").answers::<Vec<CleanupRecord>>(),
+        RouteDoc::of("What it made on the shards").answers::<Vec<CleanupRecord>>(),
     )
     .post(
         "/api/v1/migrations/{id}/limits",
         migrations::limit,
-        About::of("Change what it may take of its shards")
-            .takes::<LimitOrder>()
+        RouteDoc::of("Change what it may take of its shards")
+            .takes::<LimitChange>()
             .answers::<MigrationView>(),
     )
     .post(
         verify,
-        verify::order,
-        About::of("Compare both copies again, now")
-            .may_take::<verify::Ask>()
-            .answers::<Ordered>(),
+        verify::schedule,
+        RouteDoc::of("Compare both copies again, now")
+            .may_take::<verify::VerifyRequest>()
+            .answers::<ScheduledComparison>(),
     )
     .get(
         verify,
         verify::report,
-        About::of("What the last comparisons found; keys of rows that differ are in it")
+        RouteDoc::of("What the last comparisons found; keys of rows that differ are in it")
             .answers::<Vec<DifferenceReport>>(),
     )
     .post(
         "/api/v1/migrations/{id}/{command}",
         migrations::command,
-        About::of("Give an order to a migration")
-            .may_take::<migrations::Order>()
+        RouteDoc::of("Give an order to a migration")
+            .may_take::<migrations::CommandReason>()
             .answers::<MigrationView>(),
     )
 }
 
 /// Orders that are only tried.
-fn of_tries(all: Described) -> Described {
-    let about = || About::of("Whether an order could be given now; nothing is changed");
+fn of_tries(all: DescribedRoutes) -> DescribedRoutes {
+    let about = || RouteDoc::of("Whether an order could be given now; nothing is changed");
     all.get(
         "/api/v1/operations/{id}/{command}",
         operations::try_command,
@@ -363,41 +367,41 @@ fn of_tries(all: Described) -> Described {
 }
 
 /// What agents say; its shape is that of the protocol's version, which `/version` tells.
-fn of_agents(all: Described) -> Described {
-    let said = |summary| About::of(summary).takes::<Value>();
+fn of_agents(all: DescribedRoutes) -> DescribedRoutes {
+    let documented = |summary| RouteDoc::of(summary).takes::<Value>();
     all.get(
         "/api/v1/agents",
         agents::list,
-        About::of("Agents that have spoken").answers::<Vec<AgentRecord>>(),
+        RouteDoc::of("Agents that have spoken").answers::<Vec<AgentRecord>>(),
     )
     .post(
         "/api/v1/agents/claim",
         agents::claim,
-        said("An agent asks for work").answers::<Value>(),
+        documented("An agent asks for work").answers::<Value>(),
     )
     .post(
         "/api/v1/agents/heartbeat",
         agents::heartbeat,
-        said("An agent tells how far it is").answers::<Value>(),
+        documented("An agent tells how far it is").answers::<Value>(),
     )
     .post(
         "/api/v1/agents/report",
         agents::report,
-        said("An agent tells what came of a step"),
+        documented("An agent tells what came of a step"),
     )
     .post(
         "/api/v1/agents/cutover",
         agents::cutover,
-        said("An agent asks for a part of a cutover").answers::<Value>(),
+        documented("An agent asks for a part of a cutover").answers::<Value>(),
     )
     .post(
         "/api/v1/migrations/{id}/cleanup-records",
         agents::record_cleanup,
-        said("An agent tells what it is about to make"),
+        documented("An agent tells what it is about to make"),
     )
     .post(
         "/api/v1/migrations/{id}/cleanup-records/done",
         agents::cleanup_done,
-        said("An agent tells what is gone"),
+        documented("An agent tells what is gone"),
     )
 }

@@ -1,7 +1,7 @@
 //! Shards.
 
 use super::extract::Path;
-use super::migrations::Order;
+use super::migrations::CommandReason;
 use super::{ApiError, actor, json, json_or_default};
 use crate::controller::{Controller, ShardChange};
 use crate::store::{NewShard, ShardRecord};
@@ -16,7 +16,7 @@ pub(super) async fn add(
     State(controller): State<Controller>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<super::migrations::Created<ShardRecord>, ApiError> {
+) -> Result<super::migrations::CreatedResponse<ShardRecord>, ApiError> {
     let shard: NewShard = json(&body)?;
     let made = controller.add_shard(&shard, actor(&headers)).await?;
     Ok(super::migrations::created(made))
@@ -58,8 +58,8 @@ pub(super) async fn remove(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<(), ApiError> {
-    let order: Order = json_or_default(&body)?;
-    let (name, reason) = (ShardName(name), order.reason.as_deref());
+    let reason: CommandReason = json_or_default(&body)?;
+    let (name, reason) = (ShardName(name), reason.reason.as_deref());
     Ok(controller
         .remove_shard(&name, actor(&headers), reason)
         .await?)

@@ -14,9 +14,9 @@ use std::time::Duration;
 use tokio::sync::watch;
 
 /// A stream of events.
-pub(super) type Feed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
+pub(super) type EventFeed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
 /// A stream of maps.
-pub(super) type MapFeed = Feed;
+pub(super) type MapFeed = EventFeed;
 
 /// Shortest time between two looks.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -97,7 +97,7 @@ struct MigrationReader {
 }
 
 /// Event `event` for each line of the journal, its number as id; event `view` when anything changed.
-pub(super) fn feed_migration(controller: Controller, id: MigrationId, after: i64) -> Feed {
+pub(super) fn feed_migration(controller: Controller, id: MigrationId, after: i64) -> EventFeed {
     let reader = MigrationReader {
         changes: controller.changes(),
         beats: controller.beats(),
@@ -121,7 +121,7 @@ impl MigrationReader {
             }
             self.changes.borrow_and_update();
             self.beats.borrow_and_update();
-            if self.look().await.is_err() {
+            if self.poll().await.is_err() {
                 tokio::time::sleep(AFTER_ERROR).await;
                 continue;
             }
@@ -136,7 +136,7 @@ impl MigrationReader {
         }
     }
 
-    async fn look(&mut self) -> Result<(), ControlError> {
+    async fn poll(&mut self) -> Result<(), ControlError> {
         let store = self.controller.store();
         for event in store.events(&self.id, self.after, BATCH).await? {
             self.after = event.seq;
@@ -163,7 +163,7 @@ struct OperationReader {
 }
 
 /// Event `view` with the operation, now and whenever it changed.
-pub(super) fn feed_operation(controller: Controller, id: MigrationId) -> Feed {
+pub(super) fn feed_operation(controller: Controller, id: MigrationId) -> EventFeed {
     let reader = OperationReader {
         changes: controller.changes(),
         controller,
@@ -199,6 +199,8 @@ impl OperationReader {
     }
 }
 
-fn feed(events: impl futures::Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Feed {
+fn feed(
+    events: impl futures::Stream<Item = Result<Event, Infallible>> + Send + 'static,
+) -> EventFeed {
     Sse::new(events.boxed()).keep_alive(KeepAlive::default())
 }

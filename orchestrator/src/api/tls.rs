@@ -10,14 +10,14 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 /// A server's certificate and its key, as PEM files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Certificate {
+pub struct ServerCertificate {
     /// The certificate, and those of the authorities between it and a root.
     pub chain: PathBuf,
     /// Its private key.
     pub key: PathBuf,
 }
 
-impl Certificate {
+impl ServerCertificate {
     /// The settings of a server that shows it.
     ///
     /// # Errors

@@ -1,7 +1,7 @@
 //! Tokens: made, listed, taken back.
 
 use super::extract::Path;
-use super::migrations::{Order, created};
+use super::migrations::{CommandReason, created};
 use super::{ApiError, actor, json, json_or_default};
 use crate::access::Visitor;
 use crate::controller::Controller;
@@ -20,7 +20,7 @@ const NOT_KEPT: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
 
 /// A token that was just made: the only time that it is told.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub struct Issued {
+pub struct IssuedToken {
     /// What is kept of it.
     #[serde(flatten)]
     pub record: TokenRecord,
@@ -38,7 +38,7 @@ pub(super) async fn create(
         .create_token(&json(&body)?, actor(&headers))
         .await?;
     let (record, secret) = made;
-    let issued = created(Issued {
+    let issued = created(IssuedToken {
         record,
         token: secret.reveal().to_owned(),
     });
@@ -87,8 +87,8 @@ pub(super) async fn revoke(
     headers: HeaderMap,
     body: Bytes,
 ) -> Result<Json<TokenRecord>, ApiError> {
-    let order: Order = json_or_default(&body)?;
-    let reason = order.reason.as_deref();
+    let reason: CommandReason = json_or_default(&body)?;
+    let reason = reason.reason.as_deref();
     let revoked = controller.revoke_token(&name, actor(&headers), reason);
     Ok(Json(revoked.await?))
 }

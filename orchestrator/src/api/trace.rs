@@ -29,8 +29,8 @@ pub(super) async fn trace(request: Request, next: Next) -> Response {
 }
 
 fn named(request: &Request) -> Option<String> {
-    let said = request.headers().get(HEADER)?.to_str().ok()?;
+    let header = request.headers().get(HEADER)?.to_str().ok()?;
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    let fits = (1..=LONGEST).contains(&said.len()) && said.chars().all(plain);
-    fits.then(|| said.to_owned())
+    let fits = (1..=LONGEST).contains(&header.len()) && header.chars().all(plain);
+    fits.then(|| header.to_owned())
 }

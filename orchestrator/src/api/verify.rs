@@ -17,14 +17,14 @@ use serde::{Deserialize, Serialize};
 /// What is to be done about rows that differ, and why.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
-pub(super) struct Ask {
+pub(super) struct VerifyRequest {
     repair: bool,
     reason: Option<String>,
 }
 
 /// A comparison that was ordered.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
-pub struct Ordered {
+pub struct ScheduledComparison {
     /// Which one: a report of this number is its result.
     pub run: VerifyRun,
     /// The migration.
@@ -32,24 +32,24 @@ pub struct Ordered {
 }
 
 /// Orders one.
-pub(super) async fn order(
+pub(super) async fn schedule(
     State(controller): State<Controller>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Bytes,
-) -> Result<Json<Ordered>, ApiError> {
-    let ask: Ask = if body.is_empty() {
-        Ask::default()
+) -> Result<Json<ScheduledComparison>, ApiError> {
+    let request: VerifyRequest = if body.is_empty() {
+        VerifyRequest::default()
     } else {
         json(&body)?
     };
-    let reason = ask.reason.as_deref();
+    let reason = request.reason.as_deref();
     let id = MigrationId(id);
     let (run, snapshot) = controller
-        .verify(&id, ask.repair, actor(&headers), reason)
+        .verify(&id, request.repair, actor(&headers), reason)
         .await?;
     let migration = view(&controller, &snapshot);
-    Ok(Json(Ordered { run, migration }))
+    Ok(Json(ScheduledComparison { run, migration }))
 }
 
 /// The last ones, with the keys of rows that differ.

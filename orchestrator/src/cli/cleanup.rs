@@ -3,13 +3,14 @@
 use super::client::Client;
 use super::consent::Consent;
 use super::error::{CliError, DEFECTS};
-use super::keys::pair;
+use super::keys::{named_dsns, pair};
 use super::output::{Output, json, table};
 use crate::cli::out::say;
-use crate::controller::{CleanupOrder, CleanupReport, Unregistered};
+use crate::controller::{CleanupReport, CleanupRequest, UnregisteredShard};
 use clap::Args;
 use plans::id::{MapName, ShardName};
-use plans::inspection::sweep::{Leftover, Verdict};
+use plans::inspection::sweep::{Leftover, SweepVerdict};
+use std::collections::BTreeSet;
 
 /// What --apply does.
 const WHAT: &str = "Removes what `shardwright cleanup` lists without --apply as to be removed, and closes what it lists as to be refused for good.";
@@ -21,8 +22,8 @@ pub(super) struct Cleanup {
     #[arg(long = "shard", value_name = "NAME")]
     shards: Vec<String>,
     /// A shard that is not registered, as NAME=CONNECTION STRING; may be given several times.
-    #[arg(long = "dsn", value_name = "NAME=DSN", value_parser = pair)]
-    others: Vec<(String, String)>,
+    #[arg(long = "dsn", value_name = "NAME=DSN")]
+    others: Vec<String>,
     /// Remove what may be removed.
     #[arg(long)]
     apply: bool,
@@ -40,14 +41,17 @@ pub(super) struct Cleanup {
 
 impl Cleanup {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let other = |(name, dsn): (String, String)| Unregistered {
+        let other = |(name, dsn): (String, String)| UnregisteredShard {
             name: ShardName(name),
             dsn,
         };
         let owner = |(map, shard): (String, String)| (MapName(map), ShardName(shard));
-        let mut order = CleanupOrder {
+        let mut order = CleanupRequest {
             shards: self.shards.into_iter().map(ShardName).collect(),
-            others: self.others.into_iter().map(other).collect(),
+            unregistered: named_dsns("--dsn", &self.others)?
+                .into_iter()
+                .map(other)
+                .collect(),
             apply: self.apply,
             owners: self.owners.into_iter().map(owner).collect(),
             reason: self.reason,
@@ -56,45 +60,62 @@ impl Cleanup {
             order.apply = self.consent.is_given(WHAT, "cleanup")?;
         }
         let report: CleanupReport = client.post("/api/v1/fleet/cleanup", json(&order)?).await?;
-        self.output.print(&report, text)?;
+        let wide = self.output.is_wide();
+        self.output.print(&report, |report| text(report, wide))?;
         for line in &report.failed {
             say!("not done: {line}");
         }
         let open = |leftover: &Leftover| match leftover.verdict {
-            Verdict::Remove | Verdict::Close => !order.apply,
-            Verdict::Decide => true,
-            Verdict::Keep => false,
+            SweepVerdict::Remove | SweepVerdict::Close => !order.apply,
+            SweepVerdict::Decide => true,
+            SweepVerdict::Keep => false,
         };
         let clean = report.failed.is_empty() && !report.leftovers.iter().any(open);
         Ok(if clean { 0 } else { DEFECTS })
     }
 }
 
-fn text(report: &CleanupReport) -> String {
+/// What was found; of what is kept, unless all is asked for, only how much there is.
+fn text(report: &CleanupReport, wide: bool) -> String {
     let mut text = String::new();
+    let is_kept = |leftover: &&Leftover| leftover.verdict == SweepVerdict::Keep && !wide;
+    let kept: Vec<&Leftover> = report.leftovers.iter().filter(is_kept).collect();
+    let listed = report.leftovers.iter().filter(|found| !is_kept(found));
+    let rows: Vec<_> = listed.map(row).collect();
     if report.leftovers.is_empty() {
         text.push_str("nothing of Shardwright is on these shards\n");
+    } else if rows.is_empty() {
+        text.push_str("nothing to remove\n");
     } else {
-        let row = |leftover: &Leftover| {
-            let verdict = match leftover.verdict {
-                Verdict::Remove => "remove",
-                Verdict::Close => "refuse for good",
-                Verdict::Keep => "keep",
-                Verdict::Decide => "decide",
-            };
-            vec![
-                leftover.shard.to_string(),
-                verdict.to_owned(),
-                leftover.object.clone(),
-                leftover.why.clone(),
-            ]
-        };
-        let rows: Vec<_> = report.leftovers.iter().map(row).collect();
         text.push_str(&table(&["SHARD", "VERDICT", "OBJECT", "WHY"], &rows));
+    }
+    if !kept.is_empty() {
+        let shards: BTreeSet<&str> = kept.iter().map(|found| found.shard.as_str()).collect();
+        let shards: Vec<&str> = shards.into_iter().collect();
+        text.push_str(&format!(
+            "kept, because migrations and maps in force need them: {} object(s) on {}; -o wide lists them\n",
+            kept.len(),
+            shards.join(", ")
+        ));
     }
     for line in &report.done {
         text.push_str(line);
         text.push('\n');
     }
     text
+}
+
+fn row(leftover: &Leftover) -> Vec<String> {
+    let verdict = match leftover.verdict {
+        SweepVerdict::Remove => "remove",
+        SweepVerdict::Close => "refuse for good",
+        SweepVerdict::Keep => "keep",
+        SweepVerdict::Decide => "decide",
+    };
+    vec![
+        leftover.shard.to_string(),
+        verdict.to_owned(),
+        leftover.object.clone(),
+        leftover.why.clone(),
+    ]
 }

@@ -3,7 +3,7 @@
 //! Of several controllers the first that can be reached is asked; a follower sends on what only the leader answers.
 
 use super::error::CliError;
-use crate::api::{IDEMPOTENCY_HEADER, Problem, REASON_HEADER, UNDER_WAY};
+use crate::api::{IDEMPOTENCY_HEADER, IN_PROGRESS, Problem, REASON_HEADER};
 use controller_client::ControllerClient;
 use reqwest::header::HeaderValue;
 use reqwest::{Method, RequestBuilder, Response};
@@ -160,7 +160,7 @@ impl Client {
             let sent = self.send_once(&method, path, &fill).await;
             let again = match &sent {
                 Err(CliError::Unreachable { .. }) => true,
-                Err(CliError::Problem(problem)) => problem.code == UNDER_WAY,
+                Err(CliError::Problem(problem)) => problem.code == IN_PROGRESS,
                 Ok(_) | Err(_) => false,
             };
             if !again {

@@ -1,11 +1,15 @@
 //! What a command ends with when it does not end well.
 
-use crate::api::{INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
+use super::document::Document;
+use crate::api::{ApiError, INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
 use crate::cli::out::say;
+use crate::controller::ControlError;
 use crate::hooks::HooksError;
 use crate::store::pg::OpenError;
 use controller_client::SetupError;
 use discover::DiscoverError;
+use plans::doctor::Finding;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// Wrong usage.
@@ -19,7 +23,7 @@ pub(super) const INTERRUPTED: u8 = 130;
 const NEWER_STORE: &str = "a newer controller has brought it forward: start that version, or restore a backup of before the upgrade (docs/upgrades.md)";
 const ERROR: u8 = 1;
 const MISSING: u8 = 3;
-/// Something must be mended first.
+/// Well-formed, and refused: something must be fixed first.
 pub(super) const REFUSED: u8 = 4;
 const TIMEOUT: u8 = 6;
 const CONFLICT: u8 = 7;
@@ -50,7 +54,7 @@ pub enum CliError {
         reason: String,
     },
     /// A file could not be read or written.
-    #[error("could not {action} {path}")]
+    #[error("could not {action} {}: {}", path.display(), reason(source))]
     File {
         /// read or write.
         action: &'static str,
@@ -59,6 +63,16 @@ pub enum CliError {
         /// What the operating system said.
         #[source]
         source: std::io::Error,
+    },
+    /// A file holds another kind of document than the command reads.
+    #[error("{path} is {found}, not {wanted}")]
+    OtherDocument {
+        /// The file.
+        path: String,
+        /// What it is.
+        found: Document,
+        /// What the command reads.
+        wanted: Document,
     },
     /// An argument has no usable value.
     #[error("{0}")]
@@ -124,8 +138,11 @@ pub enum CliError {
 }
 
 impl CliError {
-    /// Says it, and what mends it.
+    /// Reports it with each of its findings, and what fixes it.
     pub fn tell(&self) {
+        if let Self::Problem(problem) = self {
+            report_findings(&problem.findings);
+        }
         say!("error: {self}");
         if let Some(hint) = self.hint() {
             say!("hint: {hint}");
@@ -141,6 +158,7 @@ impl CliError {
                     .to_owned(),
             ),
             Self::Problem(problem) => problem.hint.clone(),
+            Self::OtherDocument { path, found, .. } => Some(found.command(path)),
             Self::External { .. } => Some(
                 "it must be beside this program or in PATH; in a checkout `cargo build --release --bins` builds all programs"
                     .to_owned(),
@@ -179,24 +197,29 @@ impl CliError {
         }
     }
 
-    /// The exit code.
+    /// The exit code, by one rule whoever finds the error: wrong input, an object that does not exist, a refusal, a
+    /// state that does not permit it, or machinery that failed.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
-            Self::Problem(problem) => match (problem.code.as_str(), problem.status) {
-                ("plan.refused" | "plan.stale" | "keys.moving" | "rules.broken", _) => REFUSED,
-                (_, 401 | 403) => REFUSED,
-                (INLINE_PASSWORD | UNREADABLE_DSN, _) => USAGE,
-                (_, 404) => MISSING,
-                (_, 409) => CONFLICT,
-                (_, 504) => TIMEOUT,
-                (_, _) => ERROR,
-            },
-            Self::Usage(_) | Self::Hooks(_) => USAGE,
-            Self::Refused(_) => REFUSED,
-            Self::Adopt(DiscoverError::Connect { .. } | DiscoverError::Query { .. }) => ERROR,
-            Self::Adopt(DiscoverError::UnfitKey { .. }) => USAGE,
-            Self::Adopt(
+            Self::Problem(problem) => problem_exit_code(problem),
+            Self::Usage(_)
+            | Self::OtherDocument { .. }
+            | Self::Hooks(_)
+            | Self::FailPoint(_)
+            | Self::File { action: "read", .. }
+            | Self::ClientSetup(
+                SetupError::File { .. } | SetupError::Token | SetupError::Certificates { .. },
+            )
+            | Self::Serve(
+                ServeError::NotLoopback { .. }
+                | ServeError::NoTls { .. }
+                | ServeError::NoName { .. }
+                | ServeError::Certificate { .. },
+            )
+            | Self::Adopt(DiscoverError::UnfitKey { .. }) => USAGE,
+            Self::Refused(_)
+            | Self::Adopt(
                 DiscoverError::NoTables
                 | DiscoverError::NoKey
                 | DiscoverError::NoMap(_)
@@ -211,11 +234,67 @@ impl CliError {
             | Self::Cluster(_)
             | Self::Store(_)
             | Self::Serve(_)
+            | Self::Adopt(DiscoverError::Connect { .. } | DiscoverError::Query { .. })
             | Self::Hook(_)
-            | Self::FailPoint(_)
             | Self::External { .. }
             | Self::Io(_) => ERROR,
         }
+    }
+}
+
+/// The rule for what the controller answers. An inspection's own codes come with status 422: these are machinery.
+fn problem_exit_code(problem: &Problem) -> u8 {
+    match (problem.code.as_str(), problem.status) {
+        (
+            "plan.refused" | "plan.stale" | "plan.edited" | "plan.form" | "keys.moving"
+            | "rules.broken" | "mend.refused" | "map.no_tables" | "approval.too_few"
+            | "approval.unknown",
+            _,
+        )
+        | (_, 401 | 403) => REFUSED,
+        (
+            INLINE_PASSWORD | UNREADABLE_DSN | "field.invalid" | "limit.invalid" | "map.invalid"
+            | "request.invalid" | "request.unfit" | "order.reason",
+            _,
+        )
+        | (_, 400 | 413) => USAGE,
+        (_, 404) => MISSING,
+        (_, 409 | 412) => CONFLICT,
+        (_, 504) => TIMEOUT,
+        (_, _) => ERROR,
+    }
+}
+
+impl From<ControlError> for CliError {
+    /// What the controller would answer, for what is refused before it is asked.
+    fn from(error: ControlError) -> Self {
+        let (_, problem) = ApiError::from(error).into_parts();
+        Self::Problem(Box::new(problem))
+    }
+}
+
+/// What must be fixed, one after the other, and how to get the statements.
+fn report_findings(findings: &[Finding]) {
+    for finding in findings {
+        let code = Some(&finding.sw).filter(|sw| !sw.is_empty());
+        let code = code.unwrap_or(&finding.code);
+        say!("refused: {code}: {}: {}", finding.object, finding.problem);
+        say!("    {}", finding.remedy);
+    }
+    let number = findings.iter().filter(|f| f.fix.is_some()).count();
+    if number > 0 {
+        say!("SQL fixes {number} of these: shardwright doctor REQUEST --script FILE writes it");
+    }
+}
+
+/// What the operating system reports of a file, for people.
+fn reason(error: &std::io::Error) -> String {
+    if error.kind() == ErrorKind::InvalidData {
+        "it is not text in UTF-8".to_owned()
+    } else if error.kind() == ErrorKind::NotFound {
+        "there is no such file or directory".to_owned()
+    } else {
+        error.to_string()
     }
 }
 

@@ -121,11 +121,11 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         ],
     ),
     (
-        "map mend",
+        "map repair",
         &[
             "shardwright map check tenants --request mend.yaml",
-            "shardwright map mend mend.yaml --dry-run",
-            "shardwright map mend mend.yaml --yes --reason CHG-1042",
+            "shardwright map repair repairs.yaml --dry-run",
+            "shardwright map repair repairs.yaml --yes --reason CHG-1042",
         ],
     ),
     ("map locate", &["shardwright map locate tenants 4711"]),

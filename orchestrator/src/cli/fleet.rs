@@ -1,6 +1,7 @@
 //! `shardwright fleet apply`: shards and maps as one file says they are.
 //!
-//! Order: read the file, read what there is, say what differs, then add and change, shards before maps.
+//! Order: read the file, read what there is, refuse what the controller would refuse, report what differs, then add and
+//! change, shards before maps.
 //! Each part is an order of its own that can be given again: after an error, so can the whole.
 //! Absent: taking anything away that the file does not name, and keys that change hands, which is for plans.
 
@@ -8,8 +9,8 @@ mod differences;
 
 use super::client::Client;
 use super::consent::Consent;
+use super::document::Document;
 use super::error::CliError;
-use super::files::read;
 use super::output::{Output, Table, json};
 use crate::controller::{NewMap, ShardChange};
 use crate::store::{NewShard, ShardRecord};
@@ -83,7 +84,7 @@ impl Fleet {
 
 impl Apply {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let text = read(&self.file)?;
+        let text = Document::Fleet.read(&self.file)?;
         let wrong = |error: serde_saphyr::Error| {
             CliError::Usage(format!("{} cannot be read: {error}", self.file.display()))
         };

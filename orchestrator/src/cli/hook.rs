@@ -2,8 +2,8 @@
 
 use super::error::CliError;
 use super::output::{Output, Table};
-use crate::hooks::{Answer, Hooks, Message, call};
-use crate::store::Phase;
+use crate::hooks::{HookAnswer, HookMessage, Hooks, call};
+use crate::store::MigrationPhase;
 use clap::{Args, Subcommand};
 use serde_json::json;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub(super) struct Test {
     name: String,
     /// The phase that it is told; without it the first of its own.
     #[arg(long, value_parser = phase)]
-    phase: Option<Phase>,
+    phase: Option<MigrationPhase>,
     #[command(flatten)]
     file: File,
 }
@@ -83,15 +83,15 @@ impl Test {
             CliError::Usage(format!("{path} has no hook {:?}", self.name))
         })?;
         let first = hook.on.iter().next().copied();
-        let phase = self.phase.or(first).unwrap_or(Phase::Submitted);
-        let message = Message::sample(&hook.name, phase, chrono::Utc::now());
+        let phase = self.phase.or(first).unwrap_or(MigrationPhase::Submitted);
+        let message = HookMessage::sample(&hook.name, phase, chrono::Utc::now());
         match call(hook, &message).await {
-            Answer::Yes => {
+            HookAnswer::Yes => {
                 super::out::print("yes\n");
                 Ok(0)
             }
-            Answer::No(reason) => Err(CliError::Refused(format!("it says no: {reason}"))),
-            Answer::Silent(reason) => {
+            HookAnswer::No(reason) => Err(CliError::Refused(format!("it says no: {reason}"))),
+            HookAnswer::Silent(reason) => {
                 let what = format!("hook {} did not answer: {reason}", hook.name);
                 Err(CliError::Hook(what))
             }
@@ -99,7 +99,14 @@ impl Test {
     }
 }
 
-fn phase(name: &str) -> Result<Phase, String> {
-    let phase = Phase::ALL.into_iter().find(|phase| phase.name() == name);
-    phase.ok_or_else(|| format!("it is one of {}", Phase::ALL.map(Phase::name).join(", ")))
+fn phase(name: &str) -> Result<MigrationPhase, String> {
+    let phase = MigrationPhase::ALL
+        .into_iter()
+        .find(|phase| phase.name() == name);
+    phase.ok_or_else(|| {
+        format!(
+            "it is one of {}",
+            MigrationPhase::ALL.map(MigrationPhase::name).join(", ")
+        )
+    })
 }

@@ -4,13 +4,13 @@
 
 use super::error::CliError;
 use super::files::{write_new, yaml};
-use super::keys::strategy;
+use super::keys::{named_dsn, strategy};
 use super::map::new_mapping;
 use crate::cli::out::say;
 use crate::controller::NewMap;
 use clap::Args;
 use connect::Dsn;
-use discover::{KeyCandidate, Proposal, Wish, propose};
+use discover::{KeyCandidate, Proposal, ProposalRequest, propose};
 use plans::id::{MapName, ShardName};
 use plans::shard_map::Strategy;
 use serde::Serialize;
@@ -62,7 +62,7 @@ struct Entry {
 impl Init {
     pub(super) async fn run(self) -> Result<u8, CliError> {
         let shards = self.read()?;
-        let wish = Wish {
+        let wish = ProposalRequest {
             map: MapName(self.map),
             key: self.key,
             strategy: self.strategy,
@@ -163,14 +163,9 @@ fn chosen(count: usize, mut from: impl BufRead) -> usize {
     }
 }
 
-/// `NAME=DSN`, cut at the first equals sign. It may hold a password: what is wrong is told without it.
+/// A shard and where it is.
 fn shard(text: &str) -> Result<(ShardName, Dsn), String> {
-    let (name, dsn) = text
-        .split_once('=')
-        .ok_or("it is not of the form NAME=DSN")?;
-    if name.is_empty() || dsn.is_empty() {
-        return Err("it is not of the form NAME=DSN".to_owned());
-    }
+    let (name, dsn) = named_dsn(text)?;
     let dsn = Dsn::parse(dsn).map_err(|error| error.to_string())?;
     Ok((ShardName::from(name), dsn))
 }

@@ -109,6 +109,32 @@ pub(super) fn pair(text: &str) -> Result<(String, String), String> {
     Ok((left.to_owned(), right.to_owned()))
 }
 
+/// `NAME=DSN`, cut at the first equals sign. It may hold a password: what is wrong is reported without it.
+pub(super) fn named_dsn(text: &str) -> Result<(&str, &str), String> {
+    let form = "it is not of the form NAME=DSN, the name with an equals sign before the connection string: \
+                s1=host=10.0.0.1 dbname=shop, or s1=postgres://10.0.0.1/shop";
+    let (name, dsn) = text.split_once('=').ok_or(form)?;
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if name.is_empty() || dsn.is_empty() || !name.chars().all(plain) {
+        return Err(form.to_owned());
+    }
+    Ok((name, dsn))
+}
+
+/// `NAME=DSN` of an option that may be given several times.
+pub(super) fn named_dsns(
+    option: &str,
+    texts: &[String],
+) -> Result<Vec<(String, String)>, CliError> {
+    let numbered = texts.iter().zip(1..);
+    let named = numbered.map(|(text, place)| {
+        let wrong = |reason| CliError::Usage(format!("{option} number {place}: {reason}"));
+        let (name, dsn) = named_dsn(text).map_err(wrong)?;
+        Ok((name.to_owned(), dsn.to_owned()))
+    });
+    named.collect()
+}
+
 /// `FROM..TO=SHARD`; either end may be missing.
 pub(super) fn range_of(text: &str) -> Result<(String, String), String> {
     let form = || format!("{text:?} is not of the form FROM..TO=SHARD");
@@ -153,6 +179,23 @@ mod tests {
         assert_eq!(keys(".."), "all keys");
         assert!(shape.range("1..x").is_err());
         assert!(range_of("1-2=a").is_err());
+    }
+
+    #[test]
+    fn a_name_ends_at_the_first_equals_sign_and_a_password_is_not_reported() {
+        let dsn = "host=h password=hunter2";
+        assert_eq!(named_dsn(&format!("s1={dsn}")), Ok(("s1", dsn)));
+        for text in [
+            format!("s1 {dsn}"),
+            dsn.replace('=', " "),
+            format!("={dsn}"),
+        ] {
+            let reason = named_dsn(&text).unwrap_err();
+            assert!(
+                reason.contains("NAME=DSN") && !reason.contains("hunter2"),
+                "{reason}"
+            );
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod consent;
 mod context;
 mod dashboard;
 mod doctor;
+mod document;
 mod error;
 mod examples;
 mod external;
@@ -29,6 +30,7 @@ mod out;
 mod output;
 mod pages;
 mod plan;
+mod preview;
 mod reconcile;
 mod report;
 mod serve;
@@ -49,16 +51,16 @@ use controller_client::ControllerClient;
 const EXIT_CODES: &str = "\
 Exit codes:
   0   done
-  1   error
-  3   there is no such thing
-  4   refused: findings to mend, a stale plan, keys that move already
-  6   time is over
-  7   conflict, or not possible in this state
-  8   the migration failed or was taken back
+  1   machinery failed: network, disk, an agent or a server
+  3   the named object does not exist
+  4   well-formed, but refused: findings to fix, keys that move already, a plan that is stale, edited or applied
+  6   timeout
+  7   not possible in this state
+  8   the migration failed, was aborted or rolled back, or ended otherwise than requested
   9   a check found defects
-  64  wrong usage; consent is missing where nobody can be asked (say --yes)
-  130 interrupted; what was followed goes on
-  141 nobody reads the output any more
+  64  wrong input: an argument, a file, a request; confirmation is missing and there is no terminal (pass --yes)
+  130 interrupted; the migration continues
+  141 the reader of the output has closed it
 
 Output: -o table, wide, json, jsonl, yaml or name, or SHARDWRIGHT_OUTPUT; data on stdout, talk on stderr
 (for `plan` use --output, because its -o names the plan's file).";

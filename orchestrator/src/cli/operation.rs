@@ -34,11 +34,8 @@ pub(super) fn end(view: &OperationView, until: &[OperationState]) -> Option<u8> 
     let asks = match view.state {
         S::Failed | S::Unwound | S::Partial => return Some(MIGRATION_FAILED),
         S::Completed | S::RolledBack if view.finished_at.is_some() => {
-            return Some(if until.is_empty() {
-                0
-            } else {
-                MIGRATION_FAILED
-            });
+            let reached = until.is_empty() && view.state == S::Completed;
+            return Some(if reached { 0 } else { MIGRATION_FAILED });
         }
         S::Waiting | S::Paused => true,
         S::Flipped => view.options.hold == Hold::UntilFinish,

@@ -89,6 +89,11 @@ impl Output {
         !matches!(self.format, Format::Table | Format::Wide)
     }
 
+    /// True where people asked for everything.
+    pub(super) fn is_wide(self) -> bool {
+        self.format == Format::Wide
+    }
+
     /// Prints `value` in its form; for people what `text` makes of it.
     pub(super) fn print<T: Serialize, X: Into<Text>>(
         self,

@@ -5,10 +5,10 @@ use super::consent::Consent;
 use super::error::{CliError, DEFECTS};
 use super::output::{Output, json, table};
 use crate::cli::out::say;
-use crate::controller::{FleetReport, ReconcileOrder};
+use crate::controller::{FleetReport, ReconcileRequest};
 use clap::Args;
 use plans::id::ShardName;
-use plans::inspection::reconcile::Finding;
+use plans::inspection::reconcile::Contradiction;
 
 /// Look at every shard now, and compare it with the map.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ pub(super) struct Reconcile {
 
 impl Reconcile {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let mut order = ReconcileOrder {
+        let mut order = ReconcileRequest {
             apply: self.apply,
             accept: self.accept.into_iter().map(ShardName).collect(),
             reason: self.reason,
@@ -59,7 +59,7 @@ impl Reconcile {
 }
 
 /// What the order changes.
-fn what(order: &ReconcileOrder) -> String {
+fn what(order: &ReconcileRequest) -> String {
     let mut parts = Vec::new();
     if order.apply {
         parts.push(
@@ -84,7 +84,7 @@ fn text(report: &FleetReport) -> String {
         ));
         return text;
     }
-    let row = |finding: &Finding| {
+    let row = |finding: &Contradiction| {
         vec![
             finding.shard.to_string(),
             finding.kind.to_string(),

@@ -5,16 +5,16 @@
 mod door;
 
 use super::error::CliError;
-use crate::access::Rule;
+use crate::access::AccessRule;
 use crate::api;
-use crate::controller::{Controller, Role, Settings};
+use crate::controller::{Controller, ControllerSettings, LeadershipState};
 use crate::hooks::Hooks;
 use crate::server;
 use crate::store::pg::PgStore;
 use clap::Args;
 use cluster::Cluster;
 use daemon::log::Format;
-use daemon::notify::Manager;
+use daemon::notify::ServiceManager;
 use door::Door;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -90,9 +90,9 @@ impl Serve {
             self.log_format
         };
         let _log = daemon::log::start("shardwright", filter(), format);
-        let manager = Manager::from_environment();
+        let manager = ServiceManager::from_environment();
         fail_point::check()?;
-        if self.approvals > 1 && self.door.rule() == Rule::Open {
+        if self.approvals > 1 && self.door.rule() == AccessRule::Open {
             let what =
                 "--approvals needs tokens, by which those who approve are known: leave out --open";
             return Err(CliError::Usage(what.to_owned()));
@@ -110,14 +110,14 @@ impl Serve {
         };
         let store = Arc::new(PgStore::open(&dsn).await?);
         let every = (self.reconcile_every > 0).then(|| Duration::from_secs(self.reconcile_every));
-        let settings = Settings {
+        let settings = ControllerSettings {
             reconcile_every: every,
             rule: self.door.rule(),
             admin: self.door.admin()?,
             read_only: self.door.read_only,
             approvals: self.approvals,
             audit: self.door.audit,
-            ..Settings::default()
+            ..ControllerSettings::default()
         };
         let controller = Controller::new(store, settings);
         controller.hook(hooks.unwrap_or_default());
@@ -201,14 +201,16 @@ fn say(format: Format, what: &str) {
 }
 
 /// Tells the service manager which part this controller has, whenever it is another one.
-async fn tell(manager: &Manager, controller: &Controller) {
+async fn tell(manager: &ServiceManager, controller: &Controller) {
     let mut changes = controller.changes();
     loop {
         changes.borrow_and_update();
         let status = match controller.role() {
-            Role::Leads(term) => format!("leads under term {term}"),
-            Role::Follows(Some(leader)) => format!("follows the controller at {}", leader.url),
-            Role::Follows(None) => "nobody leads for the moment".to_owned(),
+            LeadershipState::Leads(term) => format!("leads under term {term}"),
+            LeadershipState::Follows(Some(leader)) => {
+                format!("follows the controller at {}", leader.url)
+            }
+            LeadershipState::Follows(None) => "nobody leads for the moment".to_owned(),
         };
         manager.status(&status);
         if changes.changed().await.is_err() {

@@ -5,7 +5,7 @@ use super::consent::DryRun;
 use super::error::CliError;
 use super::operation;
 use super::output::Output;
-use crate::controller::LimitOrder;
+use crate::controller::LimitChange;
 use crate::view::MigrationView;
 use clap::Args;
 use plans::throttle::Setting;
@@ -64,7 +64,7 @@ impl Set {
         if !self.dry.goes_on(&what) {
             return Ok(0);
         }
-        let order = LimitOrder {
+        let order = LimitChange {
             limit: self.limit,
             value: self.value,
             reason: self.reason,

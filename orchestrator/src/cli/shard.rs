@@ -5,7 +5,8 @@ use super::consent::{Consent, DryRun};
 use super::error::CliError;
 use super::keys::pair;
 use super::output::{Output, Table, or_dash};
-use crate::controller::ShardChange;
+use super::preview::{self, KnownNames};
+use crate::controller::{FleetReport, ShardChange, ShardProbe};
 use crate::store::{NewShard, ShardRecord};
 use clap::{Args, Subcommand};
 use plans::fleet::DEFAULT_CAPACITY;
@@ -107,11 +108,15 @@ impl Shard {
             Self::Set(set) => set.run(client).await,
             Self::List { output } => {
                 let shards: Vec<ShardRecord> = client.get("/api/v1/shards").await?;
-                output.print(&shards, |shards| list_text(shards))
+                let probes = probes(client, output).await?;
+                output.print(&shards, |shards| list_text(shards, &probes))
             }
             Self::Show { name, output } => {
                 let shard: ShardRecord = client.get(&format!("/api/v1/shards/{name}")).await?;
-                output.print(&shard, |shard| list_text(std::slice::from_ref(shard)))
+                let probes = probes(client, output).await?;
+                output.print(&shard, |shard| {
+                    list_text(std::slice::from_ref(shard), &probes)
+                })
             }
             Self::Remove {
                 name,
@@ -120,7 +125,7 @@ impl Shard {
             } => {
                 let path = format!("/api/v1/shards/{name}");
                 if consent.dry().is_dry() {
-                    let _: ShardRecord = client.get(&path).await?;
+                    preview::shard_removal(client, &name).await?;
                 }
                 let what = format!("Forgets shard {name}; its rows stay where they are.");
                 if consent.is_given(&what, &name)? {
@@ -134,9 +139,6 @@ impl Shard {
 
 impl Add {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
-        if !self.dry.goes_on(&format!("Registers shard {}.", self.name)) {
-            return Ok(0);
-        }
         let new = NewShard {
             name: ShardName(self.name),
             dsn: self.place.or(self.dsn).unwrap_or_default(),
@@ -144,6 +146,12 @@ impl Add {
             capacity: self.capacity,
             space: self.space,
         };
+        if self.dry.is_dry() {
+            KnownNames::read(client).await?.register(&new)?;
+        }
+        if !self.dry.goes_on(&format!("Registers shard {}.", new.name)) {
+            return Ok(0);
+        }
         let body = super::output::json(&new)?;
         let made: ShardRecord = client.post("/api/v1/shards", body).await?;
         if made.identity.is_none() {
@@ -173,19 +181,48 @@ impl Set {
         };
         let path = format!("/api/v1/shards/{}", self.name);
         if self.dry.is_dry() {
-            let _: ShardRecord = client.get(&path).await?;
+            preview::shard_change(client, &self.name, &change).await?;
         }
         let what = format!("Changes what is said about shard {}.", self.name);
         if !self.dry.goes_on(&what) {
             return Ok(0);
         }
         let changed: ShardRecord = client.patch(&path, super::output::json(&change)?).await?;
-        self.output
-            .print(&changed, |changed| list_text(std::slice::from_ref(changed)))
+        let probes = probes(client, self.output).await?;
+        self.output.print(&changed, |changed| {
+            list_text(std::slice::from_ref(changed), &probes)
+        })
     }
 }
 
-fn list_text(shards: &[ShardRecord]) -> Table {
+/// The last probes of the shards, for people.
+async fn probes(client: &Client, output: Output) -> Result<Vec<ShardProbe>, CliError> {
+    if output.is_for_programs() {
+        return Ok(Vec::new());
+    }
+    let report: FleetReport = client.get("/api/v1/fleet").await?;
+    Ok(report.shards)
+}
+
+/// Whether a shard was reached by its last probe.
+fn reached(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
+    match probes.iter().find(|probe| probe.shard == shard.name) {
+        Some(ShardProbe {
+            failure: Some(failure),
+            ..
+        }) => format!("no: {failure}"),
+        Some(ShardProbe {
+            observed_at: Some(at),
+            ..
+        }) => at.format("at %H:%M:%S UTC").to_string(),
+        Some(ShardProbe {
+            observed_at: None, ..
+        })
+        | None => "not yet".to_owned(),
+    }
+}
+
+fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> Table {
     let row = |shard: &ShardRecord| {
         let labels = shard.labels.iter();
         let labels: Vec<_> = labels
@@ -197,6 +234,7 @@ fn list_text(shards: &[ShardRecord]) -> Table {
             shard.capacity.to_string(),
             or_dash(shard.space.as_ref()),
             or_dash(Some(&labels.join(",")).filter(|text| !text.is_empty())),
+            reached(shard, probes),
             shard.dsn.clone(),
             shard
                 .created_at
@@ -204,7 +242,7 @@ fn list_text(shards: &[ShardRecord]) -> Table {
         ]
     };
     let head = [
-        "NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "DSN", "ADDED",
+        "NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "REACHED", "DSN", "ADDED",
     ];
     Table::new(&head, shards.iter().map(row).collect()).wide(1)
 }

@@ -6,7 +6,7 @@ use super::error::CliError;
 use super::keys::pair;
 use super::output::{Output, Table, json, or_dash};
 use crate::access::{NewToken, Role};
-use crate::api::Issued;
+use crate::api::IssuedToken;
 use crate::cli::out::say;
 use crate::store::TokenRecord;
 use chrono::{DateTime, Utc};
@@ -90,7 +90,7 @@ impl Create {
             labels: self.labels.into_iter().collect(),
             days: self.days,
         };
-        let issued: Issued = client.post("/api/v1/tokens", json(&new)?).await?;
+        let issued: IssuedToken = client.post("/api/v1/tokens", json(&new)?).await?;
         say!("keep it now: it is not shown again");
         self.output
             .print(&issued, |issued| format!("{}\n", issued.token))

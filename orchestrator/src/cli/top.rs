@@ -7,9 +7,9 @@ mod screen;
 
 use super::client::Client;
 use super::error::{CliError, INTERRUPTED};
-use crate::api::Health;
+use crate::api::LeadershipHealth;
 use crate::store::AgentRecord;
-use crate::view::{MigrationView, Summary};
+use crate::view::{MigrationSummary, MigrationView};
 use clap::Args;
 use console::{Key, Term};
 use frame::{Seen, Sort, frame};
@@ -80,8 +80,8 @@ impl Top {
 }
 
 async fn look(client: &Client) -> Result<Seen, CliError> {
-    let health: Health = client.get("/api/v1/health").await?;
-    let all: Vec<Summary> = client.get("/api/v1/migrations?limit=1000").await?;
+    let health: LeadershipHealth = client.get("/api/v1/health").await?;
+    let all: Vec<MigrationSummary> = client.get("/api/v1/migrations?limit=1000").await?;
     let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
     let open = all.iter().filter(|m| m.finished_at.is_none());
     let hidden = open.clone().count().saturating_sub(LOOKED_AT);

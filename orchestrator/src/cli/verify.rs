@@ -9,7 +9,7 @@ use super::error::{CliError, DEFECTS, MIGRATION_FAILED};
 use super::migration::show_text;
 use super::operation;
 use super::output::{Output, or_dash, table};
-use crate::api::Ordered;
+use crate::api::ScheduledComparison;
 use crate::view::MigrationView;
 use clap::Args;
 use plans::names::Direction;
@@ -77,7 +77,7 @@ impl Verify {
             return Ok(0);
         }
         let body = json!({ "repair": self.repair, "reason": self.reason }).to_string();
-        let ordered: Ordered = client.post(&self.path(), body).await?;
+        let ordered: ScheduledComparison = client.post(&self.path(), body).await?;
         let report = self.wait(client, ordered.run.number).await?;
         self.output.print(&report, summary)?;
         Ok(if report.different() == 0 { 0 } else { DEFECTS })

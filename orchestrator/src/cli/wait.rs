@@ -16,13 +16,14 @@ use std::time::Duration;
 
 /// Wait until an operation or a migration is in a state, is ready for its cutover, or has ended.
 ///
-/// Exit codes: 0 it is there; 6 time is over; 8 it failed or ended another way; 130 interrupted.
+/// Exit codes: 0 reached; 6 timeout; 8 it failed, or ended in another way; 130 interrupted.
 #[derive(Debug, Args)]
 pub(super) struct Wait {
     /// The operation or migration.
     id: String,
-    /// A state (phase=STATE says the same), condition=ready (it waits for the approval of its cutover alone),
-    /// or finished (it has ended, and was not taken back).
+    /// A state (phase=STATE is the same); one that it has passed on its way counts, such as flipped once it is completed.
+    /// Or condition=ready: only the approval of its cutover is missing. Or finished: it is completed, and was neither
+    /// aborted nor rolled back.
     #[arg(long = "for", value_name = "WHAT", value_parser = Goal::parse)]
     goal: Goal,
     /// How long, for example 30s or 5m.
@@ -39,7 +40,7 @@ enum Goal {
     State(OperationState),
     /// The approval of the cutover is all that is missing.
     Ready,
-    /// The end, with the keys on one side or the other; not that everything was taken back.
+    /// The end, with the keys on their targets.
     Finished,
 }
 
@@ -55,9 +56,9 @@ impl Goal {
     /// The exit code, if there is nothing to wait for.
     fn reached(self, at: OperationState, ended: bool, ready: bool) -> Option<u8> {
         let there = match self {
-            Self::State(wanted) => at == wanted,
+            Self::State(wanted) => at == wanted || has_passed(wanted, at),
             Self::Ready => ready,
-            Self::Finished => ended && at != OperationState::Unwound,
+            Self::Finished => ended && at == OperationState::Completed,
         };
         let over = ended || at == OperationState::Failed;
         match there {
@@ -65,6 +66,27 @@ impl Goal {
             false => over.then_some(MIGRATION_FAILED),
         }
     }
+}
+
+/// Whether what is at `at` was `wanted` before, and will not be again.
+fn has_passed(wanted: OperationState, at: OperationState) -> bool {
+    use OperationState as S;
+    let order = |state| match state {
+        S::Planned => Some(0),
+        S::Running => Some(1),
+        S::Flipped => Some(2),
+        S::Completed => Some(3),
+        S::Waiting
+        | S::Paused
+        | S::Failed
+        | S::Unwinding
+        | S::Unwound
+        | S::RolledBack
+        | S::Partial => None,
+    };
+    order(wanted)
+        .zip(order(at))
+        .is_some_and(|(wanted, at)| wanted < at)
 }
 
 impl fmt::Display for Goal {
@@ -165,6 +187,14 @@ mod tests {
             ("finished", S::Completed, true, false, Some(0)),
             ("finished", S::RolledBack, false, false, None),
             ("finished", S::Unwound, true, false, Some(8)),
+            ("finished", S::RolledBack, true, false, Some(8)),
+            ("finished", S::Partial, true, false, Some(8)),
+            ("flipped", S::Completed, true, false, Some(0)),
+            ("running", S::Flipped, false, false, Some(0)),
+            ("planned", S::Running, false, false, Some(0)),
+            ("running", S::Waiting, false, false, None),
+            ("flipped", S::RolledBack, true, false, Some(8)),
+            ("waiting", S::Completed, true, false, Some(8)),
         ] {
             let parsed = Goal::parse(goal).unwrap();
             assert_eq!(parsed.reached(at, ended, ready), code, "{goal} at {at}");

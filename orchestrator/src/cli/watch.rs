@@ -189,11 +189,8 @@ fn end(view: &MigrationView, until: &[OperationState]) -> Option<u8> {
         return Some(MIGRATION_FAILED);
     }
     if m.finished_at.is_some() {
-        return Some(if until.is_empty() {
-            0
-        } else {
-            MIGRATION_FAILED
-        });
+        let reached = until.is_empty() && m.state == MigrationState::Completed;
+        return Some(if reached { 0 } else { MIGRATION_FAILED });
     }
     let waits = matches!(m.state, MigrationState::Waiting | MigrationState::Paused);
     (until.is_empty() && (waits || holds(view))).then_some(0)

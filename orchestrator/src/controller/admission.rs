@@ -1,6 +1,6 @@
 //! Plans that become operations: checked once more against the map and the shards, then admitted as a whole.
 
-use super::planning::Look;
+use super::planning::SurveyScope;
 use super::{ControlError, Controller, clock};
 use crate::store::{NewOperation, ShardRecord, Snapshot, StoreError};
 use futures::stream::{StreamExt, TryStreamExt};
@@ -88,11 +88,11 @@ impl Controller {
                 store.incarnation()
             ));
         }
-        let owned = |planned: &PlannedMove| {
+        let owns_keys = |planned: &PlannedMove| {
             let moving = &planned.moving;
             map.owned_by(&moving.source).covers(&moving.keys)
         };
-        if map.version != plan.map_version && !queue && !plan.moves.iter().all(owned) {
+        if map.version != plan.map_version && !queue && !plan.moves.iter().all(owns_keys) {
             changed.push(version_changed(
                 &plan.map,
                 map.version.0,
@@ -118,9 +118,9 @@ impl Controller {
         map: &ShardMap,
         shards: &[ShardRecord],
     ) -> Result<(), ControlError> {
-        let looks = distinct(&plan.moves).into_iter().map(|planned| async move {
+        let surveys = distinct(&plan.moves).into_iter().map(|planned| async move {
             let settings = settings_of(plan, planned);
-            let look = Look {
+            let scope = SurveyScope {
                 source: &planned.moving.source,
                 target: &planned.moving.target,
                 keys: &planned.moving.keys,
@@ -128,15 +128,15 @@ impl Controller {
                 again: true,
                 trial: false,
             };
-            let survey = self.survey(look, settings, map, shards).await?;
+            let survey = self.survey(scope, settings, map, shards).await?;
             Ok::<_, ControlError>((planned, survey))
         });
-        let looks = futures::stream::iter(looks.collect::<Vec<_>>());
-        let seen: Vec<_> = looks
+        let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
+        let surveyed: Vec<_> = surveys
             .buffered(super::planning::AT_ONCE)
             .try_collect()
             .await?;
-        let changed: Vec<String> = seen
+        let changed: Vec<String> = surveyed
             .into_iter()
             .filter(|(planned, survey)| survey.schema_fingerprint != planned.schema_fingerprint)
             .map(|(planned, survey)| {

@@ -5,9 +5,9 @@
 //! plan, stands for nobody. Words that are not enough yet are about the migration as it was seen: a pause, a failure, a step
 //! that is done again or a plan that follows a changed table takes them away. Once there are enough, they stay.
 
-use super::draft::Draft;
-use super::{ControlError, Controller, WordError};
-use crate::access::Rule;
+use super::draft::MigrationDraft;
+use super::{ApprovalError, ControlError, Controller};
+use crate::access::AccessRule;
 use crate::store::{Approval, Migration, TokenRecord};
 use plans::plan::Plan;
 use plans::request::Cutover;
@@ -16,8 +16,8 @@ use std::collections::BTreeSet;
 
 /// How many more people have to approve, of `needed`.
 #[must_use]
-pub fn approvals_left(needed: u32, given: &[Approval]) -> u32 {
-    needed.saturating_sub(u32::try_from(given.len()).unwrap_or(u32::MAX))
+pub fn approvals_left(needed: u32, approvals: &[Approval]) -> u32 {
+    needed.saturating_sub(u32::try_from(approvals.len()).unwrap_or(u32::MAX))
 }
 
 /// The approval that a migration waits for, in words.
@@ -25,16 +25,16 @@ pub(crate) fn approval_of(m: &Migration) -> String {
     approval(m.plan.options.approvals, &m.approvals)
 }
 
-pub(crate) fn approval(needed: u32, given: &[Approval]) -> String {
+pub(crate) fn approval(needed: u32, approvals: &[Approval]) -> String {
     let what = "approval of the cutover";
     if needed <= 1 {
         return what.to_owned();
     }
-    let by: Vec<String> = given
+    let by: Vec<String> = approvals
         .iter()
         .map(|one| format!("{} at {}", one.by, one.at.format("%Y-%m-%d %H:%M:%S UTC")))
         .collect();
-    match approvals_left(needed, given) {
+    match approvals_left(needed, approvals) {
         left if by.is_empty() => format!("{left} approvals of the cutover"),
         1 => format!("one more {what}; given by {}", by.join(", ")),
         left => format!(
@@ -45,7 +45,7 @@ pub(crate) fn approval(needed: u32, given: &[Approval]) -> String {
 }
 
 /// Takes the actor's word; `true`: there are enough now.
-pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError> {
+pub(super) fn give(draft: &mut MigrationDraft, data: &Value) -> Result<bool, ControlError> {
     let m = &draft.snapshot().migration;
     let needed = m.plan.options.approvals;
     if needed <= 1 {
@@ -54,7 +54,7 @@ pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError
     let (by, at) = (draft.actor().to_owned(), draft.now);
     let migration = m.id.clone();
     if by.eq_ignore_ascii_case(&m.submitted_by) {
-        return Err(WordError::Own {
+        return Err(ApprovalError::Own {
             migration,
             by,
             needed,
@@ -63,9 +63,9 @@ pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError
     }
     if m.approvals
         .iter()
-        .any(|given| given.by.eq_ignore_ascii_case(&by))
+        .any(|approval| approval.by.eq_ignore_ascii_case(&by))
     {
-        return Err(WordError::Given { migration, by }.into());
+        return Err(ApprovalError::AlreadyApproved { migration, by }.into());
     }
     let reason = data.get("reason").and_then(Value::as_str);
     let m = draft.migration();
@@ -74,17 +74,20 @@ pub(super) fn give(draft: &mut Draft, data: &Value) -> Result<bool, ControlError
         at,
         reason: reason.map(str::to_owned),
     });
-    let (given, enough) = (m.approvals.len(), are_enough(m));
+    let (count, enough) = (m.approvals.len(), are_enough(m));
     draft.note(
         "approval.given",
         None,
-        json!({ "given": given, "needed": needed, "reason": reason }),
+        json!({ "given": count, "needed": needed, "reason": reason }),
     );
     Ok(enough)
 }
 
 /// Refuses the word of who may be somebody else that takes part: `tokens` are all of the store.
-pub(super) fn check_apart(draft: &Draft, tokens: &[TokenRecord]) -> Result<(), ControlError> {
+pub(super) fn check_apart(
+    draft: &MigrationDraft,
+    tokens: &[TokenRecord],
+) -> Result<(), ControlError> {
     let (m, by) = (&draft.snapshot().migration, draft.actor());
     if m.plan.options.approvals <= 1 {
         return Ok(());
@@ -92,10 +95,10 @@ pub(super) fn check_apart(draft: &Draft, tokens: &[TokenRecord]) -> Result<(), C
     let (migration, by) = (m.id.clone(), by.to_owned());
     let own = valid(tokens, &by).max_by_key(|token| token.created_at);
     if own.is_some_and(|own| own.created_at > m.created_at) {
-        return Err(WordError::Young { migration, by }.into());
+        return Err(ApprovalError::Young { migration, by }.into());
     }
-    let given = m.approvals.iter().map(|given| &given.by);
-    let others = given.chain([&m.submitted_by]);
+    let approvers = m.approvals.iter().map(|approvers| &approvers.by);
+    let others = approvers.chain([&m.submitted_by]);
     let mut others = others.filter(|other| !other.eq_ignore_ascii_case(&by));
     let related = |other: &&String| {
         let made_by = |one: &str, another: &str| makers(tokens, one).contains(&lower(another));
@@ -105,7 +108,7 @@ pub(super) fn check_apart(draft: &Draft, tokens: &[TokenRecord]) -> Result<(), C
         None => Ok(()),
         Some(other) => {
             let other = other.clone();
-            Err(WordError::Related {
+            Err(ApprovalError::Related {
                 migration,
                 by,
                 other,
@@ -145,13 +148,13 @@ fn are_enough(m: &Migration) -> bool {
 }
 
 /// Takes words away that are not enough yet.
-pub(super) fn drop_given(draft: &mut Draft, why: &str) {
+pub(super) fn drop_approvals(draft: &mut MigrationDraft, why: &str) {
     let m = draft.migration();
     if m.approvals.is_empty() || are_enough(m) {
         return;
     }
-    let given = std::mem::take(&mut m.approvals);
-    let by: Vec<String> = given.into_iter().map(|approval| approval.by).collect();
+    let approvals = std::mem::take(&mut m.approvals);
+    let by: Vec<String> = approvals.into_iter().map(|approval| approval.by).collect();
     draft.note("approval.dropped", None, json!({ "by": by, "why": why }));
 }
 
@@ -171,16 +174,16 @@ impl Controller {
     pub(super) fn check_approvals(&self, plan: &Plan) -> Result<(), ControlError> {
         let (needed, options) = (self.inner.settings.approvals, &plan.options);
         if needed > 1 && options.cutover == Cutover::Automatic {
-            let asked = "none".to_owned();
-            return Err(WordError::TooFew { asked, needed }.into());
+            let planned = "none".to_owned();
+            return Err(ApprovalError::TooFew { planned, needed }.into());
         }
         if options.approvals < needed {
-            let asked = options.approvals.to_string();
-            return Err(WordError::TooFew { asked, needed }.into());
+            let planned = options.approvals.to_string();
+            return Err(ApprovalError::TooFew { planned, needed }.into());
         }
-        if options.approvals > 1 && self.rule() == Rule::Open {
-            let asked = options.approvals;
-            return Err(WordError::NobodyIsKnown { asked }.into());
+        if options.approvals > 1 && self.rule() == AccessRule::Open {
+            let needed = options.approvals;
+            return Err(ApprovalError::UnknownApprover { needed }.into());
         }
         Ok(())
     }

@@ -3,9 +3,9 @@
 //! Whoever holds any agent's token reads epochs and processes; none of that is enough to act (ADR 48).
 //! Absent: what an agent of protocol 3 shows. It has no secret, and is bound to its token alone.
 
-use super::{ControlError, Controller, Unbound};
-use crate::access::{Digest, Rule, Visitor};
-use crate::store::{Migration, Owner};
+use super::{BindingError, ControlError, Controller};
+use crate::access::{AccessRule, SecretDigest, Visitor};
+use crate::store::{Migration, MigrationOwner};
 use plans::id::{Epoch, MigrationId};
 use plans::wire::{Claim, WireSecret};
 
@@ -14,9 +14,9 @@ const NO_TOKEN: &str = "no token";
 
 /// The token behind a call; none where no token is asked for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Token(Option<String>);
+pub struct CallerToken(Option<String>);
 
-impl Token {
+impl CallerToken {
     /// Its name, for journal and audit trail.
     pub(crate) fn name(&self) -> &str {
         self.0.as_deref().unwrap_or(NO_TOKEN)
@@ -28,7 +28,7 @@ impl Token {
     }
 
     /// Where no token is asked for, or was when the work was given, the secret alone says whose it is.
-    fn may_act_for(&self, owner: &Owner) -> bool {
+    fn may_act_for(&self, owner: &MigrationOwner) -> bool {
         match (&self.0, &owner.token) {
             (Some(own), Some(bound)) => own == bound,
             (None, _) | (_, None) => true,
@@ -38,7 +38,7 @@ impl Token {
 
 /// What a call about a migration shows of its right to act.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Shown<'a> {
+pub(crate) struct CallerBinding<'a> {
     /// The migration.
     pub(crate) migration: &'a MigrationId,
     /// The epoch under which it acts; none where the secret alone says it.
@@ -46,20 +46,20 @@ pub(crate) struct Shown<'a> {
     /// The secret of its dispatch.
     pub(crate) secret: Option<&'a WireSecret>,
     /// The token.
-    pub(crate) token: &'a Token,
+    pub(crate) token: &'a CallerToken,
 }
 
-impl Shown<'_> {
+impl CallerBinding<'_> {
     /// Refuses whoever is not the owner under this epoch.
     pub(super) fn check(self, m: &Migration) -> Result<(), ControlError> {
         self.check_holder(m.epoch, m.owner.as_ref())
     }
 
-    /// As [`Shown::check`], where `owner` was given its work under `current`.
+    /// As [`CallerBinding::check`], where `owner` was given its work under `current`.
     pub(super) fn check_holder(
         self,
         current: Epoch,
-        owner: Option<&Owner>,
+        owner: Option<&MigrationOwner>,
     ) -> Result<(), ControlError> {
         match owner {
             Some(owner) if self.epoch.is_none_or(|epoch| epoch == current) => {
@@ -74,7 +74,11 @@ impl Shown<'_> {
     }
 
     /// Refuses whoever is not `owner`, which was given its work under `epoch`.
-    pub(super) fn check_owner(self, owner: &Owner, epoch: Epoch) -> Result<(), ControlError> {
+    pub(super) fn check_owner(
+        self,
+        owner: &MigrationOwner,
+        epoch: Epoch,
+    ) -> Result<(), ControlError> {
         let Some(why) = self.objection(owner) else {
             return Ok(());
         };
@@ -86,39 +90,41 @@ impl Shown<'_> {
         })
     }
 
-    fn objection(self, owner: &Owner) -> Option<Unbound> {
+    fn objection(self, owner: &MigrationOwner) -> Option<BindingError> {
         if !self.token.may_act_for(owner) {
-            return Some(Unbound::Token(self.token.name().to_owned()));
+            return Some(BindingError::Token(self.token.name().to_owned()));
         }
         let bound = owner.secret.as_ref()?;
         match self.secret {
-            None => Some(Unbound::NoSecret),
-            Some(shown) => (!Digest::of_wire(shown).is(bound)).then_some(Unbound::OtherSecret),
+            None => Some(BindingError::NoSecret),
+            Some(shown) => {
+                (!SecretDigest::of_wire(shown).is(bound)).then_some(BindingError::OtherSecret)
+            }
         }
     }
 }
 
 /// Whether the process that claims is the owner: its own key was proved before.
-pub(super) fn is_process(owner: &Owner, claim: &Claim, token: &Token) -> bool {
+pub(super) fn is_process(owner: &MigrationOwner, claim: &Claim, token: &CallerToken) -> bool {
     (&owner.agent, &owner.instance) == (&claim.agent, &claim.instance) && token.may_act_for(owner)
 }
 
 /// Whether a claim shows the secret of what its process owns; true where there is none to show.
-pub(super) fn shows_secret(m: &Migration, owner: &Owner, claim: &Claim) -> bool {
+pub(super) fn shows_secret(m: &Migration, owner: &MigrationOwner, claim: &Claim) -> bool {
     owner.secret.as_ref().is_none_or(|bound| {
         let shown = claim.secret_of(&m.id);
-        shown.is_some_and(|shown| Digest::of_wire(shown).is(bound))
+        shown.is_some_and(|shown| SecretDigest::of_wire(shown).is(bound))
     })
 }
 
 impl Controller {
     /// The token behind a visitor's call.
-    pub(crate) fn token_of(&self, visitor: &Visitor) -> Token {
-        Token((self.rule() == Rule::Tokens).then(|| visitor.name.clone()))
+    pub(crate) fn token_of(&self, visitor: &Visitor) -> CallerToken {
+        CallerToken((self.rule() == AccessRule::Tokens).then(|| visitor.name.clone()))
     }
 
     /// Refuses whoever does not own the migration.
-    pub(crate) async fn check_owner(&self, shown: Shown<'_>) -> Result<(), ControlError> {
+    pub(crate) async fn check_owner(&self, shown: CallerBinding<'_>) -> Result<(), ControlError> {
         shown.check(&self.load(shown.migration).await?.migration)
     }
 }
@@ -127,23 +133,23 @@ impl Controller {
 mod tests {
     use super::*;
 
-    fn owner(token: Option<&str>, secret: Option<&WireSecret>) -> Owner {
-        Owner {
+    fn owner(token: Option<&str>, secret: Option<&WireSecret>) -> MigrationOwner {
+        MigrationOwner {
             agent: "a1".into(),
             instance: "a1-1".into(),
             token: token.map(str::to_owned),
-            secret: secret.map(Digest::of_wire),
+            secret: secret.map(SecretDigest::of_wire),
         }
     }
 
     fn objection(
-        owner: &Owner,
+        owner: &MigrationOwner,
         token: Option<&str>,
         secret: Option<&WireSecret>,
-    ) -> Option<Unbound> {
-        let token = &Token(token.map(str::to_owned));
+    ) -> Option<BindingError> {
+        let token = &CallerToken(token.map(str::to_owned));
         let migration = &MigrationId::from("m1");
-        let shown = Shown {
+        let shown = CallerBinding {
             migration,
             epoch: None,
             secret,
@@ -157,12 +163,15 @@ mod tests {
         let [own, other] = [1, 2].map(|bits| WireSecret::of([bits; 32]));
         let bound = owner(Some("a1"), Some(&own));
         assert_eq!(objection(&bound, Some("a1"), Some(&own)), None);
-        let a2 = Some(Unbound::Token("a2".to_owned()));
+        let a2 = Some(BindingError::Token("a2".to_owned()));
         assert_eq!(objection(&bound, Some("a2"), Some(&own)), a2);
-        assert_eq!(objection(&bound, Some("a1"), None), Some(Unbound::NoSecret));
+        assert_eq!(
+            objection(&bound, Some("a1"), None),
+            Some(BindingError::NoSecret)
+        );
         assert_eq!(
             objection(&bound, Some("a1"), Some(&other)),
-            Some(Unbound::OtherSecret)
+            Some(BindingError::OtherSecret)
         );
     }
 
@@ -172,10 +181,10 @@ mod tests {
         let bound = owner(None, Some(&own));
         assert_eq!(objection(&bound, None, Some(&own)), None);
         assert_eq!(objection(&bound, Some("a1"), Some(&own)), None);
-        assert_eq!(objection(&bound, None, None), Some(Unbound::NoSecret));
+        assert_eq!(objection(&bound, None, None), Some(BindingError::NoSecret));
         assert_eq!(
             objection(&bound, None, Some(&other)),
-            Some(Unbound::OtherSecret)
+            Some(BindingError::OtherSecret)
         );
     }
 

@@ -5,7 +5,7 @@
 //! and one of them reads for all. It only points at what to do: whoever acts on it loads the migration and looks again.
 
 use super::{ControlError, Controller, clock};
-use crate::store::{Snapshot, Unfinished};
+use crate::store::{Snapshot, UnfinishedMigrations};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{InstanceId, MigrationId};
 use std::collections::HashMap;
@@ -14,8 +14,8 @@ use tokio::sync::Mutex;
 
 /// All migrations that have not ended, in order.
 #[derive(Debug)]
-pub(super) struct Board {
-    all: Unfinished,
+pub(super) struct MigrationBoard {
+    all: UnfinishedMigrations,
     /// Places of those without an owner whose lease lasts.
     free: Vec<usize>,
     /// Places by owner, whether its lease lasts or not.
@@ -30,18 +30,18 @@ const FRESH: TimeDelta = TimeDelta::seconds(1);
 
 /// The board that was made last.
 #[derive(Debug, Default)]
-pub(super) struct Boards(Mutex<Option<Last>>);
+pub(super) struct BoardCache(Mutex<Option<LastBoard>>);
 
 #[derive(Debug)]
-struct Last {
-    board: Arc<Board>,
+struct LastBoard {
+    board: Arc<MigrationBoard>,
     /// How many changes were told before it was read.
     changes: u64,
     /// When it was read.
     at: DateTime<Utc>,
 }
 
-impl Last {
+impl LastBoard {
     /// For one who knows of so many changes: what was told since may be in it as well.
     fn holds(&self, changes: u64, now: DateTime<Utc>) -> bool {
         let fresh = (self.at..self.at + FRESH).contains(&now);
@@ -49,8 +49,8 @@ impl Last {
     }
 }
 
-impl Board {
-    fn new(all: Unfinished, now: DateTime<Utc>) -> Self {
+impl MigrationBoard {
+    fn new(all: UnfinishedMigrations, now: DateTime<Utc>) -> Self {
         let mut board = Self {
             free: Vec::new(),
             owned: HashMap::new(),
@@ -91,7 +91,7 @@ impl Board {
     }
 
     /// What this process owns, whether its lease lasts or not; oldest first.
-    pub(super) fn owned_by(&self, instance: &InstanceId) -> impl Iterator<Item = &Arc<Snapshot>> {
+    pub(super) fn of_owner(&self, instance: &InstanceId) -> impl Iterator<Item = &Arc<Snapshot>> {
         let places = self.owned.get(instance).into_iter().flatten();
         places.map(|place| &self.all[*place])
     }
@@ -108,7 +108,7 @@ impl Board {
 
 impl Controller {
     /// The board with everything that this process has written.
-    pub(super) async fn board(&self) -> Result<Arc<Board>, ControlError> {
+    pub(super) async fn board(&self) -> Result<Arc<MigrationBoard>, ControlError> {
         let changes = *self.inner.changes.borrow();
         // Held while it is read: those who ask meanwhile find it made.
         let mut last = self.inner.boards.0.lock().await;
@@ -118,8 +118,8 @@ impl Controller {
         let changes = *self.inner.changes.borrow();
         let all = self.inner.store.unfinished().await?;
         let at = clock();
-        let board = Arc::new(Board::new(all, at));
-        *last = Some(Last {
+        let board = Arc::new(MigrationBoard::new(all, at));
+        *last = Some(LastBoard {
             board: Arc::clone(&board),
             changes,
             at,
@@ -132,7 +132,7 @@ impl Controller {
 mod tests {
     use super::super::samples::{admitted, at, keys, planned};
     use super::*;
-    use crate::store::Owner;
+    use crate::store::MigrationOwner;
     use plans::request::Options;
 
     fn migration(id: &str) -> Snapshot {
@@ -142,7 +142,7 @@ mod tests {
 
     fn owned(id: &str, instance: &str, until: i64) -> Arc<Snapshot> {
         let mut snapshot = migration(id);
-        snapshot.migration.owner = Some(Owner {
+        snapshot.migration.owner = Some(MigrationOwner {
             agent: "agent".into(),
             instance: instance.into(),
             token: None,
@@ -165,11 +165,11 @@ mod tests {
             free,
             owned("m4", "y", 1),
         ];
-        let board = Board::new(Arc::new(all), at(5));
+        let board = MigrationBoard::new(Arc::new(all), at(5));
         assert_eq!(names(board.open_to(&"x".into())), ["m1", "m3", "m4"]);
         assert_eq!(names(board.open_to(&"y".into())), ["m2", "m3", "m4"]);
         assert_eq!(names(board.open_to(&"z".into())), ["m3", "m4"]);
-        assert_eq!(names(board.owned_by(&"y".into())), ["m2", "m4"]);
+        assert_eq!(names(board.of_owner(&"y".into())), ["m2", "m4"]);
         assert_eq!(board.until(), Some(at(8)));
         assert!(board.get(&"m4".into()).is_some() && board.get(&"m5".into()).is_none());
     }
@@ -177,8 +177,8 @@ mod tests {
     #[test]
     fn a_board_holds_until_something_is_written_or_a_lease_ends() {
         let all = vec![owned("m1", "x", 6)];
-        let last = Last {
-            board: Arc::new(Board::new(Arc::new(all), at(5))),
+        let last = LastBoard {
+            board: Arc::new(MigrationBoard::new(Arc::new(all), at(5))),
             changes: 7,
             at: at(5),
         };

@@ -2,9 +2,9 @@
 //!
 //! Only the writers that were named are allowed; somebody new in the way is asked about again.
 
-use super::draft::Draft;
-use super::{ControlError, Controller, Shown};
-use crate::store::CancelAsk;
+use super::draft::MigrationDraft;
+use super::{CallerBinding, ControlError, Controller};
+use crate::store::CancelRequest;
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
 use plans::wire::{CutoverAnswer, LongWriter};
@@ -12,22 +12,25 @@ use serde_json::{Value, json};
 
 impl Controller {
     /// Answers whether `writers` may be ended; an empty list takes the question back.
-    pub(super) async fn ask_cancel(
+    pub(super) async fn request_cancel(
         &self,
-        shown: Shown<'_>,
+        shown: CallerBinding<'_>,
         writers: &[LongWriter],
     ) -> Result<CutoverAnswer, ControlError> {
-        let edit = |draft: &mut Draft| {
+        let edit = |draft: &mut MigrationDraft| {
             draft.by(shown.token);
             shown.check(&draft.snapshot().migration)?;
-            ask(draft, writers)
+            note_request(draft, writers)
         };
         let (answer, _) = self.change(shown.migration, "controller", edit).await?;
         Ok(answer)
     }
 }
 
-fn ask(draft: &mut Draft, writers: &[LongWriter]) -> Result<CutoverAnswer, ControlError> {
+fn note_request(
+    draft: &mut MigrationDraft,
+    writers: &[LongWriter],
+) -> Result<CutoverAnswer, ControlError> {
     let running = draft.snapshot().running().map(|step| step.kind);
     if !matches!(running, Some(StepKind::Cutover | StepKind::Rollback)) {
         return Ok(CutoverAnswer::Refused {
@@ -44,7 +47,7 @@ fn ask(draft: &mut Draft, writers: &[LongWriter]) -> Result<CutoverAnswer, Contr
         let allowed = known.approved_by.is_some();
         return Ok(match allowed {
             true => CutoverAnswer::Granted,
-            false => CutoverAnswer::Asked,
+            false => CutoverAnswer::AwaitingOperator,
         });
     }
     draft.note("cancel.asked", None, json!({ "writers": writers }));
@@ -54,12 +57,12 @@ fn ask(draft: &mut Draft, writers: &[LongWriter]) -> Result<CutoverAnswer, Contr
     let asked_at = draft.now;
     let m = draft.migration();
     m.waiting_for = Some(waiting_for(writers));
-    m.cancel = Some(CancelAsk {
+    m.cancel = Some(CancelRequest {
         writers: writers.to_vec(),
-        asked_at,
+        requested_at: asked_at,
         approved_by: None,
     });
-    Ok(CutoverAnswer::Asked)
+    Ok(CutoverAnswer::AwaitingOperator)
 }
 
 /// What the operator reads: whom, what, since when.
@@ -75,16 +78,19 @@ fn waiting_for(writers: &[LongWriter]) -> String {
 }
 
 /// The operator allows it; `None`: nobody asked.
-pub(super) fn approve(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
+pub(super) fn approve(
+    draft: &mut MigrationDraft,
+    data: &Value,
+) -> Result<Option<()>, ControlError> {
     let actor = draft.actor().to_owned();
-    let Some(ask) = draft.migration().cancel.as_mut() else {
+    let Some(request) = draft.migration().cancel.as_mut() else {
         return Ok(None);
     };
-    if ask.approved_by.is_some() {
+    if request.approved_by.is_some() {
         return Ok(None);
     }
-    ask.approved_by = Some(actor);
-    let writers = ask.writers.clone();
+    request.approved_by = Some(actor);
+    let writers = request.writers.clone();
     let reason = data.get("reason");
     draft.note(
         "cancel.approved",

@@ -14,8 +14,8 @@ use plans::failure::{Failure, RetryClass};
 use plans::fleet::ShardRef;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::inspection::check::{
-    CheckTask, Checked, Defect, Look, Mend, MendRequest, MendTask, Mended, combine, follow_up,
-    not_examined, questions,
+    CheckSubject, CheckTask, Checked, Defect, Repair, RepairRequest, RepairResult, RepairTask,
+    combine, follow_up, not_examined, questions,
 };
 use plans::inspection::{Inspected, Inspection};
 use plans::key_set::KeySet;
@@ -31,7 +31,7 @@ use std::time::Duration;
 const WORK: Duration = Duration::from_secs(3600);
 
 /// Maps are read no more often to see which of them are to be checked.
-const LOOK_EVERY: TimeDelta = TimeDelta::seconds(5);
+const SETTINGS_INTERVAL: TimeDelta = TimeDelta::seconds(5);
 
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -55,7 +55,7 @@ pub struct MapCheck {
     /// What is wrong.
     pub defects: Vec<Defect>,
     /// What would mend it.
-    pub request: MendRequest,
+    pub request: RepairRequest,
 }
 
 /// A part of a check that was not answered.
@@ -64,25 +64,27 @@ pub struct FailedPart {
     /// The shard.
     pub shard: ShardName,
     /// What was to be looked at.
-    pub look: Look,
+    #[serde(rename = "look")]
+    pub subject: CheckSubject,
     /// Why it was not.
     pub message: String,
 }
 
 /// What became of one mend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct MendOutcome {
+pub struct RepairOutcome {
     /// The mend.
-    pub mend: Mend,
+    #[serde(rename = "mend")]
+    pub repair: Repair,
     /// What was done.
-    pub done: Option<Mended>,
+    pub done: Option<RepairResult>,
     /// Why nothing was done.
     pub failure: Option<Failure>,
 }
 
 /// A check that can be taken up again.
 #[derive(Debug, Clone)]
-struct Kept {
+struct ResumableCheck {
     check: MapCheck,
     parts: Vec<(CheckTask, Checked)>,
 }
@@ -90,27 +92,27 @@ struct Kept {
 /// The last check of each map; lost with the process.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    kept: Mutex<BTreeMap<MapName, Kept>>,
-    schedule: Mutex<Schedule>,
+    kept: Mutex<BTreeMap<MapName, ResumableCheck>>,
+    schedule: Mutex<CheckSchedule>,
 }
 
 #[derive(Debug, Default)]
-struct Schedule {
+struct CheckSchedule {
     /// When the last scheduled check of each map was begun.
     begun: BTreeMap<MapName, DateTime<Utc>>,
     /// When the maps' settings are read again.
-    look_at: Option<DateTime<Utc>>,
+    reread_at: Option<DateTime<Utc>>,
 }
 
 /// What every part of a check is about.
-struct Ground {
+struct CheckInput {
     map: Arc<ShardMap>,
     shards: Vec<ShardRecord>,
     /// The shards that are examined and repaired.
     refs: Vec<ShardRef>,
     /// Those that are not.
     other_maps: Vec<ShardName>,
-    under_way: KeySet,
+    moving_keys: KeySet,
 }
 
 impl Controller {
@@ -139,18 +141,18 @@ impl Controller {
                 )));
             }
         };
-        let tasks = questions(&ground.map, &ground.refs, &ground.under_way);
-        let (mut parts, mut failed) = self.look(tasks, &known).await;
-        let seen: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
-        let tasks = follow_up(&ground.map, &ground.refs, &ground.under_way, &seen);
-        let (more, failed_more) = self.look(tasks, &known).await;
+        let tasks = questions(&ground.map, &ground.refs, &ground.moving_keys);
+        let (mut parts, mut failed) = self.inspect_parts(tasks, &known).await;
+        let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
+        let tasks = follow_up(&ground.map, &ground.refs, &ground.moving_keys, &answered);
+        let (more, failed_more) = self.inspect_parts(tasks, &known).await;
         parts.extend(more);
         failed.extend(failed_more);
-        let seen: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
+        let answered: Vec<Checked> = parts.iter().map(|(_, checked)| checked.clone()).collect();
         let fleet: Vec<_> = ground.shards.iter().map(ShardRecord::info).collect();
-        let mut defects = combine(&ground.map, &fleet, &seen);
+        let mut defects = combine(&ground.map, &fleet, &answered);
         let unseen = failed.iter();
-        defects.extend(unseen.map(|part| not_examined(&part.shard, &part.look, &part.message)));
+        defects.extend(unseen.map(|part| not_examined(&part.shard, &part.subject, &part.message)));
         let token = token.map_or_else(|| uuid::Uuid::new_v4().to_string(), str::to_owned);
         let check = MapCheck {
             map: name.clone(),
@@ -160,10 +162,10 @@ impl Controller {
             parts: parts.len() + failed.len(),
             other_maps: ground.other_maps,
             failed,
-            request: MendRequest::propose(&ground.map, &defects),
+            request: RepairRequest::propose(&ground.map, &defects),
             defects,
         };
-        let kept = Kept {
+        let kept = ResumableCheck {
             check: check.clone(),
             parts,
         };
@@ -182,36 +184,36 @@ impl Controller {
     ///
     /// # Errors
     /// A request for another version of the map, or keys that a migration is moving.
-    pub async fn mend_map(
+    pub async fn repair_map(
         &self,
         name: &MapName,
-        request: &MendRequest,
+        request: &RepairRequest,
         actor: &str,
-    ) -> Result<Vec<MendOutcome>, ControlError> {
+    ) -> Result<Vec<RepairOutcome>, ControlError> {
         let ground = self.ground(name).await?;
         self.refuse_while_moving(name).await?;
         let mut tasks = request.tasks(&ground.map, &ground.refs)?.into_iter();
-        let mut outcomes = Vec::with_capacity(request.mends.len());
-        for mend in &request.mends {
-            let done = match mend {
-                Mend::MapKeys { keys, shard } => self.map_keys(name, keys, shard, actor).await,
-                Mend::ByHand { advice } => Ok(Mended {
+        let mut outcomes = Vec::with_capacity(request.repairs.len());
+        for repair in &request.repairs {
+            let done = match repair {
+                Repair::MapKeys { keys, shard } => self.map_keys(name, keys, shard, actor).await,
+                Repair::ByHand { advice } => Ok(RepairResult {
                     done: format!("left to you: {advice}"),
                     rows: 0,
                 }),
-                Mend::RecreateGuard { .. }
-                | Mend::Restride { .. }
-                | Mend::CopyReference { .. }
-                | Mend::DeleteStray { .. } => match tasks.next() {
-                    Some(task) => self.mend(task).await,
+                Repair::RecreateGuard { .. }
+                | Repair::Restride { .. }
+                | Repair::CopyReference { .. }
+                | Repair::DeleteStray { .. } => match tasks.next() {
+                    Some(task) => self.perform_repair(task).await,
                     None => Err(ControlError::OtherAnswer),
                 },
             };
-            let told = json!({ "mend": mend, "done": done.as_ref().ok() });
-            self.audit(actor, "map.mended", super::maps::object(name), told)
+            let data = json!({ "mend": repair, "done": done.as_ref().ok() });
+            self.audit(actor, "map.mended", super::maps::object(name), data)
                 .await?;
-            outcomes.push(MendOutcome {
-                mend: mend.clone(),
+            outcomes.push(RepairOutcome {
+                repair: repair.clone(),
                 failure: done.as_ref().err().map(failure),
                 done: done.ok(),
             });
@@ -222,7 +224,7 @@ impl Controller {
     /// Begins checks that are due by the maps' `check_every`; returns when to look again.
     pub(super) async fn schedule_checks(&self) -> Result<DateTime<Utc>, ControlError> {
         let now = clock();
-        if let Some(later) = self.inner.checks.look_later(now) {
+        if let Some(later) = self.inner.checks.next_reading(now) {
             return Ok(later);
         }
         let mut next: Option<DateTime<Utc>> = None;
@@ -244,28 +246,28 @@ impl Controller {
             let due = if due <= now { now + every } else { due };
             next = Some(next.map_or(due, |next| next.min(due)));
         }
-        let soon = now + LOOK_EVERY;
+        let soon = now + SETTINGS_INTERVAL;
         Ok(next.map_or(soon, |next| next.min(soon)))
     }
 
-    async fn ground(&self, name: &MapName) -> Result<Ground, ControlError> {
+    async fn ground(&self, name: &MapName) -> Result<CheckInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let map = self.bare_map(name).await?;
         let moving = unfinished.iter().map(|snapshot| &snapshot.migration.plan);
         let moving = moving.filter(|plan| &plan.map == name);
-        let under_way = moving.fold(map.no_keys(), |all, plan| all.union(&plan.moving.keys));
+        let moving_keys = moving.fold(map.no_keys(), |all, plan| all.union(&plan.moving.keys));
         let shards = self.inner.store.shards().await?;
         let other_maps = self.shards_of_other_maps(name).await?;
         let own = shards
             .iter()
             .filter(|shard| !other_maps.contains(&shard.name));
         let refs = own.map(|shard| shard_ref(&shards, &shard.name));
-        Ok(Ground {
+        Ok(CheckInput {
             refs: refs.collect::<Result<_, _>>()?,
             other_maps,
             map,
             shards,
-            under_way,
+            moving_keys,
         })
     }
 
@@ -281,36 +283,36 @@ impl Controller {
     }
 
     /// Asks agents for the parts that are not known.
-    async fn look(
+    async fn inspect_parts(
         &self,
         tasks: Vec<CheckTask>,
         known: &[(CheckTask, Checked)],
     ) -> (Vec<(CheckTask, Checked)>, Vec<FailedPart>) {
-        let looks = tasks.into_iter().map(|task| async move {
-            let same = |(asked, _): &&(CheckTask, Checked)| {
-                asked.shard.name == task.shard.name && asked.look == task.look
+        let inspections = tasks.into_iter().map(|task| async move {
+            let same = |(answered, _): &&(CheckTask, Checked)| {
+                answered.shard.name == task.shard.name && answered.subject == task.subject
             };
             if let Some((_, checked)) = known.iter().find(same) {
                 let checked = checked.clone();
                 return Ok((task, checked));
             }
-            let asked = self
+            let answer = self
                 .inspect(Inspection::Check(Box::new(task.clone())), WORK)
                 .await;
-            let message = match asked {
+            let message = match answer {
                 Ok(Inspected::Check(checked)) => return Ok((task, checked)),
                 Ok(_) => ControlError::OtherAnswer.to_string(),
                 Err(error) => error.to_string(),
             };
             Err(FailedPart {
                 shard: task.shard.name,
-                look: task.look,
+                subject: task.subject,
                 message,
             })
         });
-        let looks = futures::stream::iter(looks.collect::<Vec<_>>());
+        let inspections = futures::stream::iter(inspections.collect::<Vec<_>>());
         let (mut parts, mut failed) = (Vec::new(), Vec::new());
-        for part in looks.buffered(AT_ONCE).collect::<Vec<_>>().await {
+        for part in inspections.buffered(AT_ONCE).collect::<Vec<_>>().await {
             match part {
                 Ok(part) => parts.push(part),
                 Err(part) => failed.push(part),
@@ -337,7 +339,7 @@ impl Controller {
         keys: &KeySet,
         shard: &ShardName,
         actor: &str,
-    ) -> Result<Mended, ControlError> {
+    ) -> Result<RepairResult, ControlError> {
         let mappings = vec![NewMapping {
             keys: keys.clone(),
             shard: shard.clone(),
@@ -345,7 +347,7 @@ impl Controller {
         let map = self
             .edit_map(name, MapEdit::Assign { mappings }, actor)
             .await?;
-        Ok(Mended {
+        Ok(RepairResult {
             done: format!(
                 "{keys} are owned by shard {shard} since version {}",
                 map.version
@@ -354,12 +356,14 @@ impl Controller {
         })
     }
 
-    async fn mend(&self, task: MendTask) -> Result<Mended, ControlError> {
-        let Inspected::Mend(mended) = self.inspect(Inspection::Mend(Box::new(task)), WORK).await?
+    async fn perform_repair(&self, task: RepairTask) -> Result<RepairResult, ControlError> {
+        let Inspected::Repair(repaired) = self
+            .inspect(Inspection::Repair(Box::new(task)), WORK)
+            .await?
         else {
             return Err(ControlError::OtherAnswer);
         };
-        Ok(mended)
+        Ok(repaired)
     }
 }
 
@@ -376,12 +380,12 @@ fn failure(error: &ControlError) -> Failure {
 }
 
 impl Checks {
-    fn kept(&self, name: &MapName) -> Option<Kept> {
+    fn kept(&self, name: &MapName) -> Option<ResumableCheck> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get(name).cloned()
     }
 
-    fn keep(&self, kept: Kept) {
+    fn keep(&self, kept: ResumableCheck) {
         let mut all = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         all.insert(kept.check.map.clone(), kept);
     }
@@ -403,11 +407,11 @@ impl Checks {
     }
 
     /// When to look at the maps, if that is not now; now it is written down that somebody looks.
-    fn look_later(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+    fn next_reading(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
-        let later = schedule.look_at.filter(|at| *at > now);
+        let later = schedule.reread_at.filter(|at| *at > now);
         if later.is_none() {
-            schedule.look_at = Some(now + LOOK_EVERY);
+            schedule.reread_at = Some(now + SETTINGS_INTERVAL);
         }
         later
     }

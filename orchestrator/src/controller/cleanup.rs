@@ -12,7 +12,9 @@ use plans::fleet::ShardRef;
 use plans::id::{MapName, ShardName};
 use plans::inspection::inventory::Inventory;
 use plans::inspection::reconcile::compare;
-use plans::inspection::sweep::{Ground, Guards, Leftover, Sweep, SweepTask, Verdict, judge};
+use plans::inspection::sweep::{
+    Guards, Leftover, Sweep, SweepInput, SweepTask, SweepVerdict, judge,
+};
 use plans::inspection::{Inspected, Inspection};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +24,7 @@ use std::collections::BTreeMap;
 /// A shard that is not registered, for as long as one order takes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Unregistered {
+pub struct UnregisteredShard {
     /// How it is called in the answer.
     pub name: ShardName,
     /// Connection string; its password is a reference.
@@ -32,11 +34,12 @@ pub struct Unregistered {
 /// What an operator orders.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct CleanupOrder {
+pub struct CleanupRequest {
     /// Only these registered shards; empty: all.
     pub shards: Vec<ShardName>,
     /// Shards that are not registered.
-    pub others: Vec<Unregistered>,
+    #[serde(rename = "others")]
+    pub unregistered: Vec<UnregisteredShard>,
     /// Remove what may be removed; without it nothing is changed.
     pub apply: bool,
     /// Who owns the keys of a map that are closed somewhere, where no map in force says so.
@@ -63,24 +66,24 @@ impl Controller {
     /// An unknown shard, owners without a reason, or a store that is older than the fleet.
     pub async fn cleanup(
         &self,
-        order: &CleanupOrder,
+        request: &CleanupRequest,
         actor: &str,
     ) -> Result<CleanupReport, ControlError> {
-        let reason = order.reason.as_deref().map(str::trim).unwrap_or_default();
-        if !order.owners.is_empty() && reason.is_empty() {
+        let reason = request.reason.as_deref().map(str::trim).unwrap_or_default();
+        if !request.owners.is_empty() && reason.is_empty() {
             return Err(invalid("who owns keys is said with a reason"));
         }
-        if let Some(why) = self.store_is_older().filter(|_| order.apply) {
+        if let Some(why) = self.store_is_older().filter(|_| request.apply) {
             return Err(ControlError::StoreOlder { why });
         }
-        let shards = self.chosen(order).await?;
-        for owner in order.owners.values() {
+        let shards = self.chosen(request).await?;
+        for owner in request.owners.values() {
             if !shards.iter().any(|shard| &shard.name == owner) {
                 return Err(ControlError::missing("shard", owner.as_str()));
             }
         }
         let mut report = CleanupReport::default();
-        let mut seen: Vec<Inventory> = Vec::new();
+        let mut inventories: Vec<Inventory> = Vec::new();
         let mut reached: Vec<ShardRef> = Vec::new();
         for shard in &shards {
             match self.inventory(shard).await {
@@ -88,28 +91,28 @@ impl Controller {
                     let mut reference = shard_ref(std::slice::from_ref(shard), &shard.name)?;
                     // A database that is not registered: what is swept is the one that was looked at.
                     reference.identity.get_or_insert(inventory.server.clone());
-                    seen.push(inventory);
+                    inventories.push(inventory);
                     reached.push(reference);
                 }
                 Err(error) => report.failed.push(format!("shard {}: {error}", shard.name)),
             }
         }
         // The others say who owns the keys, and are left as they are.
-        seen.extend(self.rest_of_fleet(&shards).await?);
-        if order.apply {
-            self.refuse_older_store(&seen).await?;
+        inventories.extend(self.rest_of_fleet(&shards).await?);
+        if request.apply {
+            self.refuse_older_store(&inventories).await?;
         }
         // Read after the looks: what began meanwhile is live.
-        let ground = self.ground_of_sweep(order).await?;
+        let ground = self.ground_of_sweep(request).await?;
         let mut tasks = Vec::new();
-        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&ground, &seen)) {
+        for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&ground, &inventories)) {
             report.leftovers.extend(leftovers);
             if !sweeps.is_empty() {
                 tasks.push(SweepTask { shard, sweeps });
             }
         }
-        if order.apply {
-            let data = json!({ "owners": order.owners, "reason": order.reason });
+        if request.apply {
+            let data = json!({ "owners": request.owners, "reason": request.reason });
             self.audit(actor, "fleet.swept", "fleet".to_owned(), data)
                 .await?;
             self.sweep(tasks, &mut report).await;
@@ -117,14 +120,14 @@ impl Controller {
         Ok(report)
     }
 
-    async fn chosen(&self, order: &CleanupOrder) -> Result<Vec<ShardRecord>, ControlError> {
+    async fn chosen(&self, request: &CleanupRequest) -> Result<Vec<ShardRecord>, ControlError> {
         let mut shards = self.inner.store.shards().await?;
-        for name in &order.shards {
+        for name in &request.shards {
             shard_ref(&shards, name)?;
         }
-        let none_named = order.shards.is_empty() && order.others.is_empty();
-        shards.retain(|shard| none_named || order.shards.contains(&shard.name));
-        for other in &order.others {
+        let none_named = request.shards.is_empty() && request.unregistered.is_empty();
+        shards.retain(|shard| none_named || request.shards.contains(&shard.name));
+        for other in &request.unregistered {
             super::shards::check_dsn(&other.name, &other.dsn)?;
             shards.push(ShardRecord {
                 name: other.name.clone(),
@@ -144,32 +147,36 @@ impl Controller {
     async fn rest_of_fleet(&self, chosen: &[ShardRecord]) -> Result<Vec<Inventory>, ControlError> {
         let mut shards = self.inner.store.shards().await?;
         shards.retain(|shard| !chosen.iter().any(|chosen| chosen.name == shard.name));
-        let looks = shards.iter().map(|shard| self.inventory(shard));
-        let looks = futures::future::join_all(looks).await;
-        Ok(looks.into_iter().filter_map(Result::ok).collect())
+        let inventories = shards.iter().map(|shard| self.inventory(shard));
+        let inventories = futures::future::join_all(inventories).await;
+        Ok(inventories.into_iter().filter_map(Result::ok).collect())
     }
 
     /// A map that lost flips names the wrong owners. The reconciler may not have looked yet, or not look at all.
-    async fn refuse_older_store(&self, seen: &[Inventory]) -> Result<(), ControlError> {
-        let mut seen = seen.to_vec();
+    async fn refuse_older_store(&self, inventories: &[Inventory]) -> Result<(), ControlError> {
+        let mut inventories = inventories.to_vec();
         let registered = self.inner.store.shards().await?;
-        seen.retain(|seen| registered.iter().any(|shard| shard.name == seen.shard));
-        let findings = compare(&self.known().await?, &seen);
+        inventories.retain(|inventories| {
+            registered
+                .iter()
+                .any(|shard| shard.name == inventories.shard)
+        });
+        let findings = compare(&self.known().await?, &inventories);
         match store_older(findings) {
             Some(why) => Err(ControlError::StoreOlder { why }),
             None => Ok(()),
         }
     }
 
-    async fn ground_of_sweep(&self, order: &CleanupOrder) -> Result<Ground, ControlError> {
+    async fn ground_of_sweep(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let live = unfinished
             .iter()
             .map(|snapshot| snapshot.migration.id.clone());
-        Ok(Ground {
+        Ok(SweepInput {
             live: live.collect(),
             maps: self.inner.store.maps().await?,
-            owners: order.owners.clone(),
+            owners: request.owners.clone(),
             incarnation: self.inner.store.incarnation().to_owned(),
         })
     }
@@ -201,7 +208,7 @@ impl Controller {
                     }
                 }
             }
-            let closes = |leftover: &Leftover| leftover.verdict == Verdict::Close;
+            let closes = |leftover: &Leftover| leftover.verdict == SweepVerdict::Close;
             if first && !report.failed.is_empty() && report.leftovers.iter().any(closes) {
                 return;
             }

@@ -2,8 +2,8 @@
 
 use super::approval_of;
 use super::decide::needs_approval;
-use super::draft::Draft;
-use super::{ControlError, Controller, WordError, approvals};
+use super::draft::MigrationDraft;
+use super::{ApprovalError, ControlError, Controller, approvals};
 use crate::store::{HoldEnd, Migration, Snapshot, TokenRecord};
 use plans::failure::Failure;
 use plans::id::{MigrationId, StepId};
@@ -90,10 +90,10 @@ impl Command {
 
     fn tried(
         snapshot: &Snapshot,
-        obey: fn(&mut Draft, Self, Value) -> Result<Option<()>, ControlError>,
+        obey: fn(&mut MigrationDraft, Self, Value) -> Result<Option<()>, ControlError>,
     ) -> Vec<Self> {
         let possible = |command: &Self| {
-            let mut draft = Draft::new(snapshot.clone(), "", super::clock());
+            let mut draft = MigrationDraft::new(snapshot.clone(), "", super::clock());
             matches!(obey(&mut draft, *command, json!({})), Ok(Some(())))
         };
         Self::ALL.into_iter().filter(possible).collect()
@@ -127,7 +127,7 @@ impl Command {
 }
 
 /// Failures after which both sides are compared once more, whatever the operator mended.
-const LOOK_AGAIN: [&str; 2] = ["schema.drift", "guard.changed"];
+const COMPARE_AGAIN: [&str; 2] = ["schema.drift", "guard.changed"];
 
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -164,12 +164,12 @@ impl Controller {
     ) -> Result<Snapshot, ControlError> {
         let data = json!({ "reason": reason });
         if command == Command::Rollback {
-            self.check_way_back(id).await?;
+            self.check_roll_back(id).await?;
         }
         let tokens = self.tokens_for(command).await?;
-        let edit = |draft: &mut Draft| {
+        let edit = |draft: &mut MigrationDraft| {
             let current = draft.snapshot().migration.revision;
-            if revision.is_some_and(|seen| seen != current) {
+            if revision.is_some_and(|expected| expected != current) {
                 let migration = id.clone();
                 return Err(ControlError::Changed { migration, current });
             }
@@ -194,10 +194,10 @@ impl Controller {
         command: Command,
     ) -> Result<Snapshot, ControlError> {
         if command == Command::Rollback {
-            self.check_way_back(id).await?;
+            self.check_roll_back(id).await?;
         }
         let snapshot = self.load(id).await?;
-        let mut draft = Draft::new(snapshot.clone(), "", super::clock());
+        let mut draft = MigrationDraft::new(snapshot.clone(), "", super::clock());
         let illegal = illegal(&draft, command);
         obey(&mut draft, command, json!({}))?.ok_or(illegal)?;
         Ok(snapshot)
@@ -217,7 +217,7 @@ impl Controller {
     }
 
     /// Refuses a roll back that cannot be made, as far as the stream back has said so.
-    async fn check_way_back(&self, id: &MigrationId) -> Result<(), ControlError> {
+    async fn check_roll_back(&self, id: &MigrationId) -> Result<(), ControlError> {
         let snapshot = self.load(id).await?;
         let m = &snapshot.migration;
         if m.ownership != Ownership::Flipped {
@@ -228,10 +228,10 @@ impl Controller {
         // The cause first: a stream that ended of it tells what it met only.
         match self
             .source_changed(&snapshot)
-            .or_else(|| no_way_back(m, stream))
+            .or_else(|| roll_back_obstacle(m, stream))
         {
             None => Ok(()),
-            Some(reason) => Err(ControlError::NoWayBack {
+            Some(reason) => Err(ControlError::NoRollBack {
                 migration: id.clone(),
                 reason,
             }),
@@ -240,7 +240,7 @@ impl Controller {
 }
 
 /// Lag of the stream back over which the roll back would only wait, milliseconds.
-const BEHIND_MS: i64 = 30_000;
+const MAX_LAG_MS: i64 = 30_000;
 
 /// Failures of the stream back that no resumption mends.
 const STREAM_IS_LOST: [&str; 6] = [
@@ -253,7 +253,7 @@ const STREAM_IS_LOST: [&str; 6] = [
 ];
 
 /// Why the keys cannot go back now.
-fn no_way_back(m: &Migration, stream: Option<&StreamStatus>) -> Option<String> {
+fn roll_back_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<String> {
     let stream = stream.filter(|stream| stream.direction == Direction::Reverse);
     let failures = [
         m.failure.as_ref(),
@@ -267,7 +267,7 @@ fn no_way_back(m: &Migration, stream: Option<&StreamStatus>) -> Option<String> {
     if stream.retained.wal_status == "lost" {
         return Some("the log that the stream back needs is gone".to_owned());
     }
-    (stream.lag_ms > BEHIND_MS).then(|| {
+    (stream.lag_ms > MAX_LAG_MS).then(|| {
         format!(
             "the stream back is {} s behind; wait until it is level",
             stream.lag_ms / 1000
@@ -284,7 +284,7 @@ pub(super) fn move_back(m: &Migration) -> String {
     )
 }
 
-fn illegal(draft: &Draft, command: Command) -> ControlError {
+fn illegal(draft: &MigrationDraft, command: Command) -> ControlError {
     let m = &draft.snapshot().migration;
     if command == Command::Rollback && m.plan.mode == Mode::Offline && m.map_version_after.is_some()
     {
@@ -306,7 +306,7 @@ fn illegal(draft: &Draft, command: Command) -> ControlError {
 
 /// An order to one of several migrations: an approval is kept for a cutover that is not due yet.
 pub(super) fn obey_ahead(
-    draft: &mut Draft,
+    draft: &mut MigrationDraft,
     command: Command,
     data: Value,
 ) -> Result<Option<()>, ControlError> {
@@ -315,7 +315,7 @@ pub(super) fn obey_ahead(
     if command != Command::Approve || due {
         return match obey(draft, command, data) {
             // Others of the operation may still wait for this word.
-            Err(ControlError::Word(WordError::Given { .. })) => Ok(None),
+            Err(ControlError::Word(ApprovalError::AlreadyApproved { .. })) => Ok(None),
             other => other,
         };
     }
@@ -327,7 +327,7 @@ pub(super) fn obey_ahead(
         Ok(true) => {}
         Ok(false) => return Ok(Some(())),
         // Others of the operation may still wait for this word.
-        Err(ControlError::Word(WordError::Given { .. })) => return Ok(None),
+        Err(ControlError::Word(ApprovalError::AlreadyApproved { .. })) => return Ok(None),
         Err(error) => return Err(error),
     }
     draft.migration().approved = true;
@@ -341,7 +341,7 @@ pub(super) fn obey_ahead(
 
 /// `None`: not possible now; what has ended takes no order.
 pub(super) fn obey(
-    draft: &mut Draft,
+    draft: &mut MigrationDraft,
     command: Command,
     data: Value,
 ) -> Result<Option<()>, ControlError> {
@@ -379,7 +379,7 @@ pub(super) fn obey(
     }
 }
 
-pub(super) fn resume(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
+pub(super) fn resume(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlError> {
     let m = &draft.snapshot().migration;
     let event = match m.ownership {
         Ownership::Ready if m.started_at.is_none() => MigrationEvent::ResumedPlanned,
@@ -396,7 +396,7 @@ pub(super) fn resume(draft: &mut Draft, data: Value) -> Result<Option<()>, Contr
         draft.step(&id, StepEvent::Retried, json!({}))?;
     }
     let failed = draft.snapshot().migration.failure.as_ref();
-    if failed.is_some_and(|failure| LOOK_AGAIN.contains(&failure.code.as_str())) {
+    if failed.is_some_and(|failure| COMPARE_AGAIN.contains(&failure.code.as_str())) {
         super::ways::compare_again(draft)?;
     }
     // A pause stopped the stream; where no step is due, a new dispatch starts it again.
@@ -408,26 +408,26 @@ pub(super) fn resume(draft: &mut Draft, data: Value) -> Result<Option<()>, Contr
 }
 
 /// Ends the pause of a step at once.
-fn hasten(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
+fn hasten(draft: &mut MigrationDraft, data: &Value) -> Result<Option<()>, ControlError> {
     if draft.snapshot().migration.state == MigrationState::Paused {
         return Ok(None);
     }
-    let asked = super::hooks::ask_again(draft);
+    let asked_again = super::hooks::request_again(draft);
     let resting = resting(draft);
     for id in &resting {
         draft.step(id, StepEvent::Retried, data.clone())?;
     }
-    Ok((asked || !resting.is_empty()).then_some(()))
+    Ok((asked_again || !resting.is_empty()).then_some(()))
 }
 
 /// Steps that failed or wait out a pause.
-fn resting(draft: &Draft) -> Vec<StepId> {
+fn resting(draft: &MigrationDraft) -> Vec<StepId> {
     let steps = draft.snapshot().steps.iter();
     let resting = steps.filter(|s| matches!(s.state, StepState::Failed | StepState::Backoff));
     resting.map(|step| step.id.clone()).collect()
 }
 
-fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
+fn abort(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlError> {
     if draft.snapshot().step_of(StepKind::Unwind).is_some() {
         return Ok(None);
     }
@@ -447,8 +447,8 @@ fn abort(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
 }
 
 /// After a roll back: the cutover once more, once enough people want it.
-fn again(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
-    let mut tried = Draft::new(draft.snapshot().clone(), draft.actor(), draft.now);
+fn again(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlError> {
+    let mut tried = MigrationDraft::new(draft.snapshot().clone(), draft.actor(), draft.now);
     if end_hold(&mut tried, HoldEnd::Again, data.clone())?.is_none() {
         return Ok(None);
     }
@@ -459,7 +459,11 @@ fn again(draft: &mut Draft, data: Value) -> Result<Option<()>, ControlError> {
     }
 }
 
-fn end_hold(draft: &mut Draft, end: HoldEnd, data: Value) -> Result<Option<()>, ControlError> {
+fn end_hold(
+    draft: &mut MigrationDraft,
+    end: HoldEnd,
+    data: Value,
+) -> Result<Option<()>, ControlError> {
     let m = &draft.snapshot().migration;
     let possible = match end {
         HoldEnd::Finish => matches!(m.ownership, Ownership::Flipped | Ownership::RolledBack),

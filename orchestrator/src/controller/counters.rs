@@ -36,11 +36,11 @@ pub struct ClientCount {
     pub per_second: f64,
 }
 
-type Table = BTreeMap<MapName, VecDeque<(DateTime<Utc>, ClientReport)>>;
+type CounterTable = BTreeMap<MapName, VecDeque<(DateTime<Utc>, ClientReport)>>;
 
 /// Reports by map.
 #[derive(Debug, Default)]
-pub(super) struct ClientCounters(Mutex<Table>);
+pub(super) struct ClientCounters(Mutex<CounterTable>);
 
 impl ClientCounters {
     fn add(&self, map: &MapName, report: ClientReport, now: DateTime<Utc>) {
@@ -109,13 +109,13 @@ mod tests {
         counters.add(&map, report(7, 5), now - TimeDelta::seconds(100));
         counters.add(&map, report(8, 60), now - TimeDelta::seconds(50));
         counters.add(&map, report(9, 120), now);
-        let seen: Vec<_> = counters
+        let counted: Vec<_> = counters
             .read(&map, now)
             .into_iter()
             .map(|c| (c.key, c.uses))
             .collect();
         assert_eq!(
-            seen,
+            counted,
             [(Key::Int(9), 120), (Key::Int(8), 60), (Key::Int(0), 2)]
         );
         assert!(counters.read(&MapName::from("other"), now).is_empty());

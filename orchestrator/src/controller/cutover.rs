@@ -8,14 +8,14 @@
 mod attempts;
 mod evidence;
 
-pub(super) use attempts::Attempts;
+pub(super) use attempts::CutoverAttempts;
 pub(super) use evidence::check_verified;
 
-use super::draft::Draft;
+use super::draft::MigrationDraft;
 use super::shards::invalid;
-use super::{ControlError, Controller, Shown, Token, clock, delta, fail_points};
-use crate::store::{Change, Migration, Sealed};
-use attempts::{Attempt, Seal};
+use super::{CallerBinding, CallerToken, ControlError, Controller, clock, delta, fail_points};
+use crate::store::{Migration, MigrationChange, SealedMigration};
+use attempts::{CutoverAttempt, PreparedSeal};
 use plans::id::{AttemptNo, MapVersion, MigrationId};
 use plans::names::Direction;
 use plans::shard_map::ShardMap;
@@ -23,7 +23,7 @@ use plans::state::cutover::{Ownership, OwnershipEvent};
 use plans::state::migration::{MigrationEvent, MigrationState};
 use plans::step::StepKind;
 use plans::step::verify::TableVerified;
-use plans::wire::{CutoverAnswer, CutoverAsk, CutoverCall, Markers};
+use plans::wire::{CutoverAnswer, CutoverCall, CutoverQuery, Markers};
 use serde_json::json;
 
 impl Controller {
@@ -35,17 +35,17 @@ impl Controller {
     pub(crate) async fn cutover(
         &self,
         call: &CutoverCall,
-        token: &Token,
+        token: &CallerToken,
     ) -> Result<CutoverAnswer, ControlError> {
-        let shown = Shown {
+        let shown = CallerBinding {
             migration: &call.migration,
             epoch: Some(call.epoch),
             secret: call.secret.as_ref(),
             token,
         };
-        let answer = match &call.ask {
-            CutoverAsk::Begin { direction } => self.begin(shown, *direction).await?,
-            CutoverAsk::Seal {
+        let answer = match &call.query {
+            CutoverQuery::Begin { direction } => self.begin(shown, *direction).await?,
+            CutoverQuery::Seal {
                 direction,
                 attempt,
                 compared,
@@ -53,19 +53,19 @@ impl Controller {
                 self.seal(shown, (*direction, *attempt), compared.as_deref())
                     .await?
             }
-            CutoverAsk::Flip {
+            CutoverQuery::Flip {
                 direction,
                 attempt,
                 applied,
             } => self.flip(shown, (*direction, *attempt), *applied).await?,
-            CutoverAsk::Cancel { writers } => self.ask_cancel(shown, writers).await?,
-            CutoverAsk::Release {
+            CutoverQuery::Cancel { writers } => self.request_cancel(shown, writers).await?,
+            CutoverQuery::Release {
                 direction,
                 attempt,
                 reason,
             } => self.release(shown, (*direction, *attempt), reason).await?,
         };
-        tracing::info!(migration = %call.migration, ask = ?call.ask, ?answer, "cutover");
+        tracing::info!(migration = %call.migration, ask = ?call.query, ?answer, "cutover");
         Ok(answer)
     }
 
@@ -73,14 +73,14 @@ impl Controller {
     pub(super) fn is_sealed(&self, id: &MigrationId) -> bool {
         self.inner.attempts.with(|table| {
             let entry = table.get(id);
-            entry.is_some_and(|(_, attempt)| matches!(attempt, Attempt::Sealed(..)))
+            entry.is_some_and(|(_, attempt)| matches!(attempt, CutoverAttempt::Sealed(..)))
         })
     }
 
     /// Gives up what this process knows of a migration's attempt.
     pub(super) async fn forget_attempts(&self, id: &MigrationId) {
         let known = self.inner.attempts.with(|table| table.remove(id));
-        if let Some((_, Attempt::Sealed(seal, _))) = known {
+        if let Some((_, CutoverAttempt::Sealed(seal, _))) = known {
             tracing::warn!(migration = %id, "sealed attempt was dropped");
             seal.release().await;
         }
@@ -90,7 +90,7 @@ impl Controller {
     pub(super) async fn forget_every_attempt(&self) {
         let known = self.inner.attempts.with(std::mem::take);
         for (_, attempt) in known.into_values() {
-            if let Attempt::Sealed(seal, _) = attempt {
+            if let CutoverAttempt::Sealed(seal, _) = attempt {
                 seal.release().await;
             }
         }
@@ -101,7 +101,7 @@ impl Controller {
         let limit = clock() - delta(self.inner.settings.seal_limit);
         let old: Vec<MigrationId> = self.inner.attempts.with(|table| {
             let is_old =
-                |attempt: &Attempt| matches!(attempt, Attempt::Sealed(_, at) if *at < limit);
+                |attempt: &CutoverAttempt| matches!(attempt, CutoverAttempt::Sealed(_, at) if *at < limit);
             let entries = table.iter();
             let old = entries.filter(|(_, (_, attempt))| is_old(attempt));
             old.map(|(id, _)| id.clone()).collect()
@@ -113,7 +113,7 @@ impl Controller {
 
     async fn begin(
         &self,
-        shown: Shown<'_>,
+        shown: CallerBinding<'_>,
         direction: Direction,
     ) -> Result<CutoverAnswer, ControlError> {
         let id = shown.migration;
@@ -132,7 +132,7 @@ impl Controller {
         let map = self.inner.store.map(&name).await?;
         let map = map.ok_or_else(|| ControlError::missing("map", name.as_str()))?;
         self.forget_attempts(id).await;
-        let edit = |draft: &mut Draft| {
+        let edit = |draft: &mut MigrationDraft| {
             draft.by(shown.token);
             shown.check(&draft.snapshot().migration)?;
             if let Some(refusal) = cannot_begin(draft, direction) {
@@ -162,11 +162,11 @@ impl Controller {
         debug_assert_eq!(after.migration.attempt, attempt);
         let markers = evidence::markers_for(&after.migration);
         self.inner.attempts.with(|table| {
-            let begun = Attempt::Begun(map.version, markers);
+            let begun = CutoverAttempt::Begun(map.version, markers);
             table.insert(id.clone(), (attempt, begun));
         });
         fail_point::hit(fail_points::BEGUN).await?;
-        self.rehearse_flip(shown, direction).await;
+        self.warm_up_flip(shown, direction).await;
         Ok(CutoverAnswer::Begun {
             attempt,
             map_version: map.version,
@@ -176,16 +176,16 @@ impl Controller {
 
     /// Holds the row and writes the flip once, and takes it back: writes are not refused yet, and the store's session
     /// knows then what it will be asked. What keeps it from that is met, and said, by the seal.
-    async fn rehearse_flip(&self, shown: Shown<'_>, direction: Direction) {
+    async fn warm_up_flip(&self, shown: CallerBinding<'_>, direction: Direction) {
         let id = shown.migration;
-        let rehearsed = async {
+        let warmed_up = async {
             let mut sealed = self.inner.store.seal(id).await?;
             let (change, next) = flip_of(&*sealed, direction, shown.token)?;
             let written = sealed.write(&change, &next).await;
             sealed.release().await;
             Ok::<(), ControlError>(written?)
         };
-        if let Err(error) = rehearsed.await {
+        if let Err(error) = warmed_up.await {
             tracing::debug!(migration = %id, %error, "the flip was not rehearsed");
         }
     }
@@ -206,16 +206,16 @@ impl Controller {
 
     async fn seal(
         &self,
-        shown: Shown<'_>,
+        shown: CallerBinding<'_>,
         (direction, attempt): (Direction, AttemptNo),
         compared: Option<&[TableVerified]>,
     ) -> Result<CutoverAnswer, ControlError> {
         let id = shown.migration;
         let known = self.inner.attempts.with(|table| match table.get(id) {
-            Some((number, Attempt::Begun(version, markers))) if *number == attempt => {
+            Some((number, CutoverAttempt::Begun(version, markers))) if *number == attempt => {
                 Ok((*version, *markers))
             }
-            Some((number, Attempt::Sealed(seal, _))) if *number == attempt => {
+            Some((number, CutoverAttempt::Sealed(seal, _))) if *number == attempt => {
                 let may = shown.check_holder(seal.epoch, seal.owner.as_ref());
                 Err(may.map(|()| CutoverAnswer::Granted))
             }
@@ -258,7 +258,8 @@ impl Controller {
                 return Ok(refused(&error.to_string()));
             }
         };
-        let held = Attempt::Sealed(Seal::new(sealed, change, next, markers), clock());
+        let held =
+            CutoverAttempt::Sealed(PreparedSeal::new(sealed, change, next, markers), clock());
         let older = self
             .inner
             .attempts
@@ -269,21 +270,21 @@ impl Controller {
 
     async fn flip(
         &self,
-        shown: Shown<'_>,
+        shown: CallerBinding<'_>,
         (direction, attempt): (Direction, AttemptNo),
         applied: Option<Markers>,
     ) -> Result<CutoverAnswer, ControlError> {
         let id = shown.migration;
-        let may = |seal: &Seal| {
+        let may = |seal: &PreparedSeal| {
             shown.check_holder(seal.epoch, seal.owner.as_ref())?;
             evidence::check_markers(id, seal.markers, applied)
         };
         let Some(seal) = self.inner.attempts.take_sealed(id, attempt, may)? else {
-            return self.look_up_flip(shown, direction).await;
+            return self.recorded_flip(shown, direction).await;
         };
         let map_version = seal.version;
         let Some(sealed) = seal.written().await? else {
-            return self.look_up_flip(shown, direction).await;
+            return self.recorded_flip(shown, direction).await;
         };
         fail_point::hit(fail_points::BEFORE_FLIP).await?;
         sealed.commit().await?;
@@ -293,39 +294,39 @@ impl Controller {
     }
 
     /// Under the row's lock: whatever flip was under way is committed or will never be.
-    async fn look_up_flip(
+    async fn recorded_flip(
         &self,
-        shown: Shown<'_>,
+        shown: CallerBinding<'_>,
         direction: Direction,
     ) -> Result<CutoverAnswer, ControlError> {
         let sealed = self.inner.store.seal(shown.migration).await?;
         let m = &sealed.snapshot().migration;
-        let gone = || refused("the attempt is not sealed any more");
+        let not_sealed = || refused("the attempt is not sealed any more");
         let answer = shown.check(m).map(|()| flipped(m, direction));
         sealed.release().await;
-        Ok(answer?.unwrap_or_else(gone))
+        Ok(answer?.unwrap_or_else(not_sealed))
     }
 
     /// The losing shard is opened after [`CutoverAnswer::Released`], so that this is only said while the map names it.
     async fn release(
         &self,
-        shown: Shown<'_>,
+        shown: CallerBinding<'_>,
         (direction, attempt): (Direction, AttemptNo),
         reason: &str,
     ) -> Result<CutoverAnswer, ControlError> {
         let id = shown.migration;
-        let may = |seal: &Seal| shown.check_holder(seal.epoch, seal.owner.as_ref());
+        let may = |seal: &PreparedSeal| shown.check_holder(seal.epoch, seal.owner.as_ref());
         if let Some(seal) = self.inner.attempts.take_sealed(id, attempt, may)? {
             seal.release().await;
         }
-        let edit = |draft: &mut Draft| {
+        let edit = |draft: &mut MigrationDraft| {
             draft.by(shown.token);
             shown.check(&draft.snapshot().migration)?;
             let m = &draft.snapshot().migration;
             if let Some(flipped) = flipped(m, direction) {
                 return Ok(flipped);
             }
-            if !losing_owns(m.ownership, direction) {
+            if !old_owner_owns(m.ownership, direction) {
                 return Ok(refused(&format!("the keys are {}", m.ownership)));
             }
             let event = match direction {
@@ -344,11 +345,11 @@ impl Controller {
 
 /// What a flip in this direction changes: the migration, and the map.
 fn flip_of(
-    sealed: &dyn Sealed,
+    sealed: &dyn SealedMigration,
     direction: Direction,
-    token: &Token,
-) -> Result<(Change, ShardMap), ControlError> {
-    let mut draft = Draft::new(sealed.snapshot().clone(), "controller", clock());
+    token: &CallerToken,
+) -> Result<(MigrationChange, ShardMap), ControlError> {
+    let mut draft = MigrationDraft::new(sealed.snapshot().clone(), "controller", clock());
     draft.by(token);
     let m = &sealed.snapshot().migration;
     let moving = &m.plan.moving;
@@ -365,7 +366,7 @@ fn flip_of(
 
 /// The flip, as far as the migration's own row says it.
 pub(super) fn draft_flip(
-    draft: &mut Draft,
+    draft: &mut MigrationDraft,
     direction: Direction,
     version: MapVersion,
 ) -> Result<(), ControlError> {
@@ -391,7 +392,7 @@ pub(super) fn draft_flip(
 }
 
 /// Why an attempt cannot begin.
-fn cannot_begin(draft: &Draft, direction: Direction) -> Option<CutoverAnswer> {
+fn cannot_begin(draft: &MigrationDraft, direction: Direction) -> Option<CutoverAnswer> {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;
     let (kind, state) = match direction {
@@ -442,11 +443,11 @@ fn made(m: &Migration, direction: Direction) -> Option<MapVersion> {
         Direction::Forward => m.map_version_after,
         Direction::Reverse => m.map_version_back,
     }
-    .filter(|_| !losing_owns(m.ownership, direction))
+    .filter(|_| !old_owner_owns(m.ownership, direction))
 }
 
 /// True while the map names the shard that would lose the keys in `direction`.
-fn losing_owns(ownership: Ownership, direction: Direction) -> bool {
+fn old_owner_owns(ownership: Ownership, direction: Direction) -> bool {
     let source = match ownership {
         Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => true,
         Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed => false,

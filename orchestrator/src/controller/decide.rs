@@ -2,8 +2,8 @@
 //!
 //! Offers wait for an agent to claim; everything else is settled by the controller at once.
 
-use super::queue::Gate;
-use crate::store::{HoldEnd, HookAsk, Snapshot, Step};
+use super::queue::StartGate;
+use crate::store::{HoldEnd, HookRequest, Snapshot, Step};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::StepId;
 use plans::names::Direction;
@@ -44,7 +44,7 @@ pub enum Decision {
 
 /// What is to be done with `snapshot` at `now`; a planned one stays so until its gate was looked at.
 #[must_use]
-pub fn decide(snapshot: &Snapshot, gate: Option<&Gate>, now: DateTime<Utc>) -> Vec<Decision> {
+pub fn decide(snapshot: &Snapshot, gate: Option<&StartGate>, now: DateTime<Utc>) -> Vec<Decision> {
     let m = &snapshot.migration;
     if m.finished_at.is_some() {
         return Vec::new();
@@ -55,10 +55,10 @@ pub fn decide(snapshot: &Snapshot, gate: Option<&Gate>, now: DateTime<Utc>) -> V
     let decision = match m.state {
         MigrationState::Planned => match gate {
             None => None,
-            Some(Gate::Open) => Some(Decision::Start),
-            Some(Gate::Held(what)) if m.waiting_for.as_ref() == Some(what) => None,
-            Some(Gate::Held(what)) => Some(Decision::Wait(what.clone())),
-            Some(Gate::Lost(why)) => Some(Decision::Refuse(why.clone())),
+            Some(StartGate::Open) => Some(Decision::Start),
+            Some(StartGate::Held(what)) if m.waiting_for.as_ref() == Some(what) => None,
+            Some(StartGate::Held(what)) => Some(Decision::Wait(what.clone())),
+            Some(StartGate::Lost(why)) => Some(Decision::Refuse(why.clone())),
         },
         MigrationState::Paused | MigrationState::Failed => closed_keys(snapshot, now),
         MigrationState::Unwound | MigrationState::Completed => None,
@@ -111,7 +111,7 @@ fn is_held_back(snapshot: &Snapshot) -> bool {
 /// The first step that is neither done nor skipped.
 #[must_use]
 pub fn next_step(snapshot: &Snapshot) -> Option<&Step> {
-    snapshot.steps.iter().find(|step| !step.is_over())
+    snapshot.steps.iter().find(|step| !step.has_ended())
 }
 
 /// True when the cutover waits for the operator's word.
@@ -126,8 +126,8 @@ pub fn needs_approval(snapshot: &Snapshot) -> bool {
 fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     let m = &snapshot.migration;
     if snapshot.running().is_some() {
-        let over = hold_limit(snapshot).is_some_and(|limit| limit <= now);
-        return over.then_some(Decision::EndHold);
+        let expired = hold_limit(snapshot).is_some_and(|limit| limit <= now);
+        return expired.then_some(Decision::EndHold);
     }
     let Some(step) = next_step(snapshot) else {
         return Some(Decision::End);
@@ -166,7 +166,7 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         }
         return keep_going(snapshot, now);
     }
-    if m.hook.as_ref().is_some_and(HookAsk::holds) {
+    if m.hook.as_ref().is_some_and(HookRequest::holds) {
         // What an attempt before left closed is opened meanwhile.
         let anew = m.renew.then_some(Decision::Offer(None));
         return anew.or_else(|| keep_going(snapshot, now));
@@ -204,8 +204,8 @@ fn opening(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
 fn closed_keys(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     // An owner that is to begin anew has not taken over since its last attempt.
     let recovered = snapshot.live_owner(now).is_some() && !snapshot.migration.renew;
-    let asks = !recovered && snapshot.running().is_none() && left_closed(snapshot);
-    asks.then_some(Decision::Offer(None))
+    let needs_offer = !recovered && snapshot.running().is_none() && left_closed(snapshot);
+    needs_offer.then_some(Decision::Offer(None))
 }
 
 /// True when an attempt was begun and its step has not said that the keys are open on one of the shards.
@@ -240,7 +240,7 @@ fn unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
 fn offer(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decision> {
     let open = matches!(step.state, StepState::Pending | StepState::Backoff);
     let rested = step.next_at.is_none_or(|at| at <= now);
-    if open && rested && dependencies_are_over(snapshot, step) {
+    if open && rested && dependencies_are_done(snapshot, step) {
         return Some(Decision::Offer(Some(step.id.clone())));
     }
     keep_going(snapshot, now)
@@ -252,12 +252,12 @@ fn keep_going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     alone.then_some(Decision::Offer(None))
 }
 
-fn dependencies_are_over(snapshot: &Snapshot, step: &Step) -> bool {
+fn dependencies_are_done(snapshot: &Snapshot, step: &Step) -> bool {
     let Some(node) = snapshot.migration.plan.graph.node(&step.id) else {
         return true;
     };
     let mut steps = snapshot.steps.iter();
-    steps.all(|other| !node.after.contains(&other.id) || other.is_over())
+    steps.all(|other| !node.after.contains(&other.id) || other.has_ended())
 }
 
 /// When a hold that runs ends by itself.

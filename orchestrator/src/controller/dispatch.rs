@@ -6,11 +6,13 @@
 
 use super::binding::{is_process, shows_secret};
 use super::decide::{Decision, decide, due, stream};
-use super::draft::Draft;
+use super::draft::MigrationDraft;
 use super::queue::drop_waits;
-use super::{ControlError, Controller, Reach, Token, clock, delta, fail_points, is_missing};
-use crate::access::Digest;
-use crate::store::{AgentProcess, Migration, Owner, ShardRecord, Snapshot};
+use super::{
+    CallerToken, ControlError, Controller, ShardReach, clock, delta, fail_points, is_missing,
+};
+use crate::access::SecretDigest;
+use crate::store::{AgentProcess, Migration, MigrationOwner, ShardRecord, Snapshot};
 use plans::fleet::ShardRef;
 use plans::id::{ShardName, StepId};
 use plans::state::cutover::Ownership;
@@ -30,8 +32,8 @@ impl Controller {
     pub(crate) async fn claim(
         &self,
         claim: &Claim,
-        reach: &Reach,
-        token: &Token,
+        reach: &ShardReach,
+        token: &CallerToken,
     ) -> Result<Option<Work>, ControlError> {
         let (theirs, ours) = (claim.protocols(), Protocols::OURS);
         if ours.common(theirs).is_none() {
@@ -86,13 +88,17 @@ impl Controller {
     }
 
     /// Takes back what this process was given in an answer that it never got.
-    async fn take_back_unheard(&self, claim: &Claim, token: &Token) -> Result<(), ControlError> {
-        for snapshot in self.board().await?.owned_by(&claim.instance) {
+    async fn take_back_unheard(
+        &self,
+        claim: &Claim,
+        token: &CallerToken,
+    ) -> Result<(), ControlError> {
+        for snapshot in self.board().await?.of_owner(&claim.instance) {
             if !is_unheard(snapshot, claim, token) {
                 continue;
             }
             let why = "the answer to the agent's claim was lost";
-            let edit = |draft: &mut Draft| {
+            let edit = |draft: &mut MigrationDraft| {
                 if !is_unheard(draft.snapshot(), claim, token) {
                     return Ok(());
                 }
@@ -116,7 +122,7 @@ impl Controller {
         &self,
         snapshot: &Snapshot,
         claim: &Claim,
-        token: &Token,
+        token: &CallerToken,
     ) -> Result<Option<Dispatch>, ControlError> {
         let held = || self.held_by_fleet(&snapshot.migration).is_some();
         if offered(snapshot, claim, token).is_none()
@@ -136,12 +142,12 @@ impl Controller {
             draft.lease(until);
             Ok(Some((step, secret)))
         });
-        let (given, after) = match changed.await {
+        let (claimed, after) = match changed.await {
             Ok(done) => done,
             Err(error) if is_missing(&error) => return Ok(None),
             Err(error) => return Err(error),
         };
-        let Some((step, secret)) = given else {
+        let Some((step, secret)) = claimed else {
             return Ok(None);
         };
         let dispatch = self.dispatch(&after, step, secret).await?;
@@ -154,7 +160,7 @@ impl Controller {
     }
 
     /// Writes into the audit trail who was given what; the journal has it besides.
-    async fn audit_claim(&self, claim: &Claim, token: &Token, dispatch: &Dispatch) {
+    async fn audit_claim(&self, claim: &Claim, token: &CallerToken, dispatch: &Dispatch) {
         let object = format!("migration {}", dispatch.migration);
         let step = dispatch.step.as_ref().map(|(id, _)| id);
         let data = json!({
@@ -163,8 +169,8 @@ impl Controller {
             "step": step,
             "epoch": dispatch.epoch,
         });
-        let told = self.audit(token.name(), "agent.claimed", object, data);
-        if let Err(error) = told.await {
+        let audited = self.audit(token.name(), "agent.claimed", object, data);
+        if let Err(error) = audited.await {
             tracing::warn!(%error, migration = %dispatch.migration, "claim not in the audit trail");
         }
     }
@@ -231,8 +237,8 @@ impl Controller {
         let mut others = unfinished.iter().map(|other| &other.migration);
         if others.any(|other| {
             let theirs = &other.plan.moving;
-            let here = theirs.source == moving.source || theirs.target == moving.source;
-            other.id != own.id && &other.plan.map == name && other.holds_keys() && here
+            let shares_shard = theirs.source == moving.source || theirs.target == moving.source;
+            other.id != own.id && &other.plan.map == name && other.holds_keys() && shares_shard
         }) {
             return Ok(true);
         }
@@ -253,7 +259,7 @@ pub(super) fn shard_ref(
 }
 
 /// What this agent may take: nothing while another process is the live owner.
-fn offered(snapshot: &Snapshot, claim: &Claim, token: &Token) -> Option<Option<StepId>> {
+fn offered(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> Option<Option<StepId>> {
     let now = clock();
     // An older agent would not ask what cascades have skipped.
     if claim.protocols().newest < CASCADES && skips_rows(snapshot) {
@@ -283,7 +289,7 @@ fn skips_rows(snapshot: &Snapshot) -> bool {
     created.is_some_and(|created| created.cascades)
 }
 
-fn is_in_reach(reach: &Reach, snapshot: &Snapshot) -> bool {
+fn is_in_reach(reach: &ShardReach, snapshot: &Snapshot) -> bool {
     let moving = &snapshot.migration.plan.moving;
     let contains = |shards: &BTreeSet<ShardName>| {
         shards.contains(&moving.source) && shards.contains(&moving.target)
@@ -292,7 +298,7 @@ fn is_in_reach(reach: &Reach, snapshot: &Snapshot) -> bool {
 }
 
 /// True when this process owns the migration and does not know it, its secret, or that the step runs.
-fn is_unheard(snapshot: &Snapshot, claim: &Claim, token: &Token) -> bool {
+fn is_unheard(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> bool {
     let m = &snapshot.migration;
     let owner = m.owner.as_ref();
     let Some(owner) = owner.filter(|owner| is_process(owner, claim, token)) else {
@@ -310,9 +316,9 @@ fn is_unheard(snapshot: &Snapshot, claim: &Claim, token: &Token) -> bool {
 /// The agent becomes the owner, under a new epoch unless it was the owner and nothing failed; the secret that its calls
 /// show from now on, which is the one that it has where it stays the owner.
 fn give(
-    draft: &mut Draft,
+    draft: &mut MigrationDraft,
     claim: &Claim,
-    token: &Token,
+    token: &CallerToken,
     step: Option<&StepId>,
 ) -> Result<Option<WireSecret>, ControlError> {
     let now = draft.now;
@@ -330,11 +336,11 @@ fn give(
         Some(_) => claim.secret_of(&m.id).cloned(),
         None => new_secret(claim),
     };
-    m.owner = Some(Owner {
+    m.owner = Some(MigrationOwner {
         agent: claim.agent.clone(),
         instance: claim.instance.clone(),
         token: token.kept(),
-        secret: secret.as_ref().map(Digest::of_wire),
+        secret: secret.as_ref().map(SecretDigest::of_wire),
     });
     let epoch = m.epoch;
     let data = json!({ "agent": claim.agent, "epoch": epoch });
@@ -362,8 +368,8 @@ fn process_of(claim: &Claim) -> AgentProcess {
     AgentProcess {
         protocol: Some(claim.protocol),
         host: claim.host.clone(),
-        key: claim.key.as_ref().map(Digest::of_wire),
-        outlived: claim.outlived.iter().map(Digest::of_wire).collect(),
+        key: claim.key.as_ref().map(SecretDigest::of_wire),
+        outlived: claim.outlived.iter().map(SecretDigest::of_wire).collect(),
         ..AgentProcess::of(&claim.agent, &claim.instance)
     }
 }

@@ -5,7 +5,7 @@
 //! Absent: judging; the rows of `plans::doctor` say how grave a finding is.
 
 use super::dispatch::shard_ref;
-use super::planning::{AT_ONCE, looks};
+use super::planning::{AT_ONCE, survey_scopes};
 use super::{ControlError, Controller};
 use futures::stream::StreamExt;
 use plans::doctor::Finding;
@@ -23,7 +23,7 @@ use std::time::Duration;
 /// What to examine; nothing named: every shard with every map.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct DoctorAsk {
+pub struct DoctorRequest {
     /// This shard only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardName>,
@@ -51,7 +51,7 @@ pub struct Diagnosis {
     pub moves: Vec<MoveExamined>,
     /// What could not be looked at.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed: Vec<Unexamined>,
+    pub failed: Vec<UnexaminedShard>,
 }
 
 /// What two shards show together.
@@ -67,7 +67,7 @@ pub struct MoveExamined {
 
 /// Shards that could not be looked at, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Unexamined {
+pub struct UnexaminedShard {
     /// One, or the two of a move.
     pub shards: Vec<ShardName>,
     /// What the agent says.
@@ -78,7 +78,7 @@ pub struct Unexamined {
 }
 
 impl Diagnosis {
-    fn new(shards: Vec<Examined>, moves: Vec<MoveExamined>, failed: Vec<Unexamined>) -> Self {
+    fn new(shards: Vec<Examined>, moves: Vec<MoveExamined>, failed: Vec<UnexaminedShard>) -> Self {
         let all = |severity| {
             let shards: usize = shards.iter().map(|s| count(&s.findings, severity)).sum();
             let moves: usize = moves.iter().map(|m| count(&m.findings, severity)).sum();
@@ -106,9 +106,9 @@ impl Controller {
     ///
     /// # Errors
     /// A shard, map or request that does not exist or cannot be read, or no agent to look.
-    pub async fn doctor(&self, ask: DoctorAsk) -> Result<Diagnosis, ControlError> {
-        if let Some(text) = &ask.request {
-            if ask.shard.is_some() || ask.map.is_some() {
+    pub async fn doctor(&self, request: DoctorRequest) -> Result<Diagnosis, ControlError> {
+        if let Some(text) = &request.request {
+            if request.shard.is_some() || request.map.is_some() {
                 let what = "a request names its map and its shards by itself".to_owned();
                 return Err(ControlError::Invalid { what });
             }
@@ -116,32 +116,39 @@ impl Controller {
         }
         let mut maps = Vec::new();
         for map in self.inner.store.maps().await? {
-            if ask.map.as_ref().is_none_or(|wanted| wanted == &map.name) {
+            if request
+                .map
+                .as_ref()
+                .is_none_or(|wanted| wanted == &map.name)
+            {
                 maps.push(self.map(&map.name).await?);
             }
         }
-        if let (Some(name), true) = (&ask.map, maps.is_empty()) {
+        if let (Some(name), true) = (&request.map, maps.is_empty()) {
             return Err(ControlError::missing("map", name.as_str()));
         }
         let shards = self.inner.store.shards().await?;
-        if let Some(name) = &ask.shard
+        if let Some(name) = &request.shard
             && !shards.iter().any(|shard| &shard.name == name)
         {
             return Err(ControlError::missing("shard", name.as_str()));
         }
         let mut tasks = Vec::new();
         for shard in &shards {
-            let named = ask
+            let named = request
                 .shard
                 .as_ref()
                 .is_none_or(|wanted| wanted == &shard.name);
-            let here = maps.iter().filter(|map| holds(map, &shard.name));
-            let here: Vec<MapTables> = here.map(|map| tables(map, &map.settings)).collect();
-            let of_map = ask.map.is_none() || ask.shard.is_some() || !here.is_empty();
+            let maps_of_shard = maps.iter().filter(|map| holds(map, &shard.name));
+            let tables_of_shard: Vec<MapTables> = maps_of_shard
+                .map(|map| tables(map, &map.settings))
+                .collect();
+            let of_map =
+                request.map.is_none() || request.shard.is_some() || !tables_of_shard.is_empty();
             if named && of_map {
                 tasks.push(DoctorTask {
                     shard: shard_ref(&shards, &shard.name)?,
-                    maps: here,
+                    maps: tables_of_shard,
                     mode: Mode::Online,
                 });
             }
@@ -173,13 +180,13 @@ impl Controller {
         }
         let (mut examined, mut failed) = self.examine(tasks).await?;
         let reachable = moves.iter().filter(|m| {
-            let gone = |name: &ShardName| failed.iter().any(|f| f.shards.contains(name));
-            !gone(&m.source) && !gone(&m.target)
+            let has_failed = |name: &ShardName| failed.iter().any(|f| f.shards.contains(name));
+            !has_failed(&m.source) && !has_failed(&m.target)
         });
         let reachable: Vec<&MoveOutline> = reachable.collect();
-        let surveys = looks(reachable.iter().copied(), request.options()).into_iter();
-        let surveys =
-            surveys.map(|look| self.survey(look, outlined.settings.clone(), map, &outlined.shards));
+        let surveys = survey_scopes(reachable.iter().copied(), request.options()).into_iter();
+        let surveys = surveys
+            .map(|scope| self.survey(scope, outlined.settings.clone(), map, &outlined.shards));
         let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
         let surveys: Vec<_> = surveys.buffered(AT_ONCE).collect().await;
         let mut found = Vec::new();
@@ -202,22 +209,22 @@ impl Controller {
     async fn examine(
         &self,
         tasks: Vec<DoctorTask>,
-    ) -> Result<(Vec<Examined>, Vec<Unexamined>), ControlError> {
-        let asked = tasks.into_iter().map(|task| async move {
+    ) -> Result<(Vec<Examined>, Vec<UnexaminedShard>), ControlError> {
+        let examinations = tasks.into_iter().map(|task| async move {
             let name = task.shard.name.clone();
-            let asked = self.inspect(Inspection::Doctor(task), Duration::ZERO).await;
-            let seen = match asked {
+            let answer = self.inspect(Inspection::Doctor(task), Duration::ZERO).await;
+            let result = match answer {
                 Ok(Inspected::Doctor(examined)) => Ok(examined),
                 Ok(_) => Err(ControlError::OtherAnswer),
                 Err(error) => Err(error),
             };
-            (name, seen)
+            (name, result)
         });
-        let asked = futures::stream::iter(asked.collect::<Vec<_>>());
+        let examinations = futures::stream::iter(examinations.collect::<Vec<_>>());
         let (mut examined, mut failed) = (Vec::new(), Vec::new());
-        for (name, seen) in asked.buffered(AT_ONCE).collect::<Vec<_>>().await {
-            match seen {
-                Ok(seen) => examined.push(seen),
+        for (name, result) in examinations.buffered(AT_ONCE).collect::<Vec<_>>().await {
+            match result {
+                Ok(result) => examined.push(result),
                 Err(error) => failed.push(unexamined(vec![name], error)?),
             }
         }
@@ -258,18 +265,21 @@ fn without_implied(examined: &mut [Examined], moves: &[(&MoveOutline, Vec<Findin
     const CROSSINGS: [&str; 2] = ["foreign_key.mixed", "foreign_key.loose"];
     for shard in examined {
         if moves.iter().any(|(m, _)| m.source == shard.shard) {
-            let said = |finding: &Finding| CROSSINGS.contains(&&*finding.code);
-            shard.findings.retain(|finding| !said(finding));
+            let is_crossing = |finding: &Finding| CROSSINGS.contains(&&*finding.code);
+            shard.findings.retain(|finding| !is_crossing(finding));
         }
     }
 }
 
 /// What an agent could not look at; anything else ends the whole question.
-fn unexamined(shards: Vec<ShardName>, error: ControlError) -> Result<Unexamined, ControlError> {
+fn unexamined(
+    shards: Vec<ShardName>,
+    error: ControlError,
+) -> Result<UnexaminedShard, ControlError> {
     let ControlError::Inspection(failure) = error else {
         return Err(error);
     };
-    Ok(Unexamined {
+    Ok(UnexaminedShard {
         shards,
         message: failure.message,
         hint: failure.hint,

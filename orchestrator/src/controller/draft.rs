@@ -2,8 +2,8 @@
 //!
 //! No effects; what was drafted happens when the store commits it.
 
-use super::{Token, approvals, hints};
-use crate::store::{Change, Migration, NewEvent, Snapshot, Step};
+use super::{CallerToken, approvals, hints};
+use crate::store::{Migration, MigrationChange, NewEvent, Snapshot, Step};
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::StepId;
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 /// A migration as it will be, with what happened to it.
 #[derive(Debug)]
-pub(crate) struct Draft {
+pub(crate) struct MigrationDraft {
     before: Snapshot,
     after: Snapshot,
     lease_changed: bool,
@@ -28,7 +28,7 @@ pub(crate) struct Draft {
     pub(crate) now: DateTime<Utc>,
 }
 
-impl Draft {
+impl MigrationDraft {
     /// Begins from what the store has.
     pub(crate) fn new(before: Snapshot, actor: &str, now: DateTime<Utc>) -> Self {
         Self {
@@ -43,7 +43,7 @@ impl Draft {
     }
 
     /// Every line of the journal from now on names the token by which an agent acts.
-    pub(super) fn by(&mut self, token: &Token) {
+    pub(super) fn by(&mut self, token: &CallerToken) {
         self.token = Some(token.name().to_owned());
     }
 
@@ -86,7 +86,7 @@ impl Draft {
             MigrationEvent::Paused | MigrationEvent::Failed | MigrationEvent::Aborted
         );
         if stops {
-            approvals::drop_given(self, &word(event));
+            approvals::drop_approvals(self, &word(event));
         }
         Ok(())
     }
@@ -124,7 +124,7 @@ impl Draft {
             self.clear_cancel()?;
         }
         if event == StepEvent::Rewound {
-            approvals::drop_given(self, "a step is done again");
+            approvals::drop_approvals(self, "a step is done again");
         }
         let epoch = self.after.migration.epoch;
         let now = self.now;
@@ -265,7 +265,7 @@ impl Draft {
     }
 
     /// The change, or `None` if there is none.
-    pub(crate) fn change(self) -> Option<Change> {
+    pub(crate) fn change(self) -> Option<MigrationChange> {
         if self.events.is_empty() && self.after == self.before && !self.lease_changed {
             return None;
         }
@@ -278,13 +278,13 @@ impl Draft {
         let from_revision = self.before.migration.revision;
         let mut migration = self.after.migration;
         let before = &self.before.migration;
-        let stands =
+        let is_known =
             (migration.state, &migration.waiting_for) == (before.state, &before.waiting_for);
-        if !stands {
+        if !is_known {
             migration.since = Some(self.now);
         }
         migration.revision = from_revision + 1;
-        Some(Change {
+        Some(MigrationChange {
             from_revision,
             reshaped: self.before.migration.plan != migration.plan,
             migration,

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 /// What a call about a migration lacks of its owner's.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Unbound {
+pub enum BindingError {
     /// It was claimed by another token.
     #[error("token {0} did not claim it")]
     Token(String),
@@ -109,7 +109,7 @@ pub enum ControlError {
         /// The owner.
         agent: AgentName,
         /// What the call lacks.
-        why: Unbound,
+        why: BindingError,
     },
     /// The owner does not show what the target must have before its keys are given to it.
     #[error("the evidence for migration {migration} does not hold: {what}")]
@@ -121,7 +121,7 @@ pub enum ControlError {
     },
     /// An inspection is answered by somebody else than who was given it.
     #[error("this inspection was given to another token than {token}")]
-    NotAsked {
+    NotRequested {
         /// Who answers.
         token: String,
     },
@@ -267,7 +267,7 @@ pub enum ControlError {
     },
     /// The keys cannot go back.
     #[error("migration {migration} cannot be rolled back: {reason}")]
-    NoWayBack {
+    NoRollBack {
         /// The migration.
         migration: MigrationId,
         /// Why.
@@ -287,7 +287,7 @@ pub enum ControlError {
     },
     /// The request to mend cannot be carried out.
     #[error(transparent)]
-    Mend(#[from] plans::inspection::check::MendError),
+    Repair(#[from] plans::inspection::check::RepairError),
     /// A key that no shard owns.
     #[error("no shard owns key {key} in map {map} version {version}")]
     Unmapped {
@@ -300,7 +300,7 @@ pub enum ControlError {
     },
     /// Somebody's word that does not count.
     #[error(transparent)]
-    Word(#[from] WordError),
+    Word(#[from] ApprovalError),
     /// The change lost against others again and again.
     #[error("migration {migration} is changing too fast")]
     Contended {
@@ -314,7 +314,7 @@ pub enum ControlError {
 
 /// Why somebody's word does not count.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum WordError {
+pub enum ApprovalError {
     /// Where more than one has to approve, who submitted the operation does not.
     #[error(
         "{by} submitted migration {migration}, and it asks for the approval of {needed} others"
@@ -329,7 +329,7 @@ pub enum WordError {
     },
     /// Nobody's word counts twice.
     #[error("{by} has approved the cutover of migration {migration} already")]
-    Given {
+    AlreadyApproved {
         /// The migration.
         migration: MigrationId,
         /// Who.
@@ -362,20 +362,18 @@ pub enum WordError {
         migration: MigrationId,
     },
     /// A plan that asks for fewer approvals than this controller does.
-    #[error(
-        "the plan asks for {asked}, and this controller for {needed} approvals of each cutover"
-    )]
+    #[error("the plan requires {planned}, and this controller {needed} approvals of each cutover")]
     TooFew {
-        /// In words.
-        asked: String,
+        /// The plan's, in words.
+        planned: String,
         /// The controller's.
         needed: u32,
     },
     /// Without tokens nobody knows who approves.
-    #[error("the plan asks for {asked} approvals, and this controller asks nobody for a token")]
-    NobodyIsKnown {
+    #[error("the plan requires {needed} approvals, and this controller requires no token")]
+    UnknownApprover {
         /// The plan's.
-        asked: u32,
+        needed: u32,
     },
 }
 

@@ -3,7 +3,7 @@
 //! What a move waits for is mostly known from the pass itself. An operation is read only where a move comes after one
 //! that has ended, and once in a pass however many of its moves wait.
 
-use super::queue::{self, Gate};
+use super::queue::{self, StartGate};
 use super::{ControlError, Controller};
 use crate::store::{Migration, Snapshot};
 use plans::id::MigrationId;
@@ -13,7 +13,7 @@ use std::sync::Arc;
 
 /// The moves of operations, as this pass has read them.
 #[derive(Debug, Default)]
-pub(super) struct Operations(HashMap<MigrationId, Vec<Migration>>);
+pub(super) struct OperationMoves(HashMap<MigrationId, Vec<Migration>>);
 
 impl Controller {
     /// Whether a planned migration may start, seen from all that have not ended.
@@ -21,15 +21,15 @@ impl Controller {
         &self,
         snapshot: &Snapshot,
         all: &[Arc<Snapshot>],
-        operations: &mut Operations,
-    ) -> Result<Option<Gate>, ControlError> {
+        operations: &mut OperationMoves,
+    ) -> Result<Option<StartGate>, ControlError> {
         let own = &snapshot.migration;
         if own.state != MigrationState::Planned {
             return Ok(None);
         }
         let all: Vec<&Migration> = all.iter().map(|other| &other.migration).collect();
         let store = &self.inner.store;
-        let mut siblings = queue::siblings(own, &all);
+        let mut siblings = queue::moves_of_operation(own, &all);
         if !queue::knows_all(own, &siblings) {
             if !operations.0.contains_key(&own.operation) {
                 let read = store.operation(&own.operation).await?;
@@ -42,10 +42,12 @@ impl Controller {
         }
         let reasons = queue::reasons(own, &all, &siblings);
         if !reasons.is_empty() {
-            return Ok(Some(Gate::Held(reasons.join("; "))));
+            return Ok(Some(StartGate::Held(reasons.join("; "))));
         }
         let map = store.map(&own.plan.map).await?;
         let map = map.ok_or_else(|| ControlError::missing("map", own.plan.map.as_str()))?;
-        Ok(Some(queue::lost(own, &map).map_or(Gate::Open, Gate::Lost)))
+        Ok(Some(
+            queue::lost(own, &map).map_or(StartGate::Open, StartGate::Lost),
+        ))
     }
 }

@@ -2,21 +2,23 @@
 //!
 //! A heartbeat touches no row that a cutover holds.
 
-use super::{ControlError, Controller, Shown, Token, clock, delta};
-use crate::access::Digest;
-use crate::store::{AgentProcess, Beat, Reading, Registered, Snapshot};
+use super::{CallerBinding, CallerToken, ControlError, Controller, clock, delta};
+use crate::access::SecretDigest;
+use crate::store::{AgentProcess, FigureReading, OwnerBeat, Registered, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::failure::RetryClass;
 use plans::id::{MigrationId, StepId};
 use plans::state::migration::MigrationState;
 use plans::step::StepKind;
-use plans::wire::{Action, Directive, Heartbeat, HeartbeatReply, Holding, Progress, StreamStatus};
+use plans::wire::{
+    Action, Directive, Heartbeat, HeartbeatReply, MigrationStatus, Progress, StreamStatus,
+};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The last figures of one migration, as its owner sent them.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Figures {
+pub struct MigrationFigures {
     /// The step that runs.
     pub step: Option<StepId>,
     /// How far it is.
@@ -29,23 +31,23 @@ pub struct Figures {
 
 /// Figures with the times when they, and a reading of them, were last written to the store.
 #[derive(Debug)]
-struct Kept {
-    figures: Figures,
+struct FigureEntry {
+    figures: MigrationFigures,
     saved_at: DateTime<Utc>,
     read_at: DateTime<Utc>,
 }
 
-type Table = BTreeMap<MigrationId, Kept>;
+type FigureMap = BTreeMap<MigrationId, FigureEntry>;
 
 /// Figures are written to the store no more often.
 const SAVE_EVERY: TimeDelta = TimeDelta::milliseconds(900);
 
 /// Figures by migration; lost with the process.
 #[derive(Debug, Default)]
-pub(super) struct FigureTable(Mutex<Table>);
+pub(super) struct FigureTable(Mutex<FigureMap>);
 
 impl FigureTable {
-    fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut FigureMap) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -64,12 +66,12 @@ impl Controller {
     pub async fn heartbeat(
         &self,
         beat: &Heartbeat,
-        token: &Token,
+        token: &CallerToken,
     ) -> Result<HeartbeatReply, ControlError> {
         let has_name = self.is_alive(beat).await?;
         let board = self.board().await?;
         let mut directives = Vec::with_capacity(beat.holding.len());
-        let (mut kept, mut owned) = (Vec::new(), Vec::new());
+        let (mut kept, mut owners) = (Vec::new(), Vec::new());
         for holding in &beat.holding {
             let found = board.get(&holding.migration).filter(|_| has_name);
             let own = found.filter(|found| is_own(found, beat));
@@ -83,14 +85,14 @@ impl Controller {
                 if self.is_true(own, holding) {
                     kept.push(self.keep(holding, own.migration.started_at));
                 }
-                owned.push((own, holding));
+                owners.push((own, holding));
             }
             directives.push(self.directive(own.map(Arc::as_ref), holding));
         }
         let until = clock() + delta(self.inner.settings.lease);
         let store = &self.inner.store;
         store.extend_leases(&beat.instance, until, &kept).await?;
-        for (own, holding) in owned {
+        for (own, holding) in owners {
             self.fail_with_stream(own, holding).await?;
         }
         self.inner.beats.send_modify(|count| *count += 1);
@@ -104,25 +106,29 @@ impl Controller {
     /// Notes that the process speaks; false where another one has its name.
     async fn is_alive(&self, beat: &Heartbeat) -> Result<bool, ControlError> {
         let process = AgentProcess {
-            key: beat.key.as_ref().map(Digest::of_wire),
+            key: beat.key.as_ref().map(SecretDigest::of_wire),
             ..AgentProcess::of(&beat.agent, &beat.instance)
         };
-        match self.see(&process).await? {
-            Registered::Taken(other) if other.instance == beat.instance => {
+        match self.register_process(&process).await? {
+            Registered::InUse(other) if other.instance == beat.instance => {
                 self.register(&process).await.map(|()| true)
             }
-            Registered::Taken(_) => Ok(false),
+            Registered::InUse(_) => Ok(false),
             Registered::Known | Registered::New => Ok(true),
         }
     }
 
     /// Whether what is said of an own migration is the owner's word; false of what was given under another epoch.
-    fn is_shown(own: &Snapshot, holding: &Holding, token: &Token) -> Result<bool, ControlError> {
+    fn is_shown(
+        own: &Snapshot,
+        holding: &MigrationStatus,
+        token: &CallerToken,
+    ) -> Result<bool, ControlError> {
         let m = &own.migration;
         let Some(owner) = m.owner.as_ref().filter(|_| m.epoch == holding.epoch) else {
             return Ok(false);
         };
-        let shown = Shown {
+        let shown = CallerBinding {
             migration: &m.id,
             epoch: Some(holding.epoch),
             secret: holding.secret.as_ref(),
@@ -134,7 +140,7 @@ impl Controller {
 
     /// The last figures of a migration.
     #[must_use]
-    pub fn figures(&self, id: &MigrationId) -> Option<Figures> {
+    pub fn figures(&self, id: &MigrationId) -> Option<MigrationFigures> {
         self.inner
             .figures
             .with(|table| table.get(id).map(|kept| kept.figures.clone()))
@@ -144,7 +150,7 @@ impl Controller {
     ///
     /// # Errors
     /// What the store says; also of an unknown migration.
-    pub async fn course(&self, id: &MigrationId) -> Result<Vec<Reading>, ControlError> {
+    pub async fn course(&self, id: &MigrationId) -> Result<Vec<FigureReading>, ControlError> {
         self.load(id).await?;
         Ok(self.store().readings(id).await?)
     }
@@ -160,7 +166,7 @@ impl Controller {
     }
 
     /// What the agent has to do with a migration, which is its `own` or none of its business.
-    fn directive(&self, own: Option<&Snapshot>, holding: &Holding) -> Directive {
+    fn directive(&self, own: Option<&Snapshot>, holding: &MigrationStatus) -> Directive {
         let migration = holding.migration.clone();
         let Some(snapshot) = own else {
             return Directive {
@@ -181,7 +187,7 @@ impl Controller {
     /// True when the agent runs what it was given, or was given it only just now.
     ///
     /// An agent that never got the answer to its claim must not keep the lease of a step that nobody runs.
-    fn is_true(&self, snapshot: &Snapshot, holding: &Holding) -> bool {
+    fn is_true(&self, snapshot: &Snapshot, holding: &MigrationStatus) -> bool {
         let running = snapshot.running();
         let same = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
         let lease = delta(self.inner.settings.lease);
@@ -192,15 +198,15 @@ impl Controller {
     }
 
     /// Keeps the figures here; what of it the store is to keep of a migration that was `begun` then.
-    fn keep(&self, holding: &Holding, begun: Option<DateTime<Utc>>) -> Beat {
+    fn keep(&self, holding: &MigrationStatus, begun: Option<DateTime<Utc>>) -> OwnerBeat {
         let id = &holding.migration;
         let now = clock();
-        let every = Reading::every(begun.map_or(TimeDelta::zero(), |begun| now - begun));
+        let every = FigureReading::every(begun.map_or(TimeDelta::zero(), |begun| now - begun));
         let step = holding.step.clone();
         let stream = holding.stream.as_ref();
-        let reading = Reading::of(now, step.clone(), &holding.progress, stream);
-        let mut kept = Kept {
-            figures: Figures {
+        let reading = FigureReading::of(now, step.clone(), &holding.progress, stream);
+        let mut kept = FigureEntry {
+            figures: MigrationFigures {
                 step: step.clone(),
                 progress: holding.progress.clone(),
                 stream: holding.stream.clone(),
@@ -216,12 +222,12 @@ impl Controller {
             let read = known.filter(|old| now - old.read_at < every);
             kept.saved_at = saved.map_or(now, |old| old.saved_at);
             kept.read_at = read.map_or(now, |old| old.read_at);
-            let asked = (saved.is_none(), read.is_none());
+            let due = (saved.is_none(), read.is_none());
             table.insert(id.clone(), kept);
-            asked
+            due
         });
         let value = || serde_json::to_value(&holding.progress).unwrap_or_default();
-        Beat {
+        OwnerBeat {
             migration: id.clone(),
             figures: step.filter(|_| save).map(|step| (step, value())),
             reading: due.then_some(reading),
@@ -232,7 +238,7 @@ impl Controller {
     async fn fail_with_stream(
         &self,
         snapshot: &Snapshot,
-        holding: &Holding,
+        holding: &MigrationStatus,
     ) -> Result<(), ControlError> {
         if holding.epoch != snapshot.migration.epoch || snapshot.migration.renew {
             return Ok(());

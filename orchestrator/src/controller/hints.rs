@@ -15,8 +15,8 @@ const SEPARATORS: [&str; 3] = ["; ", ", then ", ", or "];
 #[must_use]
 pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
     let allowed = Command::allowed(snapshot);
-    let given = failure.hint.as_deref().unwrap_or_default();
-    let kept = keep(given, &allowed);
+    let hint = failure.hint.as_deref().unwrap_or_default();
+    let kept = keep(hint, &allowed);
     let hint = match next(snapshot, &allowed) {
         Some(next) if !commands(&kept).any(|_| true) => match kept.is_empty() {
             true => format!("mend the cause, then {next}"),
@@ -55,10 +55,10 @@ fn keep(hint: &str, allowed: &[Command]) -> String {
                     .unwrap_or(part),
             );
         }
-        let Some((behind, separator)) = after else {
+        let Some((following, separator)) = after else {
             return kept;
         };
-        (rest, before) = (behind, separator);
+        (rest, before) = (following, separator);
     }
 }
 

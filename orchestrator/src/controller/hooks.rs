@@ -6,11 +6,11 @@
 //! A pause or a failure takes the answer away, an overruling too; the next time they are asked anew.
 
 use super::decide::{needs_approval, next_step, outside_hours};
-use super::draft::Draft;
-use super::{ControlError, Controller, IDLE, WordError, clock};
-use crate::hooks::{Answer, Hook, Hooks, Message, call};
-use crate::store::Phase;
-use crate::store::{HookAsk, HookSaid, Snapshot};
+use super::draft::MigrationDraft;
+use super::{ApprovalError, ControlError, Controller, IDLE, clock};
+use crate::hooks::{Hook, HookAnswer, HookMessage, Hooks, call};
+use crate::store::MigrationPhase;
+use crate::store::{HookReply, HookRequest, Snapshot};
 use chrono::{DateTime, TimeDelta, Utc};
 use futures::stream::{FuturesUnordered, StreamExt};
 use plans::failure::RetryClass;
@@ -26,90 +26,94 @@ use std::time::Duration;
 const AFTER_ERROR: Duration = Duration::from_millis(500);
 
 /// The phase that is about to begin.
-fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Phase> {
+fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase> {
     let m = &snapshot.migration;
     let goes = matches!(
         m.state,
         MigrationState::Running | MigrationState::Flipped | MigrationState::RolledBack
     );
     let step = next_step(snapshot).filter(|_| goes && snapshot.running().is_none())?;
-    let phase = Phase::at(step.kind, m.plan.mode)?;
+    let phase = MigrationPhase::at(step.kind, m.plan.mode)?;
     let due = matches!(step.state, StepState::Pending | StepState::Backoff)
         && step.next_at.is_none_or(|at| at <= now);
     let free = match phase {
         // An attempt that was begun goes on: it may have left keys closed.
-        Phase::BeforeCutover => {
+        MigrationPhase::BeforeCutover => {
             m.ownership == Ownership::Ready
                 && !needs_approval(snapshot)
                 && outside_hours(snapshot, step, now).is_none()
         }
         // The hold has to be ended first.
-        Phase::BeforeDrop => m.ownership == Ownership::Completed,
-        Phase::BeforeCopy
-        | Phase::Submitted
-        | Phase::Started
-        | Phase::AfterCopy
-        | Phase::Waiting
-        | Phase::Vetoed
-        | Phase::AfterCutover
-        | Phase::Paused
-        | Phase::Resumed
-        | Phase::Failed
-        | Phase::Aborted
-        | Phase::Unwound
-        | Phase::RolledBack
-        | Phase::Completed => true,
+        MigrationPhase::BeforeDrop => m.ownership == Ownership::Completed,
+        MigrationPhase::BeforeCopy
+        | MigrationPhase::Submitted
+        | MigrationPhase::Started
+        | MigrationPhase::AfterCopy
+        | MigrationPhase::Waiting
+        | MigrationPhase::Vetoed
+        | MigrationPhase::AfterCutover
+        | MigrationPhase::Paused
+        | MigrationPhase::Resumed
+        | MigrationPhase::Failed
+        | MigrationPhase::Aborted
+        | MigrationPhase::Unwound
+        | MigrationPhase::RolledBack
+        | MigrationPhase::Completed => true,
     };
     (due && free).then_some(phase)
 }
 
 /// True while the operator's word for this phase counts: through all its attempts, until it was stopped.
-fn is_at(snapshot: &Snapshot, phase: Phase) -> bool {
+fn is_at(snapshot: &Snapshot, phase: MigrationPhase) -> bool {
     let m = &snapshot.migration;
     let stopped = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
-    let at = next_step(snapshot).and_then(|step| Phase::at(step.kind, m.plan.mode));
+    let at = next_step(snapshot).and_then(|step| MigrationPhase::at(step.kind, m.plan.mode));
     !stopped && at == Some(phase)
 }
 
 /// What becomes of the question to the hooks.
 #[derive(Debug, PartialEq, Eq)]
-enum Turn {
+enum HookTurn {
     /// It stays as it is.
     Keep,
     /// They are asked before this phase.
-    Ask(Phase),
+    Request(MigrationPhase),
     /// Nothing is asked any more.
     Forget,
 }
 
-fn turn(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> Turn {
+fn turn(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> HookTurn {
     let known = snapshot.migration.hook.as_ref();
-    if known.is_none() && !hooks.asks() {
-        return Turn::Keep;
+    if known.is_none() && !hooks.has_requests() {
+        return HookTurn::Keep;
     }
     let wanted = next_phase(snapshot, now);
     let wanted = wanted.filter(|phase| hooks.on(*phase).next().is_some());
     match (known, wanted) {
-        (Some(ask), Some(phase)) if ask.phase == phase => Turn::Keep,
-        (_, Some(phase)) => Turn::Ask(phase),
-        (Some(ask), None) if ask.overruled_by.is_some() && is_at(snapshot, ask.phase) => Turn::Keep,
-        (Some(_), None) => Turn::Forget,
-        (None, None) => Turn::Keep,
+        (Some(request), Some(phase)) if request.phase == phase => HookTurn::Keep,
+        (_, Some(phase)) => HookTurn::Request(phase),
+        (Some(request), None)
+            if request.overruled_by.is_some() && is_at(snapshot, request.phase) =>
+        {
+            HookTurn::Keep
+        }
+        (Some(_), None) => HookTurn::Forget,
+        (None, None) => HookTurn::Keep,
     }
 }
 
 /// Has the hooks asked that the next phase needs, and forgets those of another one.
-pub(super) fn arm(draft: &mut Draft, hooks: &Hooks) {
+pub(super) fn arm(draft: &mut MigrationDraft, hooks: &Hooks) {
     let now = draft.now;
     match turn(draft.snapshot(), hooks, now) {
-        Turn::Keep => {}
-        Turn::Forget => draft.migration().hook = None,
-        Turn::Ask(phase) => {
-            draft.migration().hook = Some(HookAsk {
+        HookTurn::Keep => {}
+        HookTurn::Forget => draft.migration().hook = None,
+        HookTurn::Request(phase) => {
+            draft.migration().hook = Some(HookRequest {
                 phase,
-                asked_at: now,
+                requested_at: now,
                 next_at: now,
-                said: None,
+                reply: None,
                 allowed: false,
                 overruled_by: None,
             });
@@ -120,38 +124,46 @@ pub(super) fn arm(draft: &mut Draft, hooks: &Hooks) {
 
 /// Whether hooks would have to be asked although nothing has changed: a pause is over, or the file is another one.
 pub(super) fn is_stale(snapshot: &Snapshot, hooks: &Hooks) -> bool {
-    turn(snapshot, hooks, clock()) != Turn::Keep
+    turn(snapshot, hooks, clock()) != HookTurn::Keep
 }
 
 /// The operator goes on without them; `None`: nobody holds it up.
-pub(super) fn overrule(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
+pub(super) fn overrule(
+    draft: &mut MigrationDraft,
+    data: &Value,
+) -> Result<Option<()>, ControlError> {
     let actor = draft.actor().to_owned();
     let migration = draft.snapshot().migration.id.clone();
-    let Some(ask) = draft.migration().hook.as_mut().filter(|ask| ask.holds()) else {
+    let Some(request) = draft
+        .migration()
+        .hook
+        .as_mut()
+        .filter(|request| request.holds())
+    else {
         return Ok(None);
     };
     // An order that is only tried says nothing of a reason.
     if let Some(reason) = data.get("reason")
         && reason.as_str().is_none_or(|text| text.trim().is_empty())
     {
-        return Err(WordError::NoReason { migration }.into());
+        return Err(ApprovalError::NoReason { migration }.into());
     }
-    ask.overruled_by = Some(actor);
-    let (phase, said) = (ask.phase, ask.said.clone());
-    let data = json!({ "phase": phase, "said": said, "reason": data.get("reason") });
+    request.overruled_by = Some(actor);
+    let (phase, reply) = (request.phase, request.reply.clone());
+    let data = json!({ "phase": phase, "said": reply, "reason": data.get("reason") });
     draft.note("hook.overruled", None, data);
     Ok(Some(()))
 }
 
 /// Has them asked again at once; `false`: they are not waited for.
-pub(super) fn ask_again(draft: &mut Draft) -> bool {
+pub(super) fn request_again(draft: &mut MigrationDraft) -> bool {
     let now = draft.now;
-    let ask = draft.migration().hook.as_mut();
-    let Some(ask) = ask.filter(|ask| ask.holds() && ask.said.is_some()) else {
+    let request = draft.migration().hook.as_mut();
+    let Some(request) = request.filter(|request| request.holds() && request.reply.is_some()) else {
         return false;
     };
-    ask.next_at = now;
-    let phase = ask.phase;
+    request.next_at = now;
+    let phase = request.phase;
     draft.note("hook.asked", None, json!({ "phase": phase }));
     true
 }
@@ -169,10 +181,10 @@ impl Controller {
     }
 
     /// Asks the hooks that migrations wait for, until the task is dropped.
-    pub(super) async fn ask_for_ever(&self) {
+    pub(super) async fn run_hook_requests(&self) {
         let mut changes = self.inner.changes.subscribe();
         let (mut calls, mut asking) = (FuturesUnordered::new(), BTreeSet::new());
-        if !self.hooks().asks() {
+        if !self.hooks().has_requests() {
             return;
         }
         loop {
@@ -183,16 +195,20 @@ impl Controller {
                 Ok(board) => {
                     for snapshot in board.all() {
                         let id = &snapshot.migration.id;
-                        let ask = snapshot.migration.hook.as_ref().filter(|ask| ask.holds());
-                        let Some(ask) = ask.filter(|_| !asking.contains(id)) else {
+                        let request = snapshot
+                            .migration
+                            .hook
+                            .as_ref()
+                            .filter(|request| request.holds());
+                        let Some(request) = request.filter(|_| !asking.contains(id)) else {
                             continue;
                         };
-                        if ask.next_at > clock() {
-                            next = next.min(ask.next_at);
+                        if request.next_at > clock() {
+                            next = next.min(request.next_at);
                             continue;
                         }
                         asking.insert(id.clone());
-                        calls.push(self.ask(snapshot.as_ref().clone(), ask.clone()));
+                        calls.push(self.call_hooks(snapshot.as_ref().clone(), request.clone()));
                     }
                 }
             }
@@ -206,21 +222,26 @@ impl Controller {
     }
 
     /// Asks each hook of the phase in turn until one does not say yes, and writes down what came of it.
-    async fn ask(&self, snapshot: Snapshot, ask: HookAsk) -> MigrationId {
+    async fn call_hooks(&self, snapshot: Snapshot, call_hooks: HookRequest) -> MigrationId {
         let id = snapshot.migration.id.clone();
-        let mut said = None;
+        let mut reply = None;
         let mut again = TimeDelta::zero();
-        for hook in self.hooks().on(ask.phase) {
-            let message = Message::ask(&hook.name, ask.phase, ask.asked_at, &snapshot);
+        for hook in self.hooks().on(call_hooks.phase) {
+            let message = HookMessage::request(
+                &hook.name,
+                call_hooks.phase,
+                call_hooks.requested_at,
+                &snapshot,
+            );
             let answer = self.insist(hook, &message).await;
             let (veto, reason) = match answer {
-                Answer::Yes => continue,
-                Answer::No(reason) => (true, reason),
-                Answer::Silent(reason) => (false, reason),
+                HookAnswer::Yes => continue,
+                HookAnswer::No(reason) => (true, reason),
+                HookAnswer::Silent(reason) => (false, reason),
             };
-            tracing::warn!(migration = %id, hook = %hook.name, phase = %ask.phase, veto, "a hook holds the migration up");
+            tracing::warn!(migration = %id, hook = %hook.name, phase = %call_hooks.phase, veto, "a hook holds the migration up");
             again = TimeDelta::seconds(hook.again_s.into());
-            said = Some(HookSaid {
+            reply = Some(HookReply {
                 hook: hook.name.clone(),
                 veto,
                 reason,
@@ -228,8 +249,8 @@ impl Controller {
             });
             break;
         }
-        let edit = |draft: &mut Draft| {
-            settle(draft, &ask, said.as_ref(), again);
+        let edit = |draft: &mut MigrationDraft| {
+            settle(draft, &call_hooks, reply.as_ref(), again);
             Ok(())
         };
         if let Err(error) = self.change(&id, "controller", edit).await {
@@ -240,13 +261,13 @@ impl Controller {
     }
 
     /// Calls a hook until it answers, as often as it has attempts.
-    async fn insist(&self, hook: &Hook, message: &Message) -> Answer {
+    async fn insist(&self, hook: &Hook, message: &HookMessage) -> HookAnswer {
         let mut attempt = 0;
         loop {
             attempt += 1;
             let answer = call(hook, message).await;
             self.observed().hook(&hook.name, answer.name());
-            let silent = matches!(answer, Answer::Silent(_));
+            let silent = matches!(answer, HookAnswer::Silent(_));
             let class = RetryClass::Exponential;
             match self.inner.settings.retry.pause(class, attempt) {
                 Some(pause) if silent && attempt < hook.attempts => {
@@ -259,32 +280,38 @@ impl Controller {
 }
 
 /// Writes the answer down, unless something else has been decided meanwhile.
-fn settle(draft: &mut Draft, asked: &HookAsk, said: Option<&HookSaid>, again: TimeDelta) {
+fn settle(
+    draft: &mut MigrationDraft,
+    answered: &HookRequest,
+    reply: Option<&HookReply>,
+    again: TimeDelta,
+) {
     let now = draft.now;
     let known = draft.migration().hook.as_mut();
-    let same = |ask: &&mut HookAsk| {
-        (ask.phase, ask.asked_at) == (asked.phase, asked.asked_at) && ask.holds()
+    let same = |request: &&mut HookRequest| {
+        (request.phase, request.requested_at) == (answered.phase, answered.requested_at)
+            && request.holds()
     };
-    let Some(ask) = known.filter(same) else {
+    let Some(request) = known.filter(same) else {
         return;
     };
-    let phase = ask.phase;
-    let Some(said) = said else {
-        ask.allowed = true;
+    let phase = request.phase;
+    let Some(reply) = reply else {
+        request.allowed = true;
         draft.note("hook.allowed", None, json!({ "phase": phase }));
         return;
     };
-    let words = |said: &HookSaid| (said.hook.clone(), said.veto, said.reason.clone());
-    let new = ask.said.as_ref().map(words) != Some(words(said));
-    ask.said = Some(said.clone());
-    ask.next_at = now + again;
+    let words = |reply: &HookReply| (reply.hook.clone(), reply.veto, reply.reason.clone());
+    let new = request.reply.as_ref().map(words) != Some(words(reply));
+    request.reply = Some(reply.clone());
+    request.next_at = now + again;
     if new {
-        let kind = if said.veto {
+        let kind = if reply.veto {
             "hook.vetoed"
         } else {
             "hook.silent"
         };
-        let data = json!({ "phase": phase, "hook": said.hook, "reason": said.reason });
+        let data = json!({ "phase": phase, "hook": reply.hook, "reason": reply.reason });
         draft.note(kind, None, data);
     }
 }

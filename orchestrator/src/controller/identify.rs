@@ -10,7 +10,7 @@ use plans::fleet::ShardRef;
 use plans::id::{MigrationId, ShardName};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::identify::{Identified, IdentifyTask};
-use plans::inspection::inventory::ServerSeen;
+use plans::inspection::inventory::ObservedServer;
 use plans::inspection::{Inspected, Inspection};
 use plans::table::TableName;
 use std::collections::BTreeSet;
@@ -27,7 +27,7 @@ pub enum DsnRefused {
     #[error(
         "the connection string of shard {shard} leads to the database of shard {other}: {identity}"
     )]
-    Taken {
+    Duplicate {
         /// The shard.
         shard: ShardName,
         /// Whose database it is.
@@ -70,7 +70,7 @@ pub enum DsnRefused {
 }
 
 /// What a new connection string is checked against.
-pub(super) struct Wanted<'a> {
+pub(super) struct ExpectedShard<'a> {
     pub(super) known: &'a ShardRecord,
     pub(super) dsn: &'a str,
     /// The operator says that the shard is another database now.
@@ -93,14 +93,14 @@ impl Controller {
         let Some(found) = self.identify(reference, true, Vec::new()).await? else {
             return Ok(None);
         };
-        self.refuse_taken(&new.name, &found.identity).await?;
+        self.refuse_duplicate(&new.name, &found.identity).await?;
         Ok(Some(found))
     }
 
     /// The database of a registered shard under another connection string, if it may be that one.
     pub(super) async fn identify_changed(
         &self,
-        wanted: Wanted<'_>,
+        wanted: ExpectedShard<'_>,
     ) -> Result<Option<Identified>, ControlError> {
         let shard = wanted.known.name.clone();
         let users = self.users_of(&shard).await?;
@@ -117,7 +117,7 @@ impl Controller {
                 None => Ok(None),
             };
         };
-        self.refuse_taken(&shard, &found.identity).await?;
+        self.refuse_duplicate(&shard, &found.identity).await?;
         let migration = users.first().map(|user| user.migration.id.clone());
         let known = wanted.known.identity.as_ref();
         // A migration may still be aborted on the standby that was promoted in the shard's place.
@@ -146,20 +146,20 @@ impl Controller {
     }
 
     /// Refuses a database that is another shard's.
-    pub(super) async fn refuse_taken(
+    pub(super) async fn refuse_duplicate(
         &self,
         shard: &ShardName,
         identity: &DatabaseIdentity,
     ) -> Result<(), ControlError> {
         let shards = self.inner.store.shards().await?;
         let mut others = shards.into_iter().filter(|other| &other.name != shard);
-        let is_taken = |other: &ShardRecord| {
+        let is_same_database = |other: &ShardRecord| {
             let known = other.identity.as_ref();
             known.is_some_and(|known| identity.is_at_place_of(known))
         };
-        match others.find(is_taken) {
+        match others.find(is_same_database) {
             None => Ok(()),
-            Some(other) => Err(DsnRefused::Taken {
+            Some(other) => Err(DsnRefused::Duplicate {
                 shard: shard.clone(),
                 other: other.name,
                 identity: identity.clone(),
@@ -174,13 +174,13 @@ impl Controller {
         number: i32,
         found: &Identified,
     ) -> Result<(), ControlError> {
-        let seen = ServerSeen {
+        let observed = ObservedServer {
             number,
             server: found.identity.clone(),
             flushed: found.flushed,
             missing: 0,
         };
-        Ok(self.inner.store.put_server(&seen).await?)
+        Ok(self.inner.store.put_server(&observed).await?)
     }
 
     /// What an agent finds where the reference leads; none where no agent reaches it.

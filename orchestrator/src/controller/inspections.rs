@@ -1,6 +1,6 @@
 //! Inspections that wait for an agent, and for its answer; lost with the process, and asked again by the user.
 
-use super::{ControlError, Controller, Reach, Token};
+use super::{CallerToken, ControlError, Controller, ShardReach};
 use plans::failure::Failure;
 use plans::fleet::ShardRef;
 use plans::id::{InstanceId, ShardName};
@@ -11,42 +11,42 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::oneshot;
 
-type Reply = Result<Inspected, Failure>;
+type InspectionReply = Result<Inspected, Failure>;
 
 #[derive(Debug, Default)]
-struct Waiting {
+struct QueuedInspection {
     queue: VecDeque<InspectionTask>,
-    taken: BTreeMap<String, oneshot::Sender<()>>,
-    answers: BTreeMap<String, oneshot::Sender<Reply>>,
+    claimed: BTreeMap<String, oneshot::Sender<()>>,
+    answers: BTreeMap<String, oneshot::Sender<InspectionReply>>,
     /// Who was given each.
-    takers: BTreeMap<String, Taker>,
+    takers: BTreeMap<String, AssignedProcess>,
     /// The shards that each is about, until it is answered or given up.
     about: BTreeMap<String, Vec<ShardName>>,
 }
 
 /// A process that was given an inspection, and what it was given.
 #[derive(Debug)]
-struct Taker {
-    token: Token,
+struct AssignedProcess {
+    token: CallerToken,
     instance: InstanceId,
     task: InspectionTask,
 }
 
 /// Inspections under way.
 #[derive(Debug, Default)]
-pub(super) struct Inspections(Mutex<Waiting>);
+pub(super) struct Inspections(Mutex<QueuedInspection>);
 
 /// Forgets an inspection whose asker is gone.
-struct Asked<'a> {
+struct InspectionQuery<'a> {
     inspections: &'a Inspections,
     id: String,
 }
 
-impl Drop for Asked<'_> {
+impl Drop for InspectionQuery<'_> {
     fn drop(&mut self) {
         let mut waiting = self.inspections.waiting();
         waiting.queue.retain(|task| task.id != self.id);
-        waiting.taken.remove(&self.id);
+        waiting.claimed.remove(&self.id);
         waiting.answers.remove(&self.id);
         waiting.about.remove(&self.id);
         waiting.takers.remove(&self.id);
@@ -54,15 +54,15 @@ impl Drop for Asked<'_> {
 }
 
 impl Inspections {
-    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+    fn waiting(&self) -> MutexGuard<'_, QueuedInspection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The oldest inspection in reach that no agent has taken.
     pub(super) fn take(
         &self,
-        reach: &Reach,
-        token: &Token,
+        reach: &ShardReach,
+        token: &CallerToken,
         instance: &InstanceId,
     ) -> Option<InspectionTask> {
         let mut waiting = self.waiting();
@@ -73,11 +73,11 @@ impl Inspections {
         };
         let first = waiting.queue.iter().position(is_in_reach)?;
         let task = waiting.queue.remove(first)?;
-        if let Some(taken) = waiting.taken.remove(&task.id) {
+        if let Some(claimed) = waiting.claimed.remove(&task.id) {
             // The asker may be gone; then nobody waits for the answer either.
-            let _ = taken.send(());
+            let _ = claimed.send(());
         }
-        let taker = Taker {
+        let taker = AssignedProcess {
             token: token.clone(),
             instance: instance.clone(),
             task: task.clone(),
@@ -89,7 +89,7 @@ impl Inspections {
     /// Takes back what this process was given in an answer that it never got: it works on `heard` alone.
     pub(super) fn take_back_unheard(&self, instance: &InstanceId, heard: &[String]) {
         let mut waiting = self.waiting();
-        let Waiting {
+        let QueuedInspection {
             queue,
             takers,
             answers,
@@ -107,11 +107,11 @@ impl Inspections {
 
     /// Gives up all of them: agents speak to another process from now on.
     pub(super) fn clear(&self) {
-        *self.waiting() = Waiting::default();
+        *self.waiting() = QueuedInspection::default();
     }
 
     /// A shard out of reach that an inspection is about.
-    fn beyond(&self, reach: &Reach, id: &str) -> Option<ShardName> {
+    fn beyond(&self, reach: &ShardReach, id: &str) -> Option<ShardName> {
         let reach = reach.as_ref()?;
         let waiting = self.waiting();
         let mut shards = waiting.about.get(id)?.iter();
@@ -119,14 +119,14 @@ impl Inspections {
     }
 
     /// Whether an inspection that waits for its answer was given to another token.
-    fn is_of_another(&self, id: &str, token: &Token) -> bool {
+    fn is_of_another(&self, id: &str, token: &CallerToken) -> bool {
         let waiting = self.waiting();
-        let asked = waiting.answers.contains_key(id);
-        asked && waiting.takers.get(id).map(|taker| &taker.token) != Some(token)
+        let waits = waiting.answers.contains_key(id);
+        waits && waiting.takers.get(id).map(|taker| &taker.token) != Some(token)
     }
 
     /// Hands an answer to whoever asked.
-    pub(super) fn settle(&self, id: &str, reply: Reply) {
+    pub(super) fn settle(&self, id: &str, reply: InspectionReply) {
         if let Some(answer) = self.waiting().answers.remove(id) {
             let _ = answer.send(reply);
         }
@@ -139,15 +139,15 @@ impl Controller {
     /// What names the answer is random and told to nobody else: it is the secret of the inspection.
     pub(crate) fn check_inspection(
         &self,
-        reach: &Reach,
-        token: &Token,
+        reach: &ShardReach,
+        token: &CallerToken,
         id: &str,
     ) -> Result<(), ControlError> {
         if let Some(shard) = self.inner.inspections.beyond(reach, id) {
             return Err(ControlError::UnseenByToken { shard });
         }
         if self.inner.inspections.is_of_another(id, token) {
-            return Err(ControlError::NotAsked {
+            return Err(ControlError::NotRequested {
                 token: token.name().to_owned(),
             });
         }
@@ -162,27 +162,27 @@ impl Controller {
     ) -> Result<Inspected, ControlError> {
         let limit = self.inner.settings.inspection_wait;
         let inspections = &self.inner.inspections;
-        let asked = Asked {
+        let query = InspectionQuery {
             inspections,
             id: WireSecret::of(rand::random()).reveal().to_owned(),
         };
-        let (take, taken) = oneshot::channel();
+        let (take, claimed) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         {
             let mut waiting = inspections.waiting();
             let shards = inspection.shards();
             let shards = shards.iter().map(|shard| shard.name.clone()).collect();
-            waiting.about.insert(asked.id.clone(), shards);
-            waiting.taken.insert(asked.id.clone(), take);
-            waiting.answers.insert(asked.id.clone(), answer);
+            waiting.about.insert(query.id.clone(), shards);
+            waiting.claimed.insert(query.id.clone(), take);
+            waiting.answers.insert(query.id.clone(), answer);
             waiting.queue.push_back(InspectionTask {
-                id: asked.id.clone(),
+                id: query.id.clone(),
                 inspection,
             });
         }
         self.announce();
-        let taken = tokio::time::timeout(limit, taken).await;
-        if !matches!(taken, Ok(Ok(()))) {
+        let claimed = tokio::time::timeout(limit, claimed).await;
+        if !matches!(claimed, Ok(Ok(()))) {
             return Err(ControlError::NoAgent);
         }
         match tokio::time::timeout(limit + work, answered).await {

@@ -5,7 +5,7 @@
 //! Nothing here makes a late write harmless: the store refuses it (I4). The clock decides only when others are asked.
 
 use super::{ControlError, Controller};
-use crate::store::{Candidate, Leader, News, StoreError, Term};
+use crate::store::{Leader, LeaderCandidate, RemoteChange, StoreError, Term};
 use plans::id::InstanceId;
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -15,20 +15,20 @@ use tokio::time::Instant;
 /// Pause after the store's news could not be heard.
 const AFTER_ERROR: Duration = Duration::from_millis(500);
 /// The pages of a follower look again so often: figures are not told.
-const LOOK_EVERY: Duration = Duration::from_secs(1);
+const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
 /// Longest wait for a store that is to hear that we stop.
 const RESIGN_WAIT: Duration = Duration::from_secs(2);
 
 /// The part of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Role {
+pub enum LeadershipState {
     /// It decides.
     Leads(Term),
     /// It reads; who leads, if that is known and its lease has not run out.
     Follows(Option<Leader>),
 }
 
-impl Role {
+impl LeadershipState {
     /// True where nothing can be asked of the leader for the moment.
     fn is_open(&self, own: &str) -> bool {
         match self {
@@ -42,22 +42,22 @@ impl Role {
 
 /// What this process knows of the lead.
 #[derive(Debug)]
-pub(super) struct Lead {
+pub(super) struct Leadership {
     holder: InstanceId,
     url: OnceLock<String>,
     /// By which other URLs it is called.
     also_at: OnceLock<Vec<String>>,
-    role: watch::Sender<Role>,
+    role: watch::Sender<LeadershipState>,
     wake: Notify,
 }
 
-impl Default for Lead {
+impl Default for Leadership {
     fn default() -> Self {
         Self {
             holder: InstanceId(uuid::Uuid::new_v4().to_string()),
             url: OnceLock::new(),
             also_at: OnceLock::new(),
-            role: watch::Sender::new(Role::Follows(None)),
+            role: watch::Sender::new(LeadershipState::Follows(None)),
             wake: Notify::new(),
         }
     }
@@ -94,16 +94,18 @@ impl Controller {
 
     /// The part of this process for the moment.
     #[must_use]
-    pub fn role(&self) -> Role {
+    pub fn role(&self) -> LeadershipState {
         let role = self.inner.lead.role.borrow().clone();
         match role {
-            Role::Leads(term) if self.inner.store.term() != Some(term) => Role::Follows(None),
-            Role::Leads(_) | Role::Follows(_) => role,
+            LeadershipState::Leads(term) if self.inner.store.term() != Some(term) => {
+                LeadershipState::Follows(None)
+            }
+            LeadershipState::Leads(_) | LeadershipState::Follows(_) => role,
         }
     }
 
     /// The part of this process, once it leads or knows who does, at the latest after `patience`.
-    pub async fn settled_role(&self, patience: Duration) -> Role {
+    pub async fn settled_role(&self, patience: Duration) -> LeadershipState {
         let mut roles = self.inner.lead.role.subscribe();
         let deadline = Instant::now() + patience;
         loop {
@@ -117,7 +119,7 @@ impl Controller {
                 tokio::time::timeout_at(deadline, roles.changed()).await,
                 Ok(Ok(()))
             ) {
-                return Role::Follows(None);
+                return LeadershipState::Follows(None);
             }
         }
     }
@@ -126,25 +128,25 @@ impl Controller {
     ///
     /// # Errors
     /// What the store says; after the lease's time without an answer this process follows.
-    pub async fn stand(&self) -> Result<Role, ControlError> {
+    pub async fn campaign(&self) -> Result<LeadershipState, ControlError> {
         let settings = &self.inner.settings;
-        let candidate = Candidate {
+        let candidate = LeaderCandidate {
             holder: self.inner.lead.holder.clone(),
             url: self.url().to_owned(),
             lease: settings.leader_lease,
         };
-        let asked = self.inner.store.stand(&candidate);
+        let answer = self.inner.store.campaign(&candidate);
         let patience = settings.leader_lease.saturating_sub(settings.leader_renew);
-        let answer = tokio::time::timeout(patience, asked).await;
+        let answer = tokio::time::timeout(patience, answer).await;
         let leader = answer.unwrap_or_else(|_| {
             Err(StoreError::Unavailable {
                 source: "no answer within the lease".into(),
             })
         })?;
         let role = if leader.holder == self.inner.lead.holder {
-            Role::Leads(leader.term)
+            LeadershipState::Leads(leader.term)
         } else {
-            Role::Follows(leader.live.then_some(leader))
+            LeadershipState::Follows(leader.live.then_some(leader))
         };
         self.set_role(role.clone());
         Ok(role)
@@ -153,7 +155,7 @@ impl Controller {
     /// Stops leading and lets others take over at once.
     pub async fn resign(&self) {
         let led = self.store().term().is_some();
-        self.set_role(Role::Follows(None));
+        self.set_role(LeadershipState::Follows(None));
         self.forget_all().await;
         let resigned = tokio::time::timeout(RESIGN_WAIT, self.inner.store.resign()).await;
         match resigned {
@@ -165,18 +167,18 @@ impl Controller {
     }
 
     /// Stands for the lead again and again.
-    pub(super) async fn stand_for_ever(&self) {
+    pub(super) async fn keep_campaigning(&self) {
         let settings = &self.inner.settings;
         let mut renewed = Instant::now();
         loop {
-            let asked = Instant::now();
-            match self.stand().await {
-                Ok(_) => renewed = asked,
+            let began = Instant::now();
+            match self.campaign().await {
+                Ok(_) => renewed = began,
                 Err(error) => {
                     tracing::warn!(%error, "the leader's lease could not be asked for");
                     if renewed.elapsed() >= settings.leader_lease {
-                        self.inner.store.stand_down();
-                        self.set_role(Role::Follows(None));
+                        self.inner.store.step_down();
+                        self.set_role(LeadershipState::Follows(None));
                     }
                 }
             }
@@ -194,12 +196,12 @@ impl Controller {
         let mut roles = self.inner.lead.role.subscribe();
         loop {
             let role = roles.borrow_and_update().clone();
-            if let Role::Leads(term) = role {
+            if let LeadershipState::Leads(term) = role {
                 tracing::info!(%term, url = self.url(), "this controller leads");
-                self.inner.seen.begin();
+                self.inner.known_processes.begin();
                 tokio::select! {
-                    _ = async { tokio::join!(self.act(), self.ask_for_ever(), self.tell_for_ever()) } => {}
-                    () = self.over(term) => {}
+                    _ = async { tokio::join!(self.act(), self.run_hook_requests(), self.run_hook_notices()) } => {}
+                    () = self.until_lost(term) => {}
                 }
                 tracing::warn!(%term, "this controller leads no more");
                 self.forget_all().await;
@@ -210,19 +212,21 @@ impl Controller {
     }
 
     /// Returns when this process does not lead under `term` any more.
-    async fn over(&self, term: Term) {
+    async fn until_lost(&self, term: Term) {
         let mut roles = self.inner.lead.role.subscribe();
         // An error: the controller is gone, and this with it.
-        let _ = roles.wait_for(|role| *role != Role::Leads(term)).await;
+        let _ = roles
+            .wait_for(|role| *role != LeadershipState::Leads(term))
+            .await;
     }
 
     /// Tells readers of this process what other processes did.
     pub(super) async fn hear_for_ever(&self) {
-        let told = async {
+        let notified = async {
             loop {
                 match self.inner.store.news().await {
                     Ok(news) => {
-                        if news == News::Leader {
+                        if news == RemoteChange::Leader {
                             self.inner.lead.wake.notify_one();
                         }
                         if self.store().term().is_none() {
@@ -236,18 +240,18 @@ impl Controller {
                 }
             }
         };
-        let looked = async {
+        let polled = async {
             loop {
-                tokio::time::sleep(LOOK_EVERY).await;
+                tokio::time::sleep(REFRESH_INTERVAL).await;
                 if self.store().term().is_none() {
                     self.inner.beats.send_modify(|count| *count += 1);
                 }
             }
         };
-        tokio::join!(told, looked);
+        tokio::join!(notified, polled);
     }
 
-    fn set_role(&self, role: Role) {
+    fn set_role(&self, role: LeadershipState) {
         let changed = self.inner.lead.role.send_if_modified(|known| {
             let changed = !same(known, &role);
             *known = role;
@@ -262,20 +266,20 @@ impl Controller {
     async fn forget_all(&self) {
         self.forget_every_attempt().await;
         self.inner.figures.clear();
-        self.inner.seen.clear();
+        self.inner.known_processes.clear();
         self.inner.inspections.clear();
         self.inner.fleet.forget();
     }
 }
 
 /// True where only the lease's time differs.
-fn same(a: &Role, b: &Role) -> bool {
+fn same(a: &LeadershipState, b: &LeadershipState) -> bool {
     match (a, b) {
-        (Role::Leads(a), Role::Leads(b)) => a == b,
-        (Role::Follows(Some(a)), Role::Follows(Some(b))) => {
+        (LeadershipState::Leads(a), LeadershipState::Leads(b)) => a == b,
+        (LeadershipState::Follows(Some(a)), LeadershipState::Follows(Some(b))) => {
             (a.term, &a.holder, &a.url) == (b.term, &b.holder, &b.url)
         }
-        (Role::Follows(a), Role::Follows(b)) => a.is_none() && b.is_none(),
-        (Role::Leads(_) | Role::Follows(_), _) => false,
+        (LeadershipState::Follows(a), LeadershipState::Follows(b)) => a.is_none() && b.is_none(),
+        (LeadershipState::Leads(_) | LeadershipState::Follows(_), _) => false,
     }
 }

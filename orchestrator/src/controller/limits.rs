@@ -1,7 +1,7 @@
 //! What a migration may take of its shards: changed by the operator at any time, told to its agent with the next
 //! heartbeat, together with what the application reports of itself.
 
-use super::draft::Draft;
+use super::draft::MigrationDraft;
 use super::{ControlError, Controller, clock};
 use crate::store::{Migration, Snapshot};
 use chrono::{DateTime, Utc};
@@ -16,7 +16,7 @@ use std::sync::{Mutex, PoisonError};
 /// One limit and its new value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct LimitOrder {
+pub struct LimitChange {
     /// Which.
     pub limit: Setting,
     /// As a person writes it; `off` takes it away.
@@ -52,12 +52,12 @@ impl Controller {
     pub async fn set_limit(
         &self,
         id: &MigrationId,
-        order: &LimitOrder,
+        change: &LimitChange,
         actor: &str,
     ) -> Result<Snapshot, ControlError> {
-        let edit = |draft: &mut Draft| set(draft, order);
+        let edit = |draft: &mut MigrationDraft| set(draft, change);
         let ((), after) = self.change(id, actor, edit).await?;
-        let (limit, value) = (order.limit, &order.value);
+        let (limit, value) = (change.limit, &change.value);
         tracing::info!(migration = %id, %limit, value, actor, "limit set");
         Ok(after)
     }
@@ -94,21 +94,21 @@ impl Controller {
     }
 }
 
-fn set(draft: &mut Draft, order: &LimitOrder) -> Result<(), ControlError> {
+fn set(draft: &mut MigrationDraft, change: &LimitChange) -> Result<(), ControlError> {
     let m = &draft.snapshot().migration;
     if m.finished_at.is_some() {
-        return Err(ended(m, order.limit));
+        return Err(ended(m, change.limit));
     }
     let before = m.limits();
     let mut limits = before.clone();
-    order
+    change
         .limit
-        .set(&mut limits, &order.value, m.plan.options.copy_streams)?;
+        .set(&mut limits, &change.value, m.plan.options.copy_streams)?;
     draft.migration().limits = Some(limits.clone());
     let data = json!({
-        "limit": order.limit,
-        "value": order.value,
-        "reason": order.reason,
+        "limit": change.limit,
+        "value": change.value,
+        "reason": change.reason,
         "before": before,
         "after": limits,
     });

@@ -3,7 +3,7 @@
 //! Absent: moving anything; the answer proposes, the operator plans.
 
 use super::counters::ClientCount;
-use super::planning::{AT_ONCE, Gauge};
+use super::planning::{AT_ONCE, LoadQuery};
 use super::{ControlError, Controller};
 use crate::store::ShardRecord;
 use futures::stream::{StreamExt, TryStreamExt};
@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 /// What to measure.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct LoadAsk {
+pub struct LoadRequest {
     /// What load is counted by; writes when they are watched, rows otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Measure>,
@@ -52,9 +52,9 @@ pub struct MapLoad {
     /// The hottest keys of all shards, the hottest first.
     pub hottest: Vec<HotKeyLoad>,
     /// Keys that alone carry more than their shard's fair share, and what to do about each.
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<IsolationProposal>,
     /// Virtual shards, ranges or keys of all shards.
-    pub items: Vec<ItemOfShard>,
+    pub items: Vec<ShardItem>,
     /// Uses per key that client libraries counted over the last minute, the most used first.
     pub counted: Vec<ClientCount>,
     /// What could not be measured, and why.
@@ -102,7 +102,7 @@ pub struct HotKeyLoad {
 
 /// A key that should have a shard of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Proposal {
+pub struct IsolationProposal {
     /// The key.
     pub key: Key,
     /// The shard where it is.
@@ -117,7 +117,7 @@ pub struct Proposal {
 
 /// A virtual shard, range or key and where it is.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct ItemOfShard {
+pub struct ShardItem {
     /// The shard.
     pub shard: ShardName,
     /// Its load.
@@ -130,27 +130,31 @@ impl Controller {
     ///
     /// # Errors
     /// [`ControlError::NoTables`], no agent, or what an agent says of a shard.
-    pub async fn map_load(&self, name: &MapName, ask: LoadAsk) -> Result<MapLoad, ControlError> {
+    pub async fn map_load(
+        &self,
+        name: &MapName,
+        request: LoadRequest,
+    ) -> Result<MapLoad, ControlError> {
         let map = self.map(name).await?;
-        let watched = ask.watch_seconds > 0;
+        let watched = request.watch_seconds > 0;
         let usual = if watched {
             Measure::Writes
         } else {
             Measure::Rows
         };
-        let by = ask.by.unwrap_or(usual);
-        let gauge = Gauge {
+        let by = request.by.unwrap_or(usual);
+        let gauge = LoadQuery {
             by: &by,
-            watch_seconds: ask.watch_seconds.min(3600),
-            items: ask.items.unwrap_or(64).clamp(1, 4096),
-            hottest: ask.hottest.unwrap_or(10).clamp(1, 1000),
+            watch_seconds: request.watch_seconds.min(3600),
+            items: request.items.unwrap_or(64).clamp(1, 4096),
+            hottest: request.hottest.unwrap_or(10).clamp(1, 1000),
         };
         let owners = map.shards();
-        let asked = owners
+        let measured = owners
             .iter()
             .map(|shard| self.measure(shard, &map, &map.settings, gauge));
-        let asked = futures::stream::iter(asked.collect::<Vec<_>>());
-        let loads: Vec<Load> = asked.buffered(AT_ONCE).try_collect().await?;
+        let measured = futures::stream::iter(measured.collect::<Vec<_>>());
+        let loads: Vec<Load> = measured.buffered(AT_ONCE).try_collect().await?;
         let shards = self.inner.store.shards().await?;
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
         let proposals = hot_keys(&map, &fleet, &loads, &by)
@@ -180,8 +184,8 @@ impl Controller {
     }
 }
 
-fn proposal(hot: HotKey) -> Proposal {
-    Proposal {
+fn proposal(hot: HotKey) -> IsolationProposal {
+    IsolationProposal {
         key: hot.key,
         shard: hot.shard,
         cost: hot.cost,
@@ -190,10 +194,10 @@ fn proposal(hot: HotKey) -> Proposal {
     }
 }
 
-fn items(loads: Vec<Load>) -> Vec<ItemOfShard> {
+fn items(loads: Vec<Load>) -> Vec<ShardItem> {
     let items = loads.into_iter().flat_map(|load| {
         let shard = load.shard;
-        let of_shard = move |item| ItemOfShard {
+        let of_shard = move |item| ShardItem {
             shard: shard.clone(),
             item,
         };
@@ -315,8 +319,8 @@ mod tests {
         ];
         let fleet = [info("a", 1, 100), info("b", 2, 200)];
         let shards = shard_loads(&loads, &fleet, &Measure::Writes);
-        let seen: Vec<_> = shards.iter().map(|s| (s.cost, s.fair_share)).collect();
-        assert_eq!(seen, [(60, 100), (240, 200)]);
+        let costs: Vec<_> = shards.iter().map(|s| (s.cost, s.fair_share)).collect();
+        assert_eq!(costs, [(60, 100), (240, 200)]);
         assert!((shards[1].of_fair_share - 1.2).abs() < 1e-9);
         assert!((shards[0].writes_per_second - 30.0).abs() < 1e-9);
         let keys: Vec<_> = hottest(&loads, true)

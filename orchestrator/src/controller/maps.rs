@@ -1,6 +1,5 @@
 //! Maps: made, read, changed by hand. Owners change by migrations only; by hand come keys that nobody owns yet.
 
-use super::dispatch::shard_ref;
 use super::marked::MarkedMap;
 use super::shards::{check_name, invalid};
 use super::{ControlError, Controller, clock};
@@ -59,6 +58,89 @@ pub enum MapEdit {
     },
 }
 
+impl NewMap {
+    /// Version 1 of the map among the shards `known`, of no control store yet.
+    ///
+    /// # Errors
+    /// An unknown shard, an overlap, an empty key set, or contradictory settings.
+    pub(crate) fn into_map(self, known: &[ShardName]) -> Result<ShardMap, ControlError> {
+        check_name("map", self.name.as_str())?;
+        if self.mappings.is_empty() && self.strategy != Strategy::List {
+            return Err(invalid("the map has no mapping"));
+        }
+        check_shards(&self.mappings, known)?;
+        let hash = self.strategy == Strategy::Hash;
+        let map = ShardMap {
+            name: self.name,
+            strategy: self.strategy,
+            key: self.key,
+            buckets: self
+                .buckets
+                .unwrap_or(if hash { DEFAULT_BUCKETS } else { 0 }),
+            version: MapVersion(1),
+            incarnation: String::new(),
+            migration: None,
+            settings: MapSettings::default(),
+            mappings: self.mappings.into_iter().map(active).collect(),
+        };
+        let mut map = map.validated()?;
+        map.settings = checked(self.settings, &map)?;
+        Ok(map)
+    }
+}
+
+impl MapEdit {
+    /// The map after the edit, its version unchanged, among the shards `known`.
+    ///
+    /// # Errors
+    /// Keys that have an owner, or an unknown shard.
+    pub(crate) fn applied(
+        self,
+        map: &ShardMap,
+        known: &[ShardName],
+    ) -> Result<ShardMap, ControlError> {
+        let mut next = map.clone();
+        if let Self::Assign { mappings } = self {
+            check_shards(&mappings, known)?;
+            next.mappings.extend(mappings.into_iter().map(active));
+            next = next.validated()?;
+        }
+        Ok(next.joined())
+    }
+}
+
+/// A map's settings with what `change` names in the place of what there is; a null takes a field away, and a table that
+/// the change lists under `tables` or `through` leaves the lists that it does not name.
+///
+/// # Errors
+/// Unknown or contradictory settings.
+pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettings, ControlError> {
+    let mut merged = serde_json::to_value(&map.settings).unwrap_or_default();
+    let (Some(all), Value::Object(change)) = (merged.as_object_mut(), change) else {
+        return Err(invalid("settings are an object"));
+    };
+    for (field, value) in change {
+        if value.is_null() {
+            all.remove(field);
+        } else {
+            all.insert(field.clone(), value.clone());
+        }
+    }
+    let mut settings: MapSettings = serde_json::from_value(merged)
+        .map_err(|error| invalid(&format!("the settings cannot be read: {error}")))?;
+    settings.remove_from_other_lists(|list| change.contains_key(list));
+    checked(settings, map)
+}
+
+fn check_shards(mappings: &[NewMapping], known: &[ShardName]) -> Result<(), ControlError> {
+    let missing = mappings
+        .iter()
+        .find(|mapping| !known.contains(&mapping.shard));
+    missing.map_or(Ok(()), |mapping| {
+        Err(ControlError::missing("shard", mapping.shard.as_str()))
+    })
+}
+
 /// What an audit line calls a map.
 pub(super) fn object(map: &MapName) -> String {
     format!("map {map}")
@@ -70,30 +152,13 @@ impl Controller {
     /// # Errors
     /// An unknown shard, an overlap, an empty key set, contradictory settings, or a name that is taken.
     pub async fn create_map(&self, new: NewMap, actor: &str) -> Result<ShardMap, ControlError> {
-        check_name("map", new.name.as_str())?;
-        if new.mappings.is_empty() && new.strategy != Strategy::List {
-            return Err(invalid("the map has no mapping"));
-        }
         let shards = self.inner.store.shards().await?;
-        for mapping in &new.mappings {
-            shard_ref(&shards, &mapping.shard)?;
-        }
-        let hash = new.strategy == Strategy::Hash;
-        let map = ShardMap {
-            name: new.name,
-            strategy: new.strategy,
-            key: new.key,
-            buckets: new
-                .buckets
-                .unwrap_or(if hash { DEFAULT_BUCKETS } else { 0 }),
-            version: MapVersion(1),
-            incarnation: self.inner.store.incarnation().to_owned(),
-            migration: None,
-            settings: MapSettings::default(),
-            mappings: new.mappings.into_iter().map(active).collect(),
-        };
-        let mut map = map.validated()?;
-        map.settings = checked(new.settings, &map)?;
+        let names: Vec<ShardName> = shards.into_iter().map(|shard| shard.name).collect();
+        let mut map = new.into_map(&names)?;
+        self.inner
+            .store
+            .incarnation()
+            .clone_into(&mut map.incarnation);
         self.inner.store.create_map(&map, actor).await?;
         let data = json!({ "strategy": map.strategy, "mappings": map.mappings.len() });
         self.audit(actor, "map.created", object(&map.name), data)
@@ -196,24 +261,17 @@ impl Controller {
         actor: &str,
     ) -> Result<ShardMap, ControlError> {
         let map = self.bare_map(name).await?;
-        let told = serde_json::to_value(&edit).unwrap_or_default();
-        let mut next = ShardMap::clone(&map);
-        if let MapEdit::Assign { mappings } = edit {
-            let shards = self.inner.store.shards().await?;
-            for mapping in &mappings {
-                shard_ref(&shards, &mapping.shard)?;
-            }
-            next.mappings.extend(mappings.into_iter().map(active));
-            next = next.validated()?;
-        }
-        let mut next = next.joined();
+        let data = serde_json::to_value(&edit).unwrap_or_default();
+        let shards = self.inner.store.shards().await?;
+        let names: Vec<ShardName> = shards.into_iter().map(|shard| shard.name).collect();
+        let mut next = edit.applied(&map, &names)?;
         if next.mappings == map.mappings {
             return Ok(Arc::unwrap_or_clone(map));
         }
         next.version = map.version.next();
         next.migration = None;
         self.inner.store.put_version(&next, actor).await?;
-        self.audit(actor, "map.edited", object(name), told).await?;
+        self.audit(actor, "map.edited", object(name), data).await?;
         self.announce();
         Ok(next)
     }
@@ -232,21 +290,7 @@ impl Controller {
         let map = self.bare_map(name).await?;
         let in_force = self.inner.store.settings(name).await?;
         let revision = in_force.first().map_or(0, |record| record.revision);
-        let mut merged = serde_json::to_value(&map.settings).unwrap_or_default();
-        let (Some(all), Value::Object(change)) = (merged.as_object_mut(), &change) else {
-            return Err(invalid("settings are an object"));
-        };
-        for (field, value) in change {
-            if value.is_null() {
-                all.remove(field);
-            } else {
-                all.insert(field.clone(), value.clone());
-            }
-        }
-        let mut settings: MapSettings = serde_json::from_value(merged)
-            .map_err(|error| invalid(&format!("the settings cannot be read: {error}")))?;
-        settings.take_off_others(|list| change.contains_key(list));
-        let settings = checked(settings, &map)?;
+        let settings = settings_after(&map, &change)?;
         let record = SettingsRecord {
             map: name.clone(),
             revision: revision + 1,
@@ -255,13 +299,7 @@ impl Controller {
             created_at: clock(),
         };
         self.inner.store.put_settings(&record).await?;
-        self.audit(
-            actor,
-            "map.set",
-            object(name),
-            Value::Object(change.clone()),
-        )
-        .await?;
+        self.audit(actor, "map.set", object(name), change).await?;
         self.announce();
         Ok(record.settings)
     }

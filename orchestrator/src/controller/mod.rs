@@ -50,44 +50,46 @@ mod ways;
 
 pub use approvals::approvals_left;
 pub(crate) use approvals::{approval, approval_of};
-pub(crate) use binding::Shown;
-pub use binding::Token;
-pub use check::{FailedPart, MapCheck, MendOutcome};
-pub use cleanup::{CleanupOrder, CleanupReport, Unregistered};
+pub(crate) use binding::CallerBinding;
+pub use binding::CallerToken;
+pub use check::{FailedPart, MapCheck, RepairOutcome};
+pub use cleanup::{CleanupReport, CleanupRequest, UnregisteredShard};
 pub use commands::Command;
 pub use counters::{ClientCount, ClientReport};
 pub use directory::DirectoryRequest;
-pub use doctor::{Diagnosis, DoctorAsk, MoveExamined, Unexamined};
-pub use error::{ControlError, Unbound, WordError};
-pub use heartbeat::Figures;
+pub use doctor::{Diagnosis, DoctorRequest, MoveExamined, UnexaminedShard};
+pub use error::{ApprovalError, BindingError, ControlError};
+pub use heartbeat::MigrationFigures;
 pub use identify::DsnRefused;
-pub use leader::Role;
-pub use limits::{LatencyReport, LimitOrder};
-pub use load::{HotKeyLoad, ItemOfShard, LoadAsk, MapLoad, Proposal, ShardLoad};
+pub use leader::LeadershipState;
+pub use limits::{LatencyReport, LimitChange};
+pub use load::{HotKeyLoad, IsolationProposal, LoadRequest, MapLoad, ShardItem, ShardLoad};
+pub(crate) use maps::settings_after;
 pub use maps::{MapEdit, NewMap, NewMapping};
 pub use marked::MarkedMap;
-pub use reconcile::{FleetReport, ReconcileOrder, ShardLook};
+pub use reconcile::{FleetReport, ReconcileRequest, ShardProbe};
 pub use shards::ShardChange;
-pub(crate) use tokens::{Reach, SignedIn};
+pub(crate) use shards::{check_new_shard, check_shard_change};
+pub(crate) use tokens::{ShardReach, SignedInBrowser};
 
-use crate::access::{Audit, Digest, Rule};
+use crate::access::{AccessRule, AuditRule, SecretDigest};
 use crate::hooks::Hooks;
-use crate::metrics::Observed;
-use crate::retry::Policy;
+use crate::metrics::ProcessMetrics;
+use crate::retry::RetryPolicy;
 use crate::store::{Snapshot, Store, StoreError};
 use chrono::{DateTime, SubsecRound, TimeDelta, Utc};
 use decide::{Decision, decide, due};
-use draft::Draft;
+use draft::MigrationDraft;
 use plans::id::MigrationId;
 use plans::state::cutover::Ownership;
-use queue::Gate;
+use queue::StartGate;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
 /// Times that the controller keeps, and whom it lets in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Settings {
+pub struct ControllerSettings {
     /// A leader that is silent for this long, by the store's clock, is followed by another controller.
     pub leader_lease: Duration,
     /// Between two renewals of the leader's lease.
@@ -105,20 +107,20 @@ pub struct Settings {
     /// How often every shard is looked at, and compared with the map; `None`: never, and nothing waits for it.
     pub reconcile_every: Option<Duration>,
     /// Pauses between attempts.
-    pub retry: Policy,
+    pub retry: RetryPolicy,
     /// Who must show a token.
-    pub rule: Rule,
+    pub rule: AccessRule,
     /// Of the token in the admin token file, which opens everything; `None`: there is no such file.
-    pub admin: Option<Digest>,
+    pub admin: Option<SecretDigest>,
     /// Nobody may change anything through this process; agents go on.
     pub read_only: bool,
     /// How many people approve a cutover at least.
     pub approvals: u32,
     /// What becomes of an order without a line in the audit trail.
-    pub audit: Audit,
+    pub audit: AuditRule,
 }
 
-impl Default for Settings {
+impl Default for ControllerSettings {
     fn default() -> Self {
         Self {
             leader_lease: Duration::from_secs(2),
@@ -129,12 +131,12 @@ impl Default for Settings {
             seal_limit: Duration::from_secs(30),
             unwind_pause: Duration::from_secs(5),
             reconcile_every: None,
-            retry: Policy::default(),
-            rule: Rule::default(),
+            retry: RetryPolicy::default(),
+            rule: AccessRule::default(),
             admin: None,
             read_only: false,
             approvals: 1,
-            audit: Audit::default(),
+            audit: AuditRule::default(),
         }
     }
 }
@@ -150,53 +152,53 @@ const AFTER_ERROR: TimeDelta = TimeDelta::milliseconds(500);
 /// Decides and remembers; all clones are one controller.
 #[derive(Debug, Clone)]
 pub struct Controller {
-    inner: Arc<Inner>,
+    inner: Arc<ControllerInner>,
 }
 
 #[derive(Debug)]
-struct Inner {
+struct ControllerInner {
     store: Arc<dyn Store>,
-    settings: Settings,
+    settings: ControllerSettings,
     wake: Notify,
     changes: watch::Sender<u64>,
     beats: watch::Sender<u64>,
     figures: heartbeat::FigureTable,
-    attempts: cutover::Attempts,
+    attempts: cutover::CutoverAttempts,
     inspections: inspections::Inspections,
-    boards: board::Boards,
-    seen: recover::Seen,
+    boards: board::BoardCache,
+    known_processes: recover::KnownProcesses,
     counters: counters::ClientCounters,
     latencies: limits::Latencies,
     checks: check::Checks,
     fleet: reconcile::FleetWatch,
-    tokens: tokens::Tokens,
-    observed: Observed,
-    lead: leader::Lead,
+    tokens: tokens::TokenCache,
+    observed: ProcessMetrics,
+    lead: leader::Leadership,
     hooks: OnceLock<Hooks>,
 }
 
 impl Controller {
     /// A controller over `store`; it does nothing by itself before [`Controller::run`].
     #[must_use]
-    pub fn new(store: Arc<dyn Store>, settings: Settings) -> Self {
-        let inner = Inner {
+    pub fn new(store: Arc<dyn Store>, settings: ControllerSettings) -> Self {
+        let inner = ControllerInner {
             store,
             settings,
             wake: Notify::new(),
             changes: watch::Sender::new(0),
             beats: watch::Sender::new(0),
             figures: heartbeat::FigureTable::default(),
-            attempts: cutover::Attempts::default(),
+            attempts: cutover::CutoverAttempts::default(),
             inspections: inspections::Inspections::default(),
-            boards: board::Boards::default(),
-            seen: recover::Seen::default(),
+            boards: board::BoardCache::default(),
+            known_processes: recover::KnownProcesses::default(),
             counters: counters::ClientCounters::default(),
             latencies: limits::Latencies::default(),
             checks: check::Checks::default(),
             fleet: reconcile::FleetWatch::default(),
-            tokens: tokens::Tokens::default(),
-            observed: Observed::default(),
-            lead: leader::Lead::default(),
+            tokens: tokens::TokenCache::default(),
+            observed: ProcessMetrics::default(),
+            lead: leader::Leadership::default(),
             hooks: OnceLock::new(),
         };
         Self {
@@ -211,7 +213,7 @@ impl Controller {
     }
 
     /// What this process has counted.
-    pub(crate) fn observed(&self) -> &Observed {
+    pub(crate) fn observed(&self) -> &ProcessMetrics {
         &self.inner.observed
     }
 
@@ -230,7 +232,7 @@ impl Controller {
     /// Stands for the lead, and acts while it leads, until the task is dropped.
     pub async fn run(&self) {
         tokio::join!(
-            self.stand_for_ever(),
+            self.keep_campaigning(),
             self.act_for_ever(),
             self.hear_for_ever()
         );
@@ -238,12 +240,12 @@ impl Controller {
 
     /// Passes over the migrations until the task is dropped; a store that fails is asked again.
     async fn act(&self) {
-        let mut told = false;
+        let mut notified = false;
         loop {
             let result = async {
-                if !told {
-                    self.tell_started().await?;
-                    told = true;
+                if !notified {
+                    self.note_start().await?;
+                    notified = true;
                 }
                 self.pass().await
             };
@@ -264,11 +266,11 @@ impl Controller {
         let mut next = clock() + IDLE;
         self.drop_old_seals().await;
         next = next.min(self.schedule_checks().await?);
-        if let Some(at) = self.schedule_looks().await? {
+        if let Some(at) = self.schedule_probes().await? {
             next = next.min(at);
         }
         let mut all = Arc::unwrap_or_clone(self.inner.store.unfinished().await?);
-        let mut operations = gate::Operations::default();
+        let mut operations = gate::OperationMoves::default();
         for index in 0..all.len() {
             let snapshot = Arc::clone(&all[index]);
             let id = snapshot.migration.id.clone();
@@ -279,7 +281,7 @@ impl Controller {
             let advanced = async {
                 let gate = self.gate(&snapshot, &all, &mut operations).await?;
                 let (at, after) = self.advance(snapshot, gate.as_ref()).await?;
-                self.say_what_drop_waits_for(&after, &all).await?;
+                self.note_drop_obstacles(&after, &all).await?;
                 Ok::<_, ControlError>((at, after))
             };
             match advanced.await {
@@ -298,7 +300,7 @@ impl Controller {
     }
 
     /// Writes down what the dropping of a migration's old rows waits for.
-    async fn say_what_drop_waits_for(
+    async fn note_drop_obstacles(
         &self,
         snapshot: &Snapshot,
         all: &[Arc<Snapshot>],
@@ -308,7 +310,7 @@ impl Controller {
         if waits == m.waiting_for || m.ownership != Ownership::Completed || !m.plan.drop_tables {
             return Ok(());
         }
-        let edit = |draft: &mut Draft| {
+        let edit = |draft: &mut MigrationDraft| {
             draft.migration().waiting_for.clone_from(&waits);
             Ok(())
         };
@@ -319,7 +321,7 @@ impl Controller {
     async fn advance(
         &self,
         mut snapshot: Arc<Snapshot>,
-        gate: Option<&Gate>,
+        gate: Option<&StartGate>,
     ) -> Result<(Option<DateTime<Utc>>, Arc<Snapshot>), ControlError> {
         for _ in 0..DECISIONS {
             let now = clock();
@@ -346,11 +348,11 @@ impl Controller {
         &self,
         id: &MigrationId,
         actor: &str,
-        edit: impl Fn(&mut Draft) -> Result<T, ControlError> + Send + Sync,
+        edit: impl Fn(&mut MigrationDraft) -> Result<T, ControlError> + Send + Sync,
     ) -> Result<(T, Snapshot), ControlError> {
         for _ in 0..RACES {
             let snapshot = self.load(id).await?;
-            let mut draft = Draft::new(snapshot, actor, clock());
+            let mut draft = MigrationDraft::new(snapshot, actor, clock());
             hooks::arm(&mut draft, self.hooks());
             let value = edit(&mut draft)?;
             hooks::arm(&mut draft, self.hooks());
@@ -359,7 +361,7 @@ impl Controller {
                 return Ok((value, after));
             };
             // Also when the caller goes away during the commit, somebody must look.
-            let mut notice = Notice(Some(self));
+            let mut notice = ChangeNotice(Some(self));
             let committed = self.inner.store.commit(&change).await;
             if !matches!(committed, Ok(true)) {
                 notice.0 = None;
@@ -390,9 +392,9 @@ impl Controller {
 }
 
 /// Announces a change when it is dropped.
-struct Notice<'a>(Option<&'a Controller>);
+struct ChangeNotice<'a>(Option<&'a Controller>);
 
-impl Drop for Notice<'_> {
+impl Drop for ChangeNotice<'_> {
     fn drop(&mut self) {
         if let Some(controller) = self.0 {
             controller.announce();

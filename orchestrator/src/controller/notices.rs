@@ -6,8 +6,8 @@
 //! A hook that does not answer is tried for ever, holds no other hook back, and no migration.
 
 use super::{ControlError, Controller, clock};
-use crate::hooks::{Answer, Hook, Message, call};
-use crate::store::Phase;
+use crate::hooks::{Hook, HookAnswer, HookMessage, call};
+use crate::store::MigrationPhase;
 use crate::store::{HookCursor, Snapshot};
 use futures::future::join_all;
 use plans::failure::RetryClass;
@@ -26,18 +26,18 @@ const GATHER: Duration = Duration::from_millis(100);
 const ENDS: [&str; 2] = ["migration.completed", "migration.unwound"];
 
 /// Revisions whose lines a hook was all told of, which the store need not know yet.
-type Told = BTreeMap<MigrationId, HookCursor>;
+type PublishedRevisions = BTreeMap<MigrationId, HookCursor>;
 
 impl Controller {
     /// Tells every hook, each at its own pace, until the task is dropped.
-    pub(super) async fn tell_for_ever(&self) {
-        let hooks = self.hooks().told();
-        join_all(hooks.map(|hook| self.keep_told(hook))).await;
+    pub(super) async fn run_hook_notices(&self) {
+        let hooks = self.hooks().notified();
+        join_all(hooks.map(|hook| self.keep_notified(hook))).await;
     }
 
-    async fn keep_told(&self, hook: &Hook) {
+    async fn keep_notified(&self, hook: &Hook) {
         let mut changes = self.inner.changes.subscribe();
-        let (mut known, mut told) = (false, Told::new());
+        let (mut known, mut published) = (false, PublishedRevisions::new());
         loop {
             changes.borrow_and_update();
             let done = async {
@@ -45,7 +45,7 @@ impl Controller {
                     self.store().add_hook(&hook.name, clock()).await?;
                     known = true;
                 }
-                self.tell_all(hook, &mut told).await
+                self.publish_all(hook, &mut published).await
             };
             match done.await {
                 Ok(()) => {
@@ -62,26 +62,33 @@ impl Controller {
     }
 
     /// Tells everything that the hook was not told of.
-    async fn tell_all(&self, hook: &Hook, told: &mut Told) -> Result<(), ControlError> {
-        for mut behind in self.store().hook_behind(&hook.name).await? {
-            if let Some(known) = told.get(&behind.migration) {
-                if known.revision == behind.revision {
+    async fn publish_all(
+        &self,
+        hook: &Hook,
+        published: &mut PublishedRevisions,
+    ) -> Result<(), ControlError> {
+        for mut cursor in self.store().hook_backlog(&hook.name).await? {
+            if let Some(known) = published.get(&cursor.migration) {
+                if known.revision == cursor.revision {
                     continue;
                 }
-                behind.seq = behind.seq.max(known.seq);
+                cursor.seq = cursor.seq.max(known.seq);
             }
-            let cursor = self.tell_of(hook, behind).await?;
-            told.insert(cursor.migration.clone(), cursor);
+            let cursor = self.publish_migration(hook, cursor).await?;
+            published.insert(cursor.migration.clone(), cursor);
         }
         Ok(())
     }
 
     /// Tells of one migration; how far it was told then.
-    async fn tell_of(&self, hook: &Hook, behind: HookCursor) -> Result<HookCursor, ControlError> {
+    async fn publish_migration(
+        &self,
+        hook: &Hook,
+        mut cursor: HookCursor,
+    ) -> Result<HookCursor, ControlError> {
         let store = self.store();
         // Lines are read after the revision, so that all lines of it are among them.
-        let revision = behind.revision;
-        let mut cursor = behind;
+        let revision = cursor.revision;
         let (mut keep, mut snapshot) = (false, None);
         loop {
             let events = store.events(&cursor.migration, cursor.seq, LINES).await?;
@@ -91,38 +98,40 @@ impl Controller {
             for event in events {
                 cursor.seq = event.seq;
                 keep |= ENDS.contains(&event.kind.as_str());
-                let Some(phase) = Phase::of(&event).filter(|phase| hook.on.contains(phase)) else {
+                let Some(phase) =
+                    MigrationPhase::of(&event).filter(|phase| hook.on.contains(phase))
+                else {
                     continue;
                 };
                 let snapshot = match &mut snapshot {
                     Some(known) => known,
                     none => none.insert(self.load(&cursor.migration).await?),
                 };
-                let message = Message::tell(&hook.name, phase, &event, snapshot);
-                self.tell(hook, &message, snapshot).await;
+                let message = HookMessage::event(&hook.name, phase, &event, snapshot);
+                self.publish(hook, &message, snapshot).await;
                 cursor.revision = 0;
-                store.tell_hook(&hook.name, &cursor).await?;
+                store.advance_hook(&hook.name, &cursor).await?;
                 keep = true;
             }
         }
         cursor.revision = revision;
         // Lines that are none of its are passed over again by the next leader, unless nobody writes any more.
         if keep {
-            store.tell_hook(&hook.name, &cursor).await?;
+            store.advance_hook(&hook.name, &cursor).await?;
         }
         Ok(cursor)
     }
 
     /// Sends a message until it has arrived.
-    async fn tell(&self, hook: &Hook, message: &Message, snapshot: &Snapshot) {
+    async fn publish(&self, hook: &Hook, message: &HookMessage, snapshot: &Snapshot) {
         let mut attempt = 0_u32;
         loop {
             attempt = attempt.saturating_add(1);
             let answer = call(hook, message).await;
             self.observed().hook(&hook.name, answer.name());
             let why = match answer {
-                Answer::Yes => return,
-                Answer::No(why) | Answer::Silent(why) => why,
+                HookAnswer::Yes => return,
+                HookAnswer::No(why) | HookAnswer::Silent(why) => why,
             };
             let migration = &snapshot.migration.id;
             tracing::warn!(hook = %hook.name, %migration, attempt, why, "a hook was not told");

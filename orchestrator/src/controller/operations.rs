@@ -1,9 +1,9 @@
 //! Operations: one state out of many, and orders that go to each migration that can take them.
 
 use super::commands::{Command, obey_ahead};
-use super::draft::Draft;
+use super::draft::MigrationDraft;
 use super::{ControlError, Controller};
-use crate::store::{Migration, Operation};
+use crate::store::{Migration, OperationRecord};
 use plans::id::MigrationId;
 use plans::state::migration::MigrationState;
 use schemars::JsonSchema;
@@ -149,7 +149,7 @@ impl Controller {
     ///
     /// # Errors
     /// [`crate::store::StoreError::Missing`], or what the store says.
-    pub async fn operation(&self, id: &MigrationId) -> Result<Operation, ControlError> {
+    pub async fn operation(&self, id: &MigrationId) -> Result<OperationRecord, ControlError> {
         let found = self.inner.store.operation(id).await?;
         found.ok_or_else(|| ControlError::missing("operation", id.as_str()))
     }
@@ -166,7 +166,7 @@ impl Controller {
         command: Command,
         actor: &str,
         reason: Option<&str>,
-    ) -> Result<Operation, ControlError> {
+    ) -> Result<OperationRecord, ControlError> {
         let operation = self.operation(id).await?;
         if let [only] = operation.migrations.as_slice() {
             self.command(&only.id, command, actor, reason).await?;
@@ -174,14 +174,14 @@ impl Controller {
         }
         let data = json!({ "reason": reason, "operation": id });
         let tokens = self.tokens_for(command).await?;
-        let mut taken = 0;
+        let mut done = 0;
         // The last moves first, so that an abort leaves none that could start in the meantime.
         for migration in operation.migrations.iter().rev() {
-            let edit = |draft: &mut Draft| {
+            let edit = |draft: &mut MigrationDraft| {
                 if let Some(tokens) = &tokens {
                     super::approvals::check_apart(draft, tokens)?;
                 }
-                let mut tried = Draft::new(draft.snapshot().clone(), actor, draft.now);
+                let mut tried = MigrationDraft::new(draft.snapshot().clone(), actor, draft.now);
                 if obey_ahead(&mut tried, command, data.clone())?.is_none() {
                     return Ok(false);
                 }
@@ -189,12 +189,12 @@ impl Controller {
                 Ok(true)
             };
             let (obeyed, _) = self.change(&migration.id, actor, edit).await?;
-            taken += usize::from(obeyed);
+            done += usize::from(obeyed);
         }
-        if taken == 0 {
+        if done == 0 {
             return Err(none_can(&operation, command));
         }
-        tracing::info!(operation = %id, %command, actor, taken, "command");
+        tracing::info!(operation = %id, %command, actor, done, "command");
         self.operation(id).await
     }
 
@@ -206,7 +206,7 @@ impl Controller {
         &self,
         id: &MigrationId,
         command: Command,
-    ) -> Result<Operation, ControlError> {
+    ) -> Result<OperationRecord, ControlError> {
         let operation = self.operation(id).await?;
         if let [only] = operation.migrations.as_slice() {
             self.try_command(&only.id, command).await?;
@@ -223,7 +223,7 @@ impl Controller {
 }
 
 /// That no migration can take the order.
-fn none_can(operation: &Operation, command: Command) -> ControlError {
+fn none_can(operation: &OperationRecord, command: Command) -> ControlError {
     let mut moves = operation.migrations.iter();
     let offline = moves.find(|m| m.plan.mode == plans::request::Mode::Offline);
     let hint = offline.filter(|_| command == Command::Rollback).map(|m| {

@@ -25,7 +25,7 @@ const HOTTEST: u32 = 10;
 
 /// What a survey looks at.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(super) struct SurveyScope<'a> {
     /// Where the keys are.
     pub(super) source: &'a ShardName,
     /// Where they go.
@@ -42,7 +42,7 @@ pub(super) struct Look<'a> {
 
 /// The moves of a request, before anybody has looked at their tables.
 #[derive(Debug)]
-pub(super) struct Outlined {
+pub(super) struct OutlinedMoves {
     /// The map as it is.
     pub(super) map: ShardMap,
     /// Every shard of the fleet.
@@ -54,21 +54,21 @@ pub(super) struct Outlined {
 }
 
 /// A look at each move. Of those between the same two shards the first is tried: the others meet the same schema.
-pub(super) fn looks<'a>(
+pub(super) fn survey_scopes<'a>(
     moves: impl IntoIterator<Item = &'a MoveOutline>,
     options: &Options,
-) -> Vec<Look<'a>> {
+) -> Vec<SurveyScope<'a>> {
     let mut tried = BTreeSet::new();
     let moves = moves.into_iter();
     moves
         .map(|outlined| {
             let first = tried.insert((&outlined.source, &outlined.target));
-            Look::new(outlined, first && options.trial == TrialRun::Run)
+            SurveyScope::new(outlined, first && options.trial == TrialRun::Run)
         })
         .collect()
 }
 
-impl<'a> Look<'a> {
+impl<'a> SurveyScope<'a> {
     fn new(outlined: &'a MoveOutline, trial: bool) -> Self {
         Self {
             source: &outlined.source,
@@ -83,7 +83,7 @@ impl<'a> Look<'a> {
 
 /// What to measure on a shard.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Gauge<'a> {
+pub(super) struct LoadQuery<'a> {
     /// The weights of items.
     pub(super) by: &'a Measure,
     /// Seconds for which the log is watched.
@@ -101,16 +101,16 @@ impl Controller {
     /// A request that cannot be read or does not fit, refusing findings, or no agent to look.
     pub async fn plan(&self, text: &str) -> Result<Plan, ControlError> {
         let request = Request::parse(text)?;
-        let Outlined {
+        let OutlinedMoves {
             map,
             shards,
             settings,
             outline,
         } = self.outlined(&request).await?;
-        let looks = looks(&outline.moves, request.options()).into_iter();
-        let looks = looks.map(|look| self.survey(look, settings.clone(), &map, &shards));
-        let looks = futures::stream::iter(looks.collect::<Vec<_>>());
-        let surveys: Vec<Survey> = looks.buffered(AT_ONCE).try_collect().await?;
+        let scopes = survey_scopes(&outline.moves, request.options()).into_iter();
+        let surveys = scopes.map(|scope| self.survey(scope, settings.clone(), &map, &shards));
+        let surveys = futures::stream::iter(surveys.collect::<Vec<_>>());
+        let surveys: Vec<Survey> = surveys.buffered(AT_ONCE).try_collect().await?;
         self.with_approvals(planner::plan(&request, &map, outline, &surveys)?)
     }
 
@@ -153,7 +153,7 @@ impl Controller {
     }
 
     /// The moves of a request, after a look at the loads where it asks for one.
-    pub(super) async fn outlined(&self, request: &Request) -> Result<Outlined, ControlError> {
+    pub(super) async fn outlined(&self, request: &Request) -> Result<OutlinedMoves, ControlError> {
         let map = self.map(request.map()).await?;
         let shards = self.inner.store.shards().await?;
         let fleet: Vec<ShardInfo> = shards.iter().map(ShardRecord::info).collect();
@@ -161,7 +161,7 @@ impl Controller {
         let loads = match planner::needs(request, &map) {
             None => Vec::new(),
             Some(needs) => {
-                let gauge = Gauge {
+                let gauge = LoadQuery {
                     by: &needs.by,
                     watch_seconds: needs.watch_seconds,
                     items: ITEMS,
@@ -171,16 +171,16 @@ impl Controller {
                 let owners: Vec<_> = owners
                     .filter(|shard| !map.owned_by(shard).is_empty())
                     .collect();
-                let asked = owners
+                let measured = owners
                     .into_iter()
                     .map(|shard| self.measure(shard, &map, &settings, gauge));
-                let asked = futures::stream::iter(asked.collect::<Vec<_>>());
-                asked.buffered(AT_ONCE).try_collect().await?
+                let measured = futures::stream::iter(measured.collect::<Vec<_>>());
+                measured.buffered(AT_ONCE).try_collect().await?
             }
         };
         let outline = planner::outline(request, &map, &fleet, &loads)?;
         self.refuse_moving(&map.name, &outline).await?;
-        Ok(Outlined {
+        Ok(OutlinedMoves {
             map,
             shards,
             settings,
@@ -191,28 +191,28 @@ impl Controller {
     /// Asks an agent to look at two shards.
     pub(super) async fn survey(
         &self,
-        look: Look<'_>,
+        scope: SurveyScope<'_>,
         settings: MapSettings,
         map: &ShardMap,
         shards: &[ShardRecord],
     ) -> Result<Survey, ControlError> {
         let task = SurveyTask {
             map: map.name.clone(),
-            source: shard_ref(shards, look.source)?,
-            target: shard_ref(shards, look.target)?,
+            source: shard_ref(shards, scope.source)?,
+            target: shard_ref(shards, scope.target)?,
             settings,
-            keys: look.keys.clone(),
+            keys: scope.keys.clone(),
             key: map.key.clone(),
-            mode: look.mode,
-            again: look.again,
-            trial: look.trial,
+            mode: scope.mode,
+            again: scope.again,
+            trial: scope.trial,
         };
         let work = match task.trial {
             true => TRIAL_LIMIT,
             false => Duration::ZERO,
         };
-        let asked = Inspection::Survey(task);
-        let Inspected::Survey(survey) = self.inspect(asked, work).await? else {
+        let inspection = Inspection::Survey(task);
+        let Inspected::Survey(survey) = self.inspect(inspection, work).await? else {
             return Err(ControlError::OtherAnswer);
         };
         Ok(survey)
@@ -224,7 +224,7 @@ impl Controller {
         shard: &ShardName,
         map: &ShardMap,
         settings: &MapSettings,
-        gauge: Gauge<'_>,
+        gauge: LoadQuery<'_>,
     ) -> Result<Load, ControlError> {
         if settings.tables.is_empty() {
             return Err(ControlError::NoTables {

@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Whether a planned migration may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Gate {
+pub enum StartGate {
     /// It may.
     Open,
     /// Not yet; what it waits for.
@@ -27,7 +27,7 @@ pub enum Gate {
 
 /// Those of `all` that are moves of the same operation.
 #[must_use]
-pub fn siblings<'a>(own: &Migration, all: &[&'a Migration]) -> Vec<&'a Migration> {
+pub fn moves_of_operation<'a>(own: &Migration, all: &[&'a Migration]) -> Vec<&'a Migration> {
     if own.plan.after.is_empty() {
         return Vec::new();
     }
@@ -37,9 +37,9 @@ pub fn siblings<'a>(own: &Migration, all: &[&'a Migration]) -> Vec<&'a Migration
 
 /// True when every move that `own` comes after is one of them.
 #[must_use]
-pub fn knows_all(own: &Migration, siblings: &[&Migration]) -> bool {
+pub fn knows_all(own: &Migration, moves_of_operation: &[&Migration]) -> bool {
     let mut after = own.plan.after.iter();
-    after.all(|after| siblings.iter().any(|m| m.plan.id == after.id))
+    after.all(|after| moves_of_operation.iter().any(|m| m.plan.id == after.id))
 }
 
 /// What `own` waits for, each reason in words; nothing: it may start.
@@ -47,12 +47,16 @@ pub fn knows_all(own: &Migration, siblings: &[&Migration]) -> bool {
 /// `all` are the migrations that have not ended, oldest first; `siblings` those of its operation that it comes after.
 /// Of a migration that is in there twice the first counts.
 #[must_use]
-pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[&Migration]) -> Vec<String> {
+pub fn reasons(
+    own: &Migration,
+    all: &[&Migration],
+    moves_of_operation: &[&Migration],
+) -> Vec<String> {
     let mut reasons: Vec<String> = own
         .plan
         .after
         .iter()
-        .filter_map(|after| unmet(after, siblings))
+        .filter_map(|after| unmet(after, moves_of_operation))
         .collect();
     let others: Vec<&Migration> = all.iter().copied().filter(|m| m.id != own.id).collect();
     reasons.extend(limit(own, &others));
@@ -64,13 +68,13 @@ pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[&Migration]) -> 
             reasons.push(format!("migration {} moves some of these keys", other.id));
         }
         let (target, theirs) = (&own.plan.moving.target, &other.plan.moving);
-        let new_there = other.plan.target == TargetState::New && &theirs.target == target;
-        if new_there && is_under_way(other) {
+        let new_on_target = other.plan.target == TargetState::New && &theirs.target == target;
+        if new_on_target && is_running(other) {
             reasons.push(format!(
                 "{} creates the tables of shard {target}",
                 named(own, other)
             ));
-        } else if new_there
+        } else if new_on_target
             && other.finished_at.is_none()
             && other.ownership == Ownership::RolledBack
         {
@@ -87,8 +91,8 @@ pub fn reasons(own: &Migration, all: &[&Migration], siblings: &[&Migration]) -> 
             ));
         }
     }
-    let mut said = BTreeSet::new();
-    reasons.retain(|reason| said.insert(reason.clone()));
+    let mut named = BTreeSet::new();
+    reasons.retain(|reason| named.insert(reason.clone()));
     reasons
 }
 
@@ -141,8 +145,8 @@ fn is_ahead(own: &Migration, older: &Migration) -> bool {
     older.operation != own.operation && older.state == MigrationState::Planned
 }
 
-fn unmet(after: &After, siblings: &[&Migration]) -> Option<String> {
-    let other = siblings.iter().find(|m| m.plan.id == after.id)?;
+fn unmet(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
+    let other = moves_of_operation.iter().find(|m| m.plan.id == after.id)?;
     let flipped = matches!(
         other.ownership,
         Ownership::Flipped | Ownership::RollbackFencing | Ownership::Completed
@@ -164,19 +168,19 @@ fn unmet(after: &After, siblings: &[&Migration]) -> Option<String> {
 /// The first limit of its own operation that is reached: one move may reach several at once.
 fn limit(own: &Migration, others: &[&Migration]) -> Option<String> {
     let options = &own.plan.options;
-    let under_way = |touches: &dyn Fn(&Migration) -> bool| {
+    let count_running = |touches: &dyn Fn(&Migration) -> bool| {
         let moves = others.iter().filter(|m| m.operation == own.operation);
-        moves.filter(|m| is_under_way(m) && touches(m)).count()
+        moves.filter(|m| is_running(m) && touches(m)).count()
     };
-    let all = under_way(&|_| true);
+    let all = count_running(&|_| true);
     if reaches(all, options.moves_at_once) {
         return Some(format!("{} under way", moves(all)));
     }
     let mut shards = [&own.plan.moving.source, &own.plan.moving.target].into_iter();
     shards.find_map(|shard| {
-        let there = under_way(&|m| touches(m, shard));
-        reaches(there, options.moves_per_shard)
-            .then(|| format!("{} under way on shard {shard}", moves(there)))
+        let on_shard = count_running(&|m| touches(m, shard));
+        reaches(on_shard, options.moves_per_shard)
+            .then(|| format!("{} under way on shard {shard}", moves(on_shard)))
     })
 }
 
@@ -196,7 +200,7 @@ fn touches(m: &Migration, shard: &ShardName) -> bool {
 }
 
 /// Started, and neither flipped nor ended.
-fn is_under_way(m: &Migration) -> bool {
+fn is_running(m: &Migration) -> bool {
     m.holds_keys() && m.map_version_after.is_none()
 }
 

@@ -10,15 +10,17 @@ mod known;
 mod watch;
 
 pub(super) use watch::FleetWatch;
-pub use watch::{FleetReport, ShardLook};
+pub use watch::{FleetReport, ShardProbe};
 
 use super::dispatch::shard_ref;
 use super::{ControlError, Controller, clock, delta};
 use crate::store::{Migration, ShardRecord, Snapshot};
 use chrono::{DateTime, Utc};
 use plans::id::ShardName;
-use plans::inspection::inventory::{Inventory, InventoryTask, ServerSeen};
-use plans::inspection::reconcile::{CloseTask, Finding, FindingKind, Known, compare};
+use plans::inspection::inventory::{Inventory, InventoryTask, ObservedServer};
+use plans::inspection::reconcile::{
+    CloseTask, Contradiction, ContradictionKind, StoreKnowledge, compare,
+};
 use plans::inspection::{Inspected, Inspection};
 use plans::state::migration::MigrationState;
 use plans::step::StepKind;
@@ -34,7 +36,7 @@ pub(super) const WORK: Duration = Duration::from_secs(300);
 /// What an operator orders.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct ReconcileOrder {
+pub struct ReconcileRequest {
     /// Move the store forward to what the shards prove.
     pub apply: bool,
     /// Shards whose server is the right one, although it is another, or older, than it was.
@@ -44,9 +46,9 @@ pub struct ReconcileOrder {
 }
 
 /// That the store is older than the fleet, if some finding says so.
-pub(super) fn store_older(findings: Vec<Finding>) -> Option<String> {
+pub(super) fn store_older(findings: Vec<Contradiction>) -> Option<String> {
     let mut older = findings.into_iter();
-    let older = older.find(|finding| finding.kind == FindingKind::StoreOlder)?;
+    let older = older.find(|finding| finding.kind == ContradictionKind::StoreOlder)?;
     Some(format!(
         "the control store is older than the fleet: shard {}: {}",
         older.shard, older.message
@@ -66,23 +68,23 @@ impl Controller {
     /// What the store says, a shard that was not reached although the order needs all of them, or a mend that is refused.
     pub async fn reconcile(
         &self,
-        order: &ReconcileOrder,
+        request: &ReconcileRequest,
         actor: &str,
     ) -> Result<FleetReport, ControlError> {
         let shards = self.inner.store.shards().await?;
-        for name in &order.accept {
+        for name in &request.accept {
             shard_ref(&shards, name)?;
         }
-        futures::future::join_all(shards.iter().map(|shard| self.look_at(shard))).await;
+        futures::future::join_all(shards.iter().map(|shard| self.probe_shard(shard))).await;
         let mut done = Vec::new();
-        for name in &order.accept {
-            done.push(self.accept_server(&shards, name, order, actor).await?);
+        for name in &request.accept {
+            done.push(self.accept_server(&shards, name, request, actor).await?);
         }
-        if order.apply {
-            done.extend(self.move_forward(&shards, order, actor).await?);
+        if request.apply {
+            done.extend(self.move_forward(&shards, request, actor).await?);
         }
         if !done.is_empty() {
-            futures::future::join_all(shards.iter().map(|shard| self.look_at(shard))).await;
+            futures::future::join_all(shards.iter().map(|shard| self.probe_shard(shard))).await;
         }
         self.announce();
         Ok(FleetReport {
@@ -92,7 +94,7 @@ impl Controller {
     }
 
     /// Begins the looks that are due; returns when to come again.
-    pub(super) async fn schedule_looks(&self) -> Result<Option<DateTime<Utc>>, ControlError> {
+    pub(super) async fn schedule_probes(&self) -> Result<Option<DateTime<Utc>>, ControlError> {
         let Some(every) = self.inner.settings.reconcile_every else {
             return Ok(None);
         };
@@ -100,7 +102,7 @@ impl Controller {
         let shards = self.inner.store.shards().await?;
         for shard in self.inner.fleet.due(shards, now, delta(every)) {
             let controller = self.clone();
-            tokio::spawn(async move { controller.look_at(&shard).await });
+            tokio::spawn(async move { controller.probe_shard(&shard).await });
         }
         Ok(Some(self.inner.fleet.next(now + delta(every))))
     }
@@ -117,7 +119,7 @@ impl Controller {
         let aborts = m.state == MigrationState::Unwinding;
         let target = (!aborts).then_some(&moving.target);
         let mut ends = [Some(&moving.source), target].into_iter().flatten();
-        let unseen = ends.find(|shard| !self.inner.fleet.was_seen(shard))?;
+        let unseen = ends.find(|shard| !self.inner.fleet.was_observed(shard))?;
         Some(format!("shard {unseen} has not been looked at yet"))
     }
 
@@ -133,25 +135,28 @@ impl Controller {
         let output = snapshot.step_of(StepKind::Preflight)?.output.clone()?;
         let known: Preflighted = serde_json::from_value(output).ok()?;
         let source = &snapshot.migration.plan.moving.source;
-        let seen = self.inner.fleet.inventory(source)?.server;
-        if known.source.accepts(&seen) {
+        let observed_server = self.inner.fleet.inventory(source)?.server;
+        if known.source.accepts(&observed_server) {
             return None;
         }
         Some(format!(
             "shard {source} was server {} on timeline {} when the migration began, and is server {} on timeline {}: what the stream back had written there may be missing",
-            known.source.system, known.source.timeline, seen.system, seen.timeline
+            known.source.system,
+            known.source.timeline,
+            observed_server.system,
+            observed_server.timeline
         ))
     }
 
     /// One look, with everything that follows from it at once.
-    async fn look_at(&self, shard: &ShardRecord) {
+    async fn probe_shard(&self, shard: &ShardRecord) {
         let turn = self.inner.fleet.turn(&shard.name);
         let _looking = turn.lock().await;
-        let looked = self.look_once(shard).await;
-        if let Err(error) = &looked {
+        let probed = self.read_shard(shard).await;
+        if let Err(error) = &probed {
             tracing::debug!(shard = %shard.name, %error, "shard could not be looked at");
         }
-        let news = self.inner.fleet.keep(&shard.name, clock(), looked);
+        let news = self.inner.fleet.keep(&shard.name, clock(), probed);
         if news.first {
             self.announce();
         }
@@ -166,22 +171,23 @@ impl Controller {
         }
     }
 
-    async fn look_once(
+    async fn read_shard(
         &self,
         shard: &ShardRecord,
-    ) -> Result<(Inventory, Vec<Finding>), ControlError> {
+    ) -> Result<(Inventory, Vec<Contradiction>), ControlError> {
         let before = self.known().await?;
         let inventory = self.inventory(shard).await?;
         let after = self.known().await?;
-        let mut seen = self.inner.fleet.others(&shard.name);
-        seen.push(inventory.clone());
-        let first = compare(&before, &seen);
+        let mut inventories = self.inner.fleet.other_inventories(&shard.name);
+        inventories.push(inventory.clone());
+        let first = compare(&before, &inventories);
         // The shard is older than the map only where both readings say so: what the map gained meanwhile it may not know.
-        let findings: Vec<Finding> = compare(&after, &seen)
+        let findings: Vec<Contradiction> = compare(&after, &inventories)
             .into_iter()
             .filter(|finding| finding.shard == shard.name)
             .filter(|finding| {
-                finding.kind == FindingKind::StoreOlder || first.iter().any(|f| f.is_same(finding))
+                finding.kind == ContradictionKind::StoreOlder
+                    || first.iter().any(|f| f.is_same(finding))
             })
             .collect();
         self.close(shard, &findings).await;
@@ -198,23 +204,25 @@ impl Controller {
 
     /// Gives a database its random id that was registered before there were any, or while no agent reached it. Where
     /// that fails the shard is known by what it has: server, timeline and OID.
-    async fn with_id(&self, shard: &ShardRecord, mut seen: Inventory) -> Inventory {
+    async fn with_id(&self, shard: &ShardRecord, mut inventory: Inventory) -> Inventory {
         let known = shard.identity.as_ref().and_then(|known| known.id.as_ref());
-        if seen.server.id.is_some() || known.is_some() {
-            return seen;
+        if inventory.server.id.is_some() || known.is_some() {
+            return inventory;
         }
         let registered = async {
             let reference = shard_ref(std::slice::from_ref(shard), &shard.name)?;
             self.identify(reference, true, Vec::new()).await
         };
         match registered.await {
-            Ok(Some(found)) if seen.server.accepts(&found.identity) => seen.server = found.identity,
+            Ok(Some(found)) if inventory.server.accepts(&found.identity) => {
+                inventory.server = found.identity
+            }
             Ok(_) => {}
             Err(error) => {
                 tracing::warn!(shard = %shard.name, %error, "the database was not given an id");
             }
         }
-        seen
+        inventory
     }
 
     /// Everything of ours on a shard, as an agent sees it now.
@@ -222,16 +230,17 @@ impl Controller {
         let task = InventoryTask {
             shard: shard_ref(std::slice::from_ref(shard), &shard.name)?,
         };
-        let asked = Inspection::Inventory(task);
-        let Inspected::Inventory(inventory) = self.inspect(asked, Duration::ZERO).await? else {
+        let inspection = Inspection::Inventory(task);
+        let Inspected::Inventory(inventory) = self.inspect(inspection, Duration::ZERO).await?
+        else {
             return Err(ControlError::OtherAnswer);
         };
         Ok(*inventory)
     }
 
     /// Closes keys that another shard owns; not while it is in doubt who is older.
-    async fn close(&self, shard: &ShardRecord, findings: &[Finding]) {
-        let doubt = |finding: &Finding| finding.kind == FindingKind::StoreOlder;
+    async fn close(&self, shard: &ShardRecord, findings: &[Contradiction]) {
+        let doubt = |finding: &Contradiction| finding.kind == ContradictionKind::StoreOlder;
         if findings.iter().any(doubt) || self.store_is_older().is_some() {
             return;
         }
@@ -244,13 +253,13 @@ impl Controller {
                     shard: shard_ref(std::slice::from_ref(shard), &shard.name)?,
                     closing,
                 };
-                let asked = Inspection::Close(Box::new(task));
-                let Inspected::Swept(swept) = self.inspect(asked, WORK).await? else {
+                let inspection = Inspection::Close(Box::new(task));
+                let Inspected::Swept(swept) = self.inspect(inspection, WORK).await? else {
                     return Err(ControlError::OtherAnswer);
                 };
                 Ok(swept)
             };
-            let told = match closed.await {
+            let outcome = match closed.await {
                 Ok(swept) => json!({ "done": swept.done }),
                 Err(error) => {
                     tracing::warn!(shard = %shard.name, %error, "keys were not closed");
@@ -258,32 +267,43 @@ impl Controller {
                 }
             };
             let object = format!("shard {}", shard.name);
-            if let Err(error) = self.audit("controller", "fleet.closed", object, told).await {
+            if let Err(error) = self
+                .audit("controller", "fleet.closed", object, outcome)
+                .await
+            {
                 tracing::warn!(%error, "a closing was not written into the audit trail");
             }
         }
     }
 
-    async fn note_server(&self, shard: &ShardRecord, seen: &Inventory) -> Result<(), ControlError> {
-        let seen = ServerSeen {
+    async fn note_server(
+        &self,
+        shard: &ShardRecord,
+        inventory: &Inventory,
+    ) -> Result<(), ControlError> {
+        let observed = ObservedServer {
             number: shard.number,
-            server: seen.server.clone(),
-            flushed: seen.flushed,
+            server: inventory.server.clone(),
+            flushed: inventory.flushed,
             missing: 0,
         };
-        Ok(self.inner.store.put_server(&seen).await?)
+        Ok(self.inner.store.put_server(&observed).await?)
     }
 
     /// A server that went back is told of until somebody accepts it: its log will pass the old end.
-    async fn note_missing(&self, known: &Known, seen: &Inventory) -> Result<(), ControlError> {
-        let Some(before) = known.servers.get(&seen.shard) else {
+    async fn note_missing(
+        &self,
+        known: &StoreKnowledge,
+        inventory: &Inventory,
+    ) -> Result<(), ControlError> {
+        let Some(before) = known.servers.get(&inventory.shard) else {
             return Ok(());
         };
-        let missing = before.lacks(seen.flushed);
-        if before.server != seen.server || missing == before.missing {
+        let missing = before.lacks(inventory.flushed);
+        if before.server != inventory.server || missing == before.missing {
             return Ok(());
         }
-        let noted = ServerSeen {
+        let noted = ObservedServer {
             missing,
             ..before.clone()
         };
@@ -294,22 +314,25 @@ impl Controller {
         &self,
         shards: &[ShardRecord],
         name: &ShardName,
-        order: &ReconcileOrder,
+        request: &ReconcileRequest,
         actor: &str,
     ) -> Result<String, ControlError> {
         let known = shards.iter().find(|shard| &shard.name == name);
         let shard = known.ok_or_else(|| ControlError::missing("shard", name.as_str()))?;
-        let mut seen = self.inner.fleet.fresh(name)?;
-        self.refuse_taken(name, &seen.server).await?;
+        let mut inventories = self.inner.fleet.fresh(name)?;
+        self.refuse_duplicate(name, &inventories.server).await?;
         let unidentified = ShardRecord {
             identity: None,
             ..shard.clone()
         };
-        seen = self.with_id(&unidentified, seen).await;
-        self.note_server(shard, &seen).await?;
-        let data = json!({ "server": seen.server, "reason": order.reason });
+        inventories = self.with_id(&unidentified, inventories).await;
+        self.note_server(shard, &inventories).await?;
+        let data = json!({ "server": inventories.server, "reason": request.reason });
         self.audit(actor, "fleet.accepted", format!("shard {name}"), data)
             .await?;
-        Ok(format!("shard {name} is {} from now on", seen.server))
+        Ok(format!(
+            "shard {name} is {} from now on",
+            inventories.server
+        ))
     }
 }

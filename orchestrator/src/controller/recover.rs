@@ -11,7 +11,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How long an agent that goes on speaking is not written down again.
-const SEEN_FOR: Duration = Duration::from_secs(2);
+const KNOWN_FOR: Duration = Duration::from_secs(2);
 
 /// What a process is told of another one that names no host: it speaks an older version.
 const UNNAMED: &str = "(not named)";
@@ -19,23 +19,23 @@ const UNNAMED: &str = "(not named)";
 /// Processes that have the name of their agent, with when they were written down; they count only while this process
 /// leads.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
-    processes: Mutex<Processes>,
+pub(super) struct KnownProcesses {
+    processes: Mutex<ProcessTimes>,
     /// Since when this process leads: agents could not be heard before.
     since: Mutex<Option<Instant>>,
 }
 
-type Processes = HashMap<AgentName, (AgentProcess, Instant)>;
+type ProcessTimes = HashMap<AgentName, (AgentProcess, Instant)>;
 
 /// Nothing that `said` says is new.
-fn covers(known: &AgentProcess, said: &AgentProcess) -> bool {
-    let protocol = said.protocol.is_none() || said.protocol == known.protocol;
-    let host = said.host.is_none() || said.host == known.host;
-    (&known.instance, known.key) == (&said.instance, said.key) && protocol && host
+fn covers(known: &AgentProcess, process: &AgentProcess) -> bool {
+    let protocol = process.protocol.is_none() || process.protocol == known.protocol;
+    let host = process.host.is_none() || process.host == known.host;
+    (&known.instance, known.key) == (&process.instance, process.key) && protocol && host
 }
 
-impl Seen {
-    fn with<T>(&self, act: impl FnOnce(&mut Processes) -> T) -> T {
+impl KnownProcesses {
+    fn with<T>(&self, act: impl FnOnce(&mut ProcessTimes) -> T) -> T {
         let mut processes = self.processes.lock();
         act(processes
             .as_mut()
@@ -43,14 +43,14 @@ impl Seen {
     }
 
     fn is_fresh(&self, process: &AgentProcess, now: Instant) -> bool {
-        self.with(|seen| {
-            let last = seen.get(&process.name);
-            last.is_some_and(|(known, at)| covers(known, process) && now - *at < SEEN_FOR)
+        self.with(|known| {
+            let last = known.get(&process.name);
+            last.is_some_and(|(known, at)| covers(known, process) && now - *at < KNOWN_FOR)
         })
     }
 
     fn keep(&self, process: &AgentProcess, now: Instant) {
-        self.with(|seen| seen.insert(process.name.clone(), (process.clone(), now)));
+        self.with(|known| known.insert(process.name.clone(), (process.clone(), now)));
     }
 
     fn since(&self) -> MutexGuard<'_, Option<Instant>> {
@@ -76,22 +76,22 @@ impl Seen {
 
 impl Controller {
     /// Writes into the journal of each unfinished migration that a controller took it up.
-    pub(super) async fn tell_started(&self) -> Result<(), ControlError> {
+    pub(super) async fn note_start(&self) -> Result<(), ControlError> {
         self.inner.fleet.forget();
         for snapshot in self.inner.store.unfinished().await?.iter() {
             let id = &snapshot.migration.id;
-            let told = self.change(id, "controller", |draft| {
+            let noted = self.change(id, "controller", |draft| {
                 draft.note("controller.started", None, json!({}));
                 Ok(())
             });
-            told.await?;
+            noted.await?;
         }
         Ok(())
     }
 
     /// How long a process is silent before another one may have its name: a lease, and how late that is written down.
     fn silence(&self) -> Duration {
-        self.inner.settings.lease + SEEN_FOR
+        self.inner.settings.lease + KNOWN_FOR
     }
 
     /// Notes that a process of an agent spoke; what an older one of the same name held is free at once.
@@ -99,9 +99,9 @@ impl Controller {
     /// # Errors
     /// [`ControlError::NameInUse`] while another process has the name and may live.
     pub(super) async fn register(&self, process: &AgentProcess) -> Result<(), ControlError> {
-        match self.see(process).await? {
+        match self.register_process(process).await? {
             Registered::Known | Registered::New => Ok(()),
-            Registered::Taken(other) => {
+            Registered::InUse(other) => {
                 let named = |host: Option<String>| host.unwrap_or_else(|| UNNAMED.to_owned());
                 Err(ControlError::NameInUse {
                     agent: process.name.clone(),
@@ -114,30 +114,33 @@ impl Controller {
     }
 
     /// As [`Controller::register`], which says what became of it.
-    pub(super) async fn see(&self, process: &AgentProcess) -> Result<Registered, ControlError> {
+    pub(super) async fn register_process(
+        &self,
+        process: &AgentProcess,
+    ) -> Result<Registered, ControlError> {
         let now = Instant::now();
-        if self.inner.seen.is_fresh(process, now) {
+        if self.inner.known_processes.is_fresh(process, now) {
             return Ok(Registered::Known);
         }
         let (at, silence) = (clock(), self.silence());
-        let listened = self.inner.seen.has_listened(silence);
+        let listened = self.inner.known_processes.has_listened(silence);
         let silent_since = listened.then(|| at - delta(silence));
-        let seen = self.inner.store.see_agent(process, at, silent_since);
-        let seen = seen.await?;
-        if let Registered::Taken(_) = seen {
-            return Ok(seen);
+        let registering = self.inner.store.note_agent(process, at, silent_since);
+        let registered = registering.await?;
+        if let Registered::InUse(_) = registered {
+            return Ok(registered);
         }
-        if seen == Registered::New {
+        if registered == Registered::New {
             self.free_older(&process.name, &process.instance).await?;
         }
-        self.inner.seen.keep(process, now);
-        Ok(seen)
+        self.inner.known_processes.keep(process, now);
+        Ok(registered)
     }
 
     /// Whether this process has the name still, which it had when it was seen last.
     pub(super) fn has_name(&self, agent: &AgentName, instance: &InstanceId) -> bool {
-        self.inner.seen.with(|seen| {
-            let known = seen.get(agent);
+        self.inner.known_processes.with(|known| {
+            let known = known.get(agent);
             known.is_some_and(|(known, _)| &known.instance == instance)
         })
     }
@@ -172,7 +175,7 @@ impl Controller {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Digest;
+    use crate::access::SecretDigest;
 
     fn process(name: &str, instance: &str, protocol: Option<u32>) -> AgentProcess {
         AgentProcess {
@@ -180,42 +183,42 @@ mod tests {
             instance: instance.into(),
             protocol,
             host: protocol.map(|_| "db1".to_owned()),
-            key: Some(Digest([1; 32])),
+            key: Some(SecretDigest([1; 32])),
             outlived: Vec::new(),
         }
     }
 
     #[test]
     fn a_process_that_was_seen_lately_is_known_and_no_other_of_its_agent() {
-        let (seen, now) = (Seen::default(), Instant::now());
+        let (known, now) = (KnownProcesses::default(), Instant::now());
         let (first, second) = (process("a", "a1", Some(3)), process("a", "a2", Some(3)));
-        seen.keep(&first, now);
-        let late = SEEN_FOR - Duration::from_millis(1);
-        assert!(seen.is_fresh(&first, now + late));
-        assert!(seen.is_fresh(&process("a", "a1", None), now));
-        assert!(!seen.is_fresh(&process("a", "a1", Some(4)), now));
+        known.keep(&first, now);
+        let late = KNOWN_FOR - Duration::from_millis(1);
+        assert!(known.is_fresh(&first, now + late));
+        assert!(known.is_fresh(&process("a", "a1", None), now));
+        assert!(!known.is_fresh(&process("a", "a1", Some(4)), now));
         let forged = AgentProcess {
             key: None,
             ..first.clone()
         };
-        assert!(!seen.is_fresh(&forged, now));
-        assert!(!seen.is_fresh(&first, now + SEEN_FOR));
-        assert!(!seen.is_fresh(&second, now));
-        assert!(!seen.is_fresh(&process("b", "a1", Some(3)), now));
-        seen.keep(&second, now);
-        assert!(!seen.is_fresh(&first, now));
-        seen.clear();
-        assert!(!seen.is_fresh(&second, now));
+        assert!(!known.is_fresh(&forged, now));
+        assert!(!known.is_fresh(&first, now + KNOWN_FOR));
+        assert!(!known.is_fresh(&second, now));
+        assert!(!known.is_fresh(&process("b", "a1", Some(3)), now));
+        known.keep(&second, now);
+        assert!(!known.is_fresh(&first, now));
+        known.clear();
+        assert!(!known.is_fresh(&second, now));
     }
 
     #[test]
     fn nobody_is_silent_to_a_controller_that_does_not_lead_or_has_only_begun() {
-        let seen = Seen::default();
-        assert!(!seen.has_listened(Duration::ZERO));
-        seen.begin();
-        assert!(seen.has_listened(Duration::ZERO));
-        assert!(!seen.has_listened(Duration::from_secs(3600)));
-        seen.clear();
-        assert!(!seen.has_listened(Duration::ZERO));
+        let known = KnownProcesses::default();
+        assert!(!known.has_listened(Duration::ZERO));
+        known.begin();
+        assert!(known.has_listened(Duration::ZERO));
+        assert!(!known.has_listened(Duration::from_secs(3600)));
+        known.clear();
+        assert!(!known.has_listened(Duration::ZERO));
     }
 }

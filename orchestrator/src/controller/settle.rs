@@ -3,10 +3,12 @@
 use super::approval_of;
 use super::decide::{Decision, decide};
 use super::dispatch::kind_of;
-use super::draft::Draft;
+use super::draft::MigrationDraft;
 use super::leftovers::leftovers;
-use super::queue::Gate;
-use super::{ControlError, Controller, Shown, Token, clock, cutover, delta, fail_points, ways};
+use super::queue::StartGate;
+use super::{
+    CallerBinding, CallerToken, ControlError, Controller, clock, cutover, delta, fail_points, ways,
+};
 use crate::store::{HoldEnd, Snapshot, Step};
 use plans::failure::{Failure, RetryClass};
 use plans::id::StepId;
@@ -19,7 +21,10 @@ use serde_json::json;
 use std::time::Duration;
 
 /// Settles the first decision that needs no agent.
-pub(super) fn settle_next(draft: &mut Draft, gate: Option<&Gate>) -> Result<(), ControlError> {
+pub(super) fn settle_next(
+    draft: &mut MigrationDraft,
+    gate: Option<&StartGate>,
+) -> Result<(), ControlError> {
     let now = draft.now;
     match decide(draft.snapshot(), gate, now).into_iter().next() {
         None | Some(Decision::Offer(_)) => {}
@@ -58,7 +63,7 @@ pub(super) fn settle_next(draft: &mut Draft, gate: Option<&Gate>) -> Result<(), 
 }
 
 /// The last transition; what was not done is left out.
-pub(super) fn end(draft: &mut Draft) -> Result<(), ControlError> {
+pub(super) fn end(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let unwound = draft.snapshot().migration.state == MigrationState::Unwinding;
     let event = if unwound {
         MigrationEvent::Unwound
@@ -79,7 +84,7 @@ pub(super) fn end(draft: &mut Draft) -> Result<(), ControlError> {
     Ok(())
 }
 
-fn skip(draft: &mut Draft, which: impl Fn(&Step) -> bool) -> Result<(), ControlError> {
+fn skip(draft: &mut MigrationDraft, which: impl Fn(&Step) -> bool) -> Result<(), ControlError> {
     let open = draft.snapshot().steps.iter();
     let open = open.filter(|step| step.state != StepState::Skipped && which(step));
     let open: Vec<StepId> = open.map(|step| step.id.clone()).collect();
@@ -95,7 +100,7 @@ impl Controller {
     /// # Errors
     /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`] or [`ControlError::NotRunning`] when the step is not the
     /// caller's.
-    pub async fn report(&self, report: Report, token: &Token) -> Result<(), ControlError> {
+    pub async fn report(&self, report: Report, token: &CallerToken) -> Result<(), ControlError> {
         let report = match report {
             Report::Inspected { id, result } => {
                 self.inner.inspections.settle(&id, result);
@@ -107,7 +112,7 @@ impl Controller {
         let before = self.load(&report.migration).await?;
         let owner = before.migration.owner.clone();
         let actor = owner.map_or_else(|| "agent".to_owned(), |owner| owner.agent.0);
-        let edit = |draft: &mut Draft| {
+        let edit = |draft: &mut MigrationDraft| {
             draft.by(token);
             settle(draft, &report, token, settings)
         };
@@ -133,14 +138,14 @@ impl Controller {
 
 /// True if the report changed something.
 fn settle(
-    draft: &mut Draft,
+    draft: &mut MigrationDraft,
     report: &StepReport,
-    token: &Token,
-    settings: &super::Settings,
+    token: &CallerToken,
+    settings: &super::ControllerSettings,
 ) -> Result<bool, ControlError> {
     let id = &report.step;
     let step = find(draft, report)?;
-    let shown = Shown {
+    let shown = CallerBinding {
         migration: &report.migration,
         epoch: Some(report.epoch),
         secret: report.secret.as_ref(),
@@ -167,7 +172,7 @@ fn settle(
                 draft.step(id, StepEvent::Interrupted, json!({}))?;
                 return Ok(true);
             }
-            check_owned(draft, step.kind, report)?;
+            check_ownership(draft, step.kind, report)?;
             if step.kind == StepKind::Verify {
                 cutover::check_verified(&draft.snapshot().migration, output)?;
             }
@@ -192,7 +197,7 @@ fn settle(
     Ok(true)
 }
 
-fn find(draft: &Draft, report: &StepReport) -> Result<Step, ControlError> {
+fn find(draft: &MigrationDraft, report: &StepReport) -> Result<Step, ControlError> {
     let mut steps = draft.snapshot().steps.iter();
     let found = steps.find(|step| step.id == report.step).cloned();
     found.ok_or_else(|| ControlError::missing("step", report.step.as_str()))
@@ -207,7 +212,11 @@ fn not_running(report: &StepReport) -> ControlError {
 }
 
 /// A cutover is only done when the map says so.
-fn check_owned(draft: &Draft, kind: StepKind, report: &StepReport) -> Result<(), ControlError> {
+fn check_ownership(
+    draft: &MigrationDraft,
+    kind: StepKind,
+    report: &StepReport,
+) -> Result<(), ControlError> {
     let ownership = draft.snapshot().migration.ownership;
     let holds = (kind != StepKind::Cutover || ownership == Ownership::Flipped)
         && (kind != StepKind::Rollback || ownership == Ownership::RolledBack);
@@ -219,17 +228,17 @@ fn check_owned(draft: &Draft, kind: StepKind, report: &StepReport) -> Result<(),
 }
 
 fn failed(
-    draft: &mut Draft,
+    draft: &mut MigrationDraft,
     step: &Step,
     failure: &Failure,
-    settings: &super::Settings,
+    settings: &super::ControllerSettings,
 ) -> Result<(), ControlError> {
     let state = draft.snapshot().migration.state;
     let pause = pause_after(draft, step, step.attempt, failure, settings);
     let data = json!({ "failure": failure, "attempt": step.attempt });
-    let given_up_already = state == MigrationState::Failed
+    let has_failed_before = state == MigrationState::Failed
         || (state == MigrationState::Unwinding && step.kind != StepKind::Unwind);
-    if given_up_already {
+    if has_failed_before {
         draft.step(&step.id, StepEvent::Interrupted, data)?;
         return Ok(());
     }
@@ -247,11 +256,11 @@ fn failed(
 
 /// The pause before the next attempt; `None`: there is none.
 fn pause_after(
-    draft: &Draft,
+    draft: &MigrationDraft,
     step: &Step,
     attempt: u32,
     failure: &Failure,
-    settings: &super::Settings,
+    settings: &super::ControllerSettings,
 ) -> Option<Duration> {
     // A gate that is not met yet is waited for as long as it takes, with growing pauses.
     let waits = matches!(step.kind, StepKind::Cutover | StepKind::Rollback)
@@ -282,11 +291,11 @@ fn may_be_closed(step: StepKind, ownership: Ownership) -> bool {
 
 /// Everything from `to` up to the step runs again; possible until the flip.
 fn rewind(
-    draft: &mut Draft,
+    draft: &mut MigrationDraft,
     step: &Step,
     to: StepKind,
     failure: &Failure,
-    settings: &super::Settings,
+    settings: &super::ControllerSettings,
 ) -> Result<(), ControlError> {
     let m = &draft.snapshot().migration;
     let possible = matches!(m.ownership, Ownership::Ready | Ownership::Fencing)

@@ -1,6 +1,6 @@
 //! Shards: registered, changed, forgotten; never a password among what is kept.
 
-use super::identify::Wanted;
+use super::identify::ExpectedShard;
 use super::{ControlError, Controller, clock};
 use crate::store::{AuditRecord, NewShard, ShardRecord, ShardUpdate, StoreError};
 use connect::Dsn;
@@ -39,9 +39,7 @@ impl Controller {
         new: &NewShard,
         actor: &str,
     ) -> Result<ShardRecord, ControlError> {
-        check_name("shard", new.name.as_str())?;
-        check_dsn(&new.name, &new.dsn)?;
-        check_capacity(new.capacity)?;
+        check_new_shard(new)?;
         if self.inner.store.shard(&new.name).await?.is_some() {
             let name = new.name.to_string();
             return Err(StoreError::Exists {
@@ -78,24 +76,14 @@ impl Controller {
         actor: &str,
     ) -> Result<ShardRecord, ControlError> {
         let known = self.shard(name).await?;
-        if let Some(dsn) = &change.dsn {
-            check_dsn(name, dsn)?;
-        }
-        if change.replaced
-            && change
-                .reason
-                .as_deref()
-                .is_none_or(|reason| reason.trim().is_empty())
-        {
-            return Err(invalid("a shard is replaced with a reason only"));
-        }
-        let mut told = json!({
+        check_shard_change(name, &change)?;
+        let mut data = json!({
             "labels": change.labels, "capacity": change.capacity, "space": change.space, "reason": change.reason,
             "dsn": change.dsn,
             "parameters": change.dsn.as_deref().map(|dsn| changed_parameters(&known.dsn, dsn)),
         });
         if change.dsn.is_some() || change.replaced {
-            let wanted = Wanted {
+            let wanted = ExpectedShard {
                 known: &known,
                 dsn: change.dsn.as_deref().unwrap_or(&known.dsn),
                 replaced: change.replaced,
@@ -103,8 +91,8 @@ impl Controller {
             if let Some(found) = self.identify_changed(wanted).await? {
                 // Ahead of the connection string: what comes between meets another database, and is refused there.
                 self.note_database(known.number, &found).await?;
-                told["identity"] = json!(found.identity);
-                told["identity_before"] = json!(known.identity);
+                data["identity"] = json!(found.identity);
+                data["identity_before"] = json!(known.identity);
             }
         }
         let mut labels = known.labels;
@@ -121,9 +109,8 @@ impl Controller {
             space: change.space.or(known.space).filter(|space| *space > 0),
             dsn: change.dsn,
         };
-        check_capacity(update.capacity)?;
         let changed = self.inner.store.update_shard(&update).await?;
-        self.audit(actor, "shard.changed", format!("shard {name}"), told)
+        self.audit(actor, "shard.changed", format!("shard {name}"), data)
             .await?;
         self.announce();
         Ok(changed)
@@ -173,6 +160,31 @@ impl Controller {
         };
         Ok(self.inner.store.add_audit(&record).await?)
     }
+}
+
+/// What is wrong with a shard that is to be registered, whatever it leads to.
+pub(crate) fn check_new_shard(new: &NewShard) -> Result<(), ControlError> {
+    check_name("shard", new.name.as_str())?;
+    check_dsn(&new.name, &new.dsn)?;
+    check_capacity(new.capacity)
+}
+
+/// What is wrong with the change of a shard, whatever it leads to.
+pub(crate) fn check_shard_change(
+    name: &ShardName,
+    change: &ShardChange,
+) -> Result<(), ControlError> {
+    if let Some(dsn) = &change.dsn {
+        check_dsn(name, dsn)?;
+    }
+    let has_reason = change
+        .reason
+        .as_deref()
+        .is_some_and(|reason| !reason.trim().is_empty());
+    if change.replaced && !has_reason {
+        return Err(invalid("a shard is replaced with a reason only"));
+    }
+    change.capacity.map_or(Ok(()), check_capacity)
 }
 
 /// The parameters that differ between two connection strings.
@@ -280,14 +292,14 @@ mod tests {
             "postgres://h:secret/d",
         ] {
             let refused = checked(bad).unwrap_err();
-            let told = refused.to_string();
+            let message = refused.to_string();
             assert!(
                 matches!(refused, ControlError::UnreadableDsn { .. }),
-                "{bad}: {told}"
+                "{bad}: {message}"
             );
             assert!(
-                told.contains("shard c") && !told.contains("secret"),
-                "{told}"
+                message.contains("shard c") && !message.contains("secret"),
+                "{message}"
             );
         }
     }

@@ -1,7 +1,7 @@
 //! Tokens and the sessions of browsers: who holds a secret, and what of the fleet an agent may touch.
 
 use super::{ControlError, Controller, clock};
-use crate::access::{Audit, Digest, NewToken, Role, Rule, Secret, Visitor, covers};
+use crate::access::{AccessRule, AuditRule, NewToken, Role, Secret, SecretDigest, Visitor, covers};
 use crate::store::{SessionRecord, TokenRecord};
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{AgentName, MigrationId, ShardName};
@@ -22,26 +22,26 @@ const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 const MOST_DAYS: u32 = 3_650;
 const LONGEST_NAME: usize = 63;
 
-type Held = Arc<BTreeMap<Digest, TokenRecord>>;
+type HeldTokens = Arc<BTreeMap<SecretDigest, TokenRecord>>;
 
 /// The store's tokens, as they were read last.
 #[derive(Debug, Default)]
-pub(super) struct Tokens(Mutex<Option<(Instant, Held)>>);
+pub(super) struct TokenCache(Mutex<Option<(Instant, HeldTokens)>>);
 
-impl Tokens {
-    fn get(&self) -> Option<(Instant, Held)> {
+impl TokenCache {
+    fn get(&self) -> Option<(Instant, HeldTokens)> {
         let held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         held.clone()
     }
 
-    fn put(&self, held: Option<(Instant, Held)>) {
+    fn put(&self, held: Option<(Instant, HeldTokens)>) {
         *self.0.lock().unwrap_or_else(PoisonError::into_inner) = held;
     }
 }
 
 /// A browser that has just signed in.
 #[derive(Debug)]
-pub(crate) struct SignedIn {
+pub(crate) struct SignedInBrowser {
     pub(crate) cookie: Secret,
     pub(crate) visitor: Visitor,
     /// Seconds.
@@ -49,18 +49,18 @@ pub(crate) struct SignedIn {
 }
 
 /// The shards that an agent may touch; `None`: all.
-pub(crate) type Reach = Option<BTreeSet<ShardName>>;
+pub(crate) type ShardReach = Option<BTreeSet<ShardName>>;
 
 impl Controller {
     /// Who must show a token.
     #[must_use]
-    pub fn rule(&self) -> Rule {
+    pub fn rule(&self) -> AccessRule {
         self.inner.settings.rule
     }
 
     /// What becomes of an order whose line in the audit trail cannot be written.
     #[must_use]
-    pub fn audit_rule(&self) -> Audit {
+    pub fn audit_rule(&self) -> AuditRule {
         self.inner.settings.audit
     }
 
@@ -142,7 +142,10 @@ impl Controller {
     }
 
     /// Begins a session for who shows a person's token, or a code; `None`: it is none.
-    pub(crate) async fn sign_in(&self, secret: &Secret) -> Result<Option<SignedIn>, ControlError> {
+    pub(crate) async fn sign_in(
+        &self,
+        secret: &Secret,
+    ) -> Result<Option<SignedInBrowser>, ControlError> {
         let token = match secret.is_code() {
             true => self.redeem(secret).await?,
             false => self.token_id(secret).await?,
@@ -157,7 +160,7 @@ impl Controller {
         };
         let cookie = Secret::random();
         self.begin_session(&cookie, token, SESSION).await?;
-        Ok(Some(SignedIn {
+        Ok(Some(SignedInBrowser {
             visitor: Visitor {
                 csrf: Some(cookie.csrf()),
                 ..visitor
@@ -183,7 +186,7 @@ impl Controller {
             let own = good.find(|token| token.name == visitor.name);
             own.map(|token| token.id.clone())
         };
-        let Some(token) = token.filter(|_| self.rule() == Rule::Tokens) else {
+        let Some(token) = token.filter(|_| self.rule() == AccessRule::Tokens) else {
             return Ok(None);
         };
         let code = Secret::code();
@@ -256,7 +259,7 @@ impl Controller {
         &self,
         visitor: &Visitor,
         agent: Option<&AgentName>,
-    ) -> Result<Reach, ControlError> {
+    ) -> Result<ShardReach, ControlError> {
         let named = agent.filter(|_| visitor.role == Role::Agent);
         if let Some(agent) = named.filter(|agent| agent.as_str() != visitor.name) {
             let (agent, token) = (agent.clone(), visitor.name.clone());
@@ -273,7 +276,7 @@ impl Controller {
     /// Refuses a migration between shards that are out of reach.
     pub(crate) async fn check_reach(
         &self,
-        reach: &Reach,
+        reach: &ShardReach,
         id: &MigrationId,
     ) -> Result<(), ControlError> {
         let Some(shards) = reach else { return Ok(()) };
@@ -304,7 +307,7 @@ impl Controller {
     }
 
     /// The tokens; while the store is away those that were read last.
-    async fn held_tokens(&self) -> Result<Held, ControlError> {
+    async fn held_tokens(&self) -> Result<HeldTokens, ControlError> {
         let known = self.inner.tokens.get();
         if let Some((at, held)) = &known
             && at.elapsed() < KNOWN_FOR

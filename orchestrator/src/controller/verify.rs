@@ -7,7 +7,7 @@
 
 use super::commands::resume;
 use super::dispatch::shard_ref;
-use super::draft::Draft;
+use super::draft::MigrationDraft;
 use super::{ControlError, Controller};
 use crate::store::{Event, Migration, Snapshot};
 use plans::id::MigrationId;
@@ -41,9 +41,9 @@ impl Controller {
         reason: Option<&str>,
     ) -> Result<(VerifyRun, Snapshot), ControlError> {
         let data = json!({ "repair": repair, "reason": reason });
-        let edit = |draft: &mut Draft| {
+        let edit = |draft: &mut MigrationDraft| {
             let illegal = illegal(&draft.snapshot().migration);
-            order(draft, &data)?.ok_or(illegal)
+            schedule(draft, &data)?.ok_or(illegal)
         };
         let ((), after) = self.change(id, actor, edit).await?;
         tracing::info!(migration = %id, repair, actor, "verification ordered");
@@ -66,8 +66,8 @@ impl Controller {
             source: shard_ref(&shards, &m.plan.moving.source)?,
             target: shard_ref(&shards, &m.plan.moving.target)?,
         };
-        let asked = Inspection::Differences(Box::new(task));
-        let Inspected::Differences(found) = self.inspect(asked, Duration::ZERO).await? else {
+        let inspection = Inspection::Differences(Box::new(task));
+        let Inspected::Differences(found) = self.inspect(inspection, Duration::ZERO).await? else {
             return Err(ControlError::OtherAnswer);
         };
         Ok(found.reports)
@@ -103,8 +103,8 @@ fn ends(event: &Event, kind: StepKind) -> bool {
         .step
         .as_ref()
         .is_some_and(|id| id.as_str() == kind.name());
-    let over = ["step.completed", "step.gave_up", "step.rewound"];
-    of && over.contains(&event.kind.as_str())
+    let ended = ["step.completed", "step.gave_up", "step.rewound"];
+    of && ended.contains(&event.kind.as_str())
 }
 
 /// The comparison that is due by the journal: an interruption leaves it the same, so that the agent goes on
@@ -133,7 +133,7 @@ fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
 }
 
 /// `None`: not possible now.
-fn order(draft: &mut Draft, data: &Value) -> Result<Option<()>, ControlError> {
+fn schedule(draft: &mut MigrationDraft, data: &Value) -> Result<Option<()>, ControlError> {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;
     let Some(verify) = snapshot.step_of(StepKind::Verify).cloned() else {

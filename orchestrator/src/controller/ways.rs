@@ -3,7 +3,7 @@
 //! Steps are kept in one list: those of the way that is not taken are skipped, and restored when it is.
 
 use super::ControlError;
-use super::draft::Draft;
+use super::draft::MigrationDraft;
 use crate::store::{HoldEnd, Step};
 use plans::failure::Failure;
 use plans::id::StepId;
@@ -18,7 +18,7 @@ use serde_json::json;
 const IMPOSSIBLE: &str = "rollback.impossible";
 
 /// After the hold: the steps that give the keys back.
-pub(super) fn go_back(draft: &mut Draft) -> Result<(), ControlError> {
+pub(super) fn go_back(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     draft.leave(StepKind::DropOld)?;
     // Another cutover is approved anew.
     draft.migration().approvals.clear();
@@ -27,7 +27,7 @@ pub(super) fn go_back(draft: &mut Draft) -> Result<(), ControlError> {
 }
 
 /// After a roll back: compared again, with a new way back, then the cutover once more.
-pub(super) fn go_again(draft: &mut Draft) -> Result<(), ControlError> {
+pub(super) fn go_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     draft.own(OwnershipEvent::Again, json!({}))?;
     draft.migrate(MigrationEvent::Again, json!({}))?;
     let m = draft.migration();
@@ -53,14 +53,17 @@ pub(super) fn go_again(draft: &mut Draft) -> Result<(), ControlError> {
 }
 
 /// True for a roll back that found before its fence that it cannot be made.
-pub(super) fn is_impossible(draft: &Draft, step: &Step, failure: &Failure) -> bool {
+pub(super) fn is_impossible(draft: &MigrationDraft, step: &Step, failure: &Failure) -> bool {
     step.kind == StepKind::Rollback
         && failure.code == IMPOSSIBLE
         && draft.snapshot().migration.ownership == Ownership::Flipped
 }
 
 /// The order is taken back: the hold goes on, and says why.
-pub(super) fn refuse_rollback(draft: &mut Draft, failure: &Failure) -> Result<(), ControlError> {
+pub(super) fn refuse_rollback(
+    draft: &mut MigrationDraft,
+    failure: &Failure,
+) -> Result<(), ControlError> {
     withdraw(draft)?;
     draft.note("rollback.refused", None, json!({ "failure": failure }));
     let m = draft.migration();
@@ -73,7 +76,7 @@ pub(super) fn refuse_rollback(draft: &mut Draft, failure: &Failure) -> Result<()
 }
 
 /// The keys stay where they are: the steps of the way back are left, the hold is there again.
-pub(super) fn withdraw(draft: &mut Draft) -> Result<(), ControlError> {
+pub(super) fn withdraw(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew] {
         draft.leave(kind)?;
     }
@@ -84,7 +87,7 @@ pub(super) fn withdraw(draft: &mut Draft) -> Result<(), ControlError> {
 }
 
 /// True when the operator may finish although a roll back was ordered: it failed before its flip.
-pub(super) fn may_withdraw(draft: &Draft) -> bool {
+pub(super) fn may_withdraw(draft: &MigrationDraft) -> bool {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;
     m.ownership == Ownership::Flipped
@@ -97,7 +100,7 @@ pub(super) fn may_withdraw(draft: &Draft) -> bool {
 ///
 /// Before the flip, columns that are new are compared from the beginning.
 pub(super) fn reshape(
-    draft: &mut Draft,
+    draft: &mut MigrationDraft,
     step: &Step,
     tables: &[MovingTable],
     fingerprint: &str,
@@ -105,7 +108,7 @@ pub(super) fn reshape(
 ) -> Result<(), ControlError> {
     let data = json!({ "changes": changes, "fingerprint": fingerprint });
     draft.note("schema.adopted", Some(&step.id), data);
-    super::approvals::drop_given(draft, "the plan follows changed tables");
+    super::approvals::drop_approvals(draft, "the plan follows changed tables");
     draft.step(&step.id, StepEvent::Interrupted, json!({}))?;
     let m = draft.migration();
     let mut columns = false;
@@ -124,7 +127,7 @@ pub(super) fn reshape(
 }
 
 /// Before the flip: the verification and what follows it are to be done again.
-pub(super) fn compare_again(draft: &mut Draft) -> Result<(), ControlError> {
+pub(super) fn compare_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let m = &draft.snapshot().migration;
     if !matches!(m.ownership, Ownership::Ready | Ownership::Fencing) {
         return Ok(());

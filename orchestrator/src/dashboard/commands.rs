@@ -5,7 +5,7 @@
 mod operation;
 
 use super::page::{DashboardPage, PageError};
-use crate::access::{Need, Visitor};
+use crate::access::{RouteAccess, Visitor};
 use crate::api::ApiError;
 use crate::controller::{Command, ControlError, Controller};
 use crate::store::{Migration, Snapshot};
@@ -176,7 +176,7 @@ impl CommandsView {
 
 /// Whether the visitor may give the command.
 fn may(visitor: &Visitor, command: Command) -> bool {
-    visitor.may(Need::of_command(command.name()))
+    visitor.may(RouteAccess::of_command(command.name()))
 }
 
 /// After a failure resume and retry are the same command.

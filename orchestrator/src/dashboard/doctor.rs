@@ -4,7 +4,7 @@ use super::marks::{self, StateMark};
 use super::page::{DashboardPage, PageError};
 use crate::access::Visitor;
 use crate::api::ApiError;
-use crate::controller::{ControlError, Controller, Diagnosis, DoctorAsk};
+use crate::controller::{ControlError, Controller, Diagnosis, DoctorRequest};
 use askama::Template;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
@@ -59,8 +59,8 @@ pub(super) struct DoctorForm {
 }
 
 impl DoctorForm {
-    fn request(&self) -> Result<DoctorAsk, ControlError> {
-        let mut request = DoctorAsk::default();
+    fn request(&self) -> Result<DoctorRequest, ControlError> {
+        let mut request = DoctorRequest::default();
         match self.what.split_once(' ') {
             Some(("shard", name)) => request.shard = Some(ShardName::from(name)),
             Some(("map", name)) => request.map = Some(MapName::from(name)),

@@ -17,7 +17,7 @@ use crate::access::Visitor;
 use crate::controller::{ControlError, Controller, is_missing};
 use crate::view::figures::{bytes, count, millis, moment, seconds};
 use crate::view::sentence::of_view;
-use crate::view::{MigrationView, StepView, Wait, WaitKind};
+use crate::view::{MigrationView, StepView, WaitKind, WaitReason};
 use askama::Template;
 use axum::Extension;
 use axum::extract::{Path, Query, State};
@@ -222,12 +222,12 @@ struct WaitNotice {
 }
 
 /// Failures and next attempts have a notice of their own; what a planned one waits for is in its sentence.
-fn has_notice(wait: &Wait, state: MigrationState) -> bool {
+fn has_notice(wait: &WaitReason, state: MigrationState) -> bool {
     let in_sentence = state == MigrationState::Planned && wait.kind == WaitKind::Queue;
     !in_sentence && !matches!(wait.kind, WaitKind::Failed | WaitKind::Retry)
 }
 
-fn wait_row(wait: &Wait) -> WaitNotice {
+fn wait_row(wait: &WaitReason) -> WaitNotice {
     WaitNotice {
         what: wait.what.clone(),
         since: wait.since.map(moment),

@@ -2,7 +2,7 @@
 
 use super::open::{MigrationListRow, OpenMigration};
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::{Need, Visitor};
+use crate::access::{RouteAccess, Visitor};
 use crate::controller::{ControlError, Controller};
 use crate::store::Migration;
 use crate::view::figures::seconds;
@@ -121,7 +121,7 @@ impl MigrationsFilterForm {
                     chosen: name == query.state,
                 })
                 .collect(),
-            may_plan: visitor.may(Need::Operate),
+            may_plan: visitor.may(RouteAccess::Operate),
         }
     }
 }

@@ -25,7 +25,7 @@ mod request;
 mod sign_in;
 mod tokens;
 
-use crate::api::{Refused, hand_on};
+use crate::api::{AccessRefusal, hand_on};
 use crate::controller::Controller;
 use axum::Router;
 use axum::extract::DefaultBodyLimit;
@@ -112,7 +112,7 @@ fn protect(response: &mut Response) {
 }
 
 /// The page of a request that is refused.
-pub fn refused(refused: Refused) -> Response {
+pub fn refused(refused: AccessRefusal) -> Response {
     let mut response = page::PageError::from(refused).into_response();
     protect(&mut response);
     response

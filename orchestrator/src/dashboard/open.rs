@@ -5,7 +5,7 @@ use crate::controller::Controller;
 use crate::store::{Migration, Snapshot};
 use crate::view::MigrationView;
 use crate::view::figures::{bytes, millis, moment};
-use crate::view::sentence::{current, is_forward, is_over, share, share_of};
+use crate::view::sentence::{current, has_ended, is_forward, share, tables_per_cent};
 use chrono::{DateTime, Utc};
 use plans::state::migration::MigrationState;
 
@@ -92,9 +92,9 @@ fn step(view: &MigrationView) -> String {
     let Some(step) = current(view) else {
         return String::new();
     };
-    let done = view.steps.iter().filter(|step| is_over(step)).count();
+    let done = view.steps.iter().filter(|step| has_ended(step)).count();
     let progress = step.progress.as_ref();
-    let share = progress.and_then(|progress| share_of(&progress.tables));
+    let share = progress.and_then(|progress| tables_per_cent(&progress.tables));
     let share = share.map_or_else(String::new, |share| format!(" {share} %"));
     format!("{}{share} ({} of {})", step.id, done + 1, view.steps.len())
 }

@@ -8,7 +8,7 @@ mod operations;
 
 use super::open::OpenMigration;
 use super::page::{DashboardPage, Fragment, PageError};
-use crate::access::{Need, Visitor};
+use crate::access::{RouteAccess, Visitor};
 use crate::controller::{ControlError, Controller, MarkedMap};
 use agents::OverviewAgents;
 use attention::OverviewAttention;
@@ -56,7 +56,8 @@ pub(super) async fn fragments(
     let agents = OverviewAgents::new(&agents, &open, now);
     let attention = OverviewAttention::new(&open, &agents, controller.fleet().findings);
     let ready = !shards.is_empty() && !maps.is_empty();
-    let operations = OverviewOperations::new(&all, &open, (ready, visitor.may(Need::Operate)));
+    let operations =
+        OverviewOperations::new(&all, &open, (ready, visitor.may(RouteAccess::Operate)));
     Ok(vec![
         Fragment::new("attention", &attention),
         Fragment::new("migrations", &operations),

@@ -1,8 +1,8 @@
 //! The frame around every page, and the page of an error.
 
 use super::assets;
-use crate::access::{Need, Visitor};
-use crate::api::{ApiError, Problem, Refused};
+use crate::access::{RouteAccess, Visitor};
+use crate::api::{AccessRefusal, ApiError, Problem};
 use crate::controller::ControlError;
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
@@ -53,14 +53,16 @@ impl DashboardPage {
 
     /// Whether it leads to where migrations are made.
     fn may_plan(&self) -> bool {
-        self.visitor.as_ref().is_none_or(|v| v.may(Need::Operate))
+        self.visitor
+            .as_ref()
+            .is_none_or(|v| v.may(RouteAccess::Operate))
     }
 
     /// Whether it leads to the tokens.
     fn may_administer(&self) -> bool {
         self.visitor
             .as_ref()
-            .is_some_and(|v| v.may(Need::Administer))
+            .is_some_and(|v| v.may(RouteAccess::Administer))
     }
 
     /// What marks the place in the navigation that is shown.
@@ -135,8 +137,8 @@ impl From<crate::store::StoreError> for PageError {
     }
 }
 
-impl From<Refused> for PageError {
-    fn from(refused: Refused) -> Self {
+impl From<AccessRefusal> for PageError {
+    fn from(refused: AccessRefusal) -> Self {
         Self(refused.into())
     }
 }

@@ -1,8 +1,8 @@
 //! Signing in with a person's token, and out.
 
 use super::page::{DashboardPage, PageError};
-use crate::api::{COOKIE, Door, Refused, address, cookie};
-use crate::controller::{Controller, SignedIn};
+use crate::api::{AccessRefusal, Admission, COOKIE, address, cookie};
+use crate::controller::{Controller, SignedInBrowser};
 use askama::Template;
 use axum::Extension;
 use axum::Form;
@@ -58,13 +58,13 @@ pub(super) async fn show(Query(wanted): Query<SignInQuery>) -> DashboardPage {
 /// Begins a session.
 pub(super) async fn begin(
     State(controller): State<Controller>,
-    Extension(door): Extension<Door>,
+    Extension(door): Extension<Admission>,
     request: Request,
 ) -> Result<Response, PageError> {
     let from = address(&request);
     let host = request.headers().get(header::HOST).cloned();
     let Ok(Form(shown)) = Form::<TokenInput>::from_request(request, &()).await else {
-        return Err(Refused::Form.into());
+        return Err(AccessRefusal::Form.into());
     };
     let secret = crate::access::Secret::shown(&shown.token);
     let wait = door.wait(from);
@@ -74,7 +74,7 @@ pub(super) async fn begin(
     };
     let Some(signed_in) = signed_in else {
         let refused = wait.unwrap_or_else(|| door.wrong(from));
-        let wrong = Some(refused.said());
+        let wrong = Some(refused.message());
         let wanted = SignInQuery {
             next: shown.next,
             code: String::new(),
@@ -105,11 +105,11 @@ pub(super) async fn end(
     request: Request,
 ) -> Result<Response, PageError> {
     let Ok(Form(leaving)) = Form::<SignOutForm>::from_request(request, &()).await else {
-        return Err(Refused::Form.into());
+        return Err(AccessRefusal::Form.into());
     };
     if let Some(cookie) = cookie(&headers) {
         if leaving.csrf != cookie.csrf() {
-            return Err(Refused::Form.into());
+            return Err(AccessRefusal::Form.into());
         }
         controller.sign_out(&cookie).await?;
     }
@@ -118,8 +118,12 @@ pub(super) async fn end(
     Ok((AppendHeaders(cookie), Redirect::to("/sign-in")).into_response())
 }
 
-fn begun(controller: &Controller, host: Option<&HeaderValue>, signed_in: &SignedIn) -> String {
-    let SignedIn { cookie, lasts, .. } = signed_in;
+fn begun(
+    controller: &Controller,
+    host: Option<&HeaderValue>,
+    signed_in: &SignedInBrowser,
+) -> String {
+    let SignedInBrowser { cookie, lasts, .. } = signed_in;
     // Without TLS at the controller or at a proxy, a browser would not return it.
     let host = host.map_or(&b""[..], HeaderValue::as_bytes);
     let mut secured = controller

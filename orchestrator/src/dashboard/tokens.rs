@@ -3,7 +3,7 @@
 use super::commands::{CommandForm, CommandInput, confirmation, unconfirmed};
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, PageError};
-use crate::access::{NewToken, Role, Rule, Visitor};
+use crate::access::{AccessRule, NewToken, Role, Visitor};
 use crate::api::ApiError;
 use crate::controller::{ControlError, Controller};
 use crate::store::TokenRecord;
@@ -100,7 +100,7 @@ impl TokensPage {
             typed: TokenForm::default(),
             wrong: None,
             made: None,
-            open: controller.rule() == Rule::Open,
+            open: controller.rule() == AccessRule::Open,
             csrf: visitor.csrf.clone().unwrap_or_default(),
         })
     }

@@ -1,6 +1,6 @@
 //! One call of a hook: a message out, an answer back, or none in time.
 
-use super::{Hook, Message, sign};
+use super::{Hook, HookMessage, sign};
 use reqwest::StatusCode;
 use reqwest::redirect::Policy;
 use rustix::process::{Pid, Signal, kill_process_group};
@@ -17,7 +17,7 @@ const KEPT: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 
 /// What came of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum HookAnswer {
     /// It goes on; what was told has arrived.
     Yes,
     /// It says no, and why.
@@ -26,7 +26,7 @@ pub enum Answer {
     Silent(String),
 }
 
-impl Answer {
+impl HookAnswer {
     /// The word in the metrics.
     #[must_use]
     pub fn name(&self) -> &'static str {
@@ -39,10 +39,12 @@ impl Answer {
 }
 
 /// Calls a hook once.
-pub(crate) async fn call(hook: &Hook, message: &Message) -> Answer {
+pub(crate) async fn call(hook: &Hook, message: &HookMessage) -> HookAnswer {
     let body = match serde_json::to_string(message) {
         Ok(body) => body,
-        Err(error) => return Answer::Silent(format!("the message could not be written: {error}")),
+        Err(error) => {
+            return HookAnswer::Silent(format!("the message could not be written: {error}"));
+        }
     };
     let called = async {
         match &hook.url {
@@ -51,14 +53,14 @@ pub(crate) async fn call(hook: &Hook, message: &Message) -> Answer {
         }
     };
     match tokio::time::timeout(hook.timeout(), called).await {
-        Ok(answer) => answer.unwrap_or_else(Answer::Silent),
-        Err(_) => Answer::Silent(format!("no answer within {} s", hook.timeout_s)),
+        Ok(answer) => answer.unwrap_or_else(HookAnswer::Silent),
+        Err(_) => HookAnswer::Silent(format!("no answer within {} s", hook.timeout_s)),
     }
 }
 
 /// What a service may say in the body of its answer.
 #[derive(Default, serde::Deserialize)]
-struct Said {
+struct HookResponse {
     allow: Option<bool>,
     reason: Option<String>,
 }
@@ -66,9 +68,9 @@ struct Said {
 async fn post(
     hook: &Hook,
     url: reqwest::Url,
-    message: &Message,
+    message: &HookMessage,
     body: String,
-) -> Result<Answer, String> {
+) -> Result<HookAnswer, String> {
     let http = controller_client::client(Policy::none(), hook.ca_file.as_deref());
     let http = http.map_err(|error| error.to_string())?;
     let timestamp = chrono::Utc::now().timestamp();
@@ -98,15 +100,15 @@ async fn post(
         }
     }
     text.truncate(LONGEST_ANSWER);
-    let said: Said = serde_json::from_slice(&text).unwrap_or_default();
-    let refuses =
-        said.allow == Some(false) || matches!(status, StatusCode::FORBIDDEN | StatusCode::CONFLICT);
+    let response: HookResponse = serde_json::from_slice(&text).unwrap_or_default();
+    let refuses = response.allow == Some(false)
+        || matches!(status, StatusCode::FORBIDDEN | StatusCode::CONFLICT);
     if refuses {
-        let reason = said.reason.map(String::into_bytes).unwrap_or(text);
-        return Ok(Answer::No(reason_of(&reason)));
+        let reason = response.reason.map(String::into_bytes).unwrap_or(text);
+        return Ok(HookAnswer::No(reason_of(&reason)));
     }
     if status.is_success() {
-        return Ok(Answer::Yes);
+        return Ok(HookAnswer::Yes);
     }
     Err(format!("it answered {status}"))
 }
@@ -122,7 +124,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-async fn run(hook: &Hook, message: &Message, body: &str) -> Result<Answer, String> {
+async fn run(hook: &Hook, message: &HookMessage, body: &str) -> Result<HookAnswer, String> {
     let (program, arguments) = hook.command.split_first().ok_or("it has no program")?;
     let mut command = Command::new(program);
     command.args(arguments).env_clear();
@@ -138,7 +140,7 @@ async fn run(hook: &Hook, message: &Message, body: &str) -> Result<Answer, Strin
     // A group of its own, so that what it has started ends with it.
     let child = command.process_group(0).spawn();
     let mut child = child.map_err(|error| format!("the program was not started: {error}"))?;
-    let mut group = Group::of(&child);
+    let mut group = ProcessGroup::of(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
@@ -146,31 +148,31 @@ async fn run(hook: &Hook, message: &Message, body: &str) -> Result<Answer, Strin
             let _ = stdin.write_all(body.as_bytes()).await;
         }
     };
-    let ((), said, errors) = tokio::join!(write, first(stdout), first(stderr));
+    let ((), output, errors) = tokio::join!(write, first(stdout), first(stderr));
     let ended = child.wait().await;
     group.0 = None;
     let status = ended.map_err(|error| format!("the program was lost: {error}"))?;
     if status.success() {
-        return Ok(Answer::Yes);
+        return Ok(HookAnswer::Yes);
     }
     if status.code().is_none() {
         return Err(format!("the program ended by {status}"));
     }
-    let reason = if said.is_empty() { errors } else { said };
-    Ok(Answer::No(reason_of(&reason)))
+    let reason = if output.is_empty() { errors } else { output };
+    Ok(HookAnswer::No(reason_of(&reason)))
 }
 
 /// A program and what it has started; ended when it is given up, or the lead is lost.
-struct Group(Option<Pid>);
+struct ProcessGroup(Option<Pid>);
 
-impl Group {
+impl ProcessGroup {
     fn of(child: &Child) -> Self {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
         Self(id.and_then(Pid::from_raw))
     }
 }
 
-impl Drop for Group {
+impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(id) = self.0 {
             // It may have ended by itself just now.
@@ -195,7 +197,7 @@ async fn first<R: tokio::io::AsyncRead + Unpin>(from: Option<R>) -> Vec<u8> {
 }
 
 /// The message once more, for programs that read no JSON.
-fn variables(message: &Message) -> Vec<(&'static str, String)> {
+fn variables(message: &HookMessage) -> Vec<(&'static str, String)> {
     let of = |pointer: &str| {
         let value = message.migration.pointer(pointer);
         value

@@ -1,6 +1,6 @@
 //! The file of hooks: read and checked as a whole before the controller starts.
 
-use crate::store::Phase;
+use crate::store::MigrationPhase;
 use serde::{Deserialize, Deserializer};
 use std::collections::BTreeSet;
 use std::fmt;
@@ -22,7 +22,7 @@ pub struct Hook {
     pub name: String,
     /// When it is called.
     #[serde(deserialize_with = "phases")]
-    pub on: BTreeSet<Phase>,
+    pub on: BTreeSet<MigrationPhase>,
     /// Where it is posted to.
     #[serde(default, deserialize_with = "address")]
     pub url: Option<reqwest::Url>,
@@ -31,7 +31,7 @@ pub struct Hook {
     pub ca_file: Option<PathBuf>,
     /// What messages are signed with, named where it lies.
     #[serde(default)]
-    pub secret: Option<Reference>,
+    pub secret: Option<SecretReference>,
     /// The program and its arguments, in the place of an address.
     #[serde(default)]
     pub command: Vec<String>,
@@ -60,7 +60,7 @@ fn minute() -> u32 {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct HookFile {
     hooks: Vec<Hook>,
 }
 
@@ -72,16 +72,22 @@ fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<reqwest::Url>, D
 }
 
 /// `all` is everything that is told.
-fn phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Phase>, D::Error> {
+fn phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<MigrationPhase>, D::Error> {
     let names: Vec<String> = Vec::deserialize(from)?;
     let mut found = BTreeSet::new();
     for name in names {
         if name == "all" {
-            found.extend(Phase::ALL.into_iter().filter(|phase| !phase.asks()));
+            found.extend(
+                MigrationPhase::ALL
+                    .into_iter()
+                    .filter(|phase| !phase.is_request()),
+            );
             continue;
         }
-        let phase = Phase::ALL.into_iter().find(|phase| phase.name() == name);
-        let known = || Phase::ALL.map(Phase::name).join(", ");
+        let phase = MigrationPhase::ALL
+            .into_iter()
+            .find(|phase| phase.name() == name);
+        let known = || MigrationPhase::ALL.map(MigrationPhase::name).join(", ");
         let phase = phase.ok_or_else(|| {
             serde::de::Error::custom(format!("{name} is no phase: all, {}", known()))
         })?;
@@ -93,14 +99,14 @@ fn phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<Phase>, D::Erro
 /// Where a secret lies: `${file:PATH}` or `${env:NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum Reference {
+pub enum SecretReference {
     /// A file; one newline at its end does not count.
     File(PathBuf),
     /// A variable of the controller's environment.
     Env(String),
 }
 
-impl TryFrom<String> for Reference {
+impl TryFrom<String> for SecretReference {
     type Error = &'static str;
 
     fn try_from(text: String) -> Result<Self, Self::Error> {
@@ -114,7 +120,7 @@ impl TryFrom<String> for Reference {
     }
 }
 
-impl fmt::Display for Reference {
+impl fmt::Display for SecretReference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::File(path) => write!(f, "${{file:{}}}", path.display()),
@@ -123,7 +129,7 @@ impl fmt::Display for Reference {
     }
 }
 
-impl Reference {
+impl SecretReference {
     /// What is there now.
     ///
     /// # Errors
@@ -184,7 +190,7 @@ impl Hooks {
             path: path.to_owned(),
             source,
         })?;
-        let read: Result<File, _> = serde_saphyr::from_str(&text);
+        let read: Result<HookFile, _> = serde_saphyr::from_str(&text);
         let file = read.map_err(|error| HooksError::Malformed {
             path: path.to_owned(),
             // Lines of the file may have a secret in them that was written where none belongs.
@@ -213,20 +219,22 @@ impl Hooks {
     }
 
     /// Those that are called at a phase, in the order of the file.
-    pub fn on(&self, phase: Phase) -> impl Iterator<Item = &Hook> {
+    pub fn on(&self, phase: MigrationPhase) -> impl Iterator<Item = &Hook> {
         self.0.iter().filter(move |hook| hook.on.contains(&phase))
     }
 
     /// Those that are told of what has happened.
-    pub fn told(&self) -> impl Iterator<Item = &Hook> {
-        let is_told = |hook: &&Hook| hook.on.iter().any(|phase| !phase.asks());
-        self.0.iter().filter(is_told)
+    pub fn notified(&self) -> impl Iterator<Item = &Hook> {
+        let is_notified = |hook: &&Hook| hook.on.iter().any(|phase| !phase.is_request());
+        self.0.iter().filter(is_notified)
     }
 
     /// True where somebody is asked before something.
     #[must_use]
-    pub fn asks(&self) -> bool {
-        self.0.iter().any(|hook| hook.on.iter().any(|p| p.asks()))
+    pub fn has_requests(&self) -> bool {
+        self.0
+            .iter()
+            .any(|hook| hook.on.iter().any(|p| p.is_request()))
     }
 }
 
@@ -312,18 +320,21 @@ mod tests {
     #[test]
     fn a_file_is_read_with_its_defaults() {
         let hooks = read("hooks:\n- {name: a, on: [before_cutover], command: [/bin/true]}\n- {name: b, on: [all], url: 'https://x.example/y'}\n").unwrap();
-        assert!(hooks.asks());
-        assert_eq!(hooks.on(Phase::BeforeCutover).count(), 1);
-        let told: Vec<&str> = hooks.told().map(|hook| &*hook.name).collect();
-        assert_eq!(told, ["b"]);
+        assert!(hooks.has_requests());
+        assert_eq!(hooks.on(MigrationPhase::BeforeCutover).count(), 1);
+        let notified: Vec<&str> = hooks.notified().map(|hook| &*hook.name).collect();
+        assert_eq!(notified, ["b"]);
         let b = hooks.get("b").unwrap();
         assert_eq!((b.timeout_s, b.attempts, b.again_s), (10, 3, 60));
-        assert!(b.on.contains(&Phase::Completed) && !b.on.contains(&Phase::BeforeCopy));
+        assert!(
+            b.on.contains(&MigrationPhase::Completed)
+                && !b.on.contains(&MigrationPhase::BeforeCopy)
+        );
     }
 
     #[test]
     fn everything_that_is_wrong_is_said_at_once_and_no_secret_is_repeated() {
-        let said = read("hooks:\n- {name: A b, on: [], command: [true]}\n- {name: c, on: [failed], url: 'ftp://x', command: [/bin/true], attempts: 0}\n- {name: c, on: [failed], url: 'http://x', secret: '${env:NO_SUCH_SECRET}'}\n").unwrap_err();
+        let parsed = read("hooks:\n- {name: A b, on: [], command: [true]}\n- {name: c, on: [failed], url: 'ftp://x', command: [/bin/true], attempts: 0}\n- {name: c, on: [failed], url: 'http://x', secret: '${env:NO_SUCH_SECRET}'}\n").unwrap_err();
         for part in [
             "its name has",
             "names no phase",
@@ -334,15 +345,16 @@ mod tests {
             "two hooks \"c\"",
             "${env:NO_SUCH_SECRET} is not set",
         ] {
-            assert!(said.contains(part), "{part}: {said}");
+            assert!(parsed.contains(part), "{part}: {parsed}");
         }
-        let said = read("hooks:\n- {name: c, on: [failed], url: 'http://x', secret: hunter2}\n");
-        let said = said.unwrap_err();
+        let parsed = read("hooks:\n- {name: c, on: [failed], url: 'http://x', secret: hunter2}\n");
+        let parsed = parsed.unwrap_err();
         assert!(
-            said.contains("${file:PATH}") && !said.contains("hunter2"),
-            "{said}"
+            parsed.contains("${file:PATH}") && !parsed.contains("hunter2"),
+            "{parsed}"
         );
-        let said = read("hooks:\n- {name: c, on: [befor_cutover], url: 'http://x'}\n").unwrap_err();
-        assert!(said.contains("before_cutover"), "{said}");
+        let parsed =
+            read("hooks:\n- {name: c, on: [befor_cutover], url: 'http://x'}\n").unwrap_err();
+        assert!(parsed.contains("before_cutover"), "{parsed}");
     }
 }

@@ -1,6 +1,6 @@
 //! What a hook is told: the phase and the migration, and of what has happened the line of the journal.
 
-use crate::store::Phase;
+use crate::store::MigrationPhase;
 use crate::store::{Event, Snapshot};
 use chrono::{DateTime, Utc};
 use serde::Serialize;
@@ -8,13 +8,13 @@ use serde_json::{Value, json};
 
 /// A message; its id is the same however often it is sent.
 #[derive(Debug, Clone, Serialize)]
-pub(crate) struct Message {
+pub(crate) struct HookMessage {
     /// Of this message to this hook.
     pub(crate) id: String,
     /// To whom.
     pub(crate) hook: String,
     /// When it is called.
-    pub(crate) phase: Phase,
+    pub(crate) phase: MigrationPhase,
     /// When it happened, or was asked.
     pub(crate) at: DateTime<Utc>,
     /// The migration.
@@ -23,9 +23,14 @@ pub(crate) struct Message {
     pub(crate) event: Option<Value>,
 }
 
-impl Message {
+impl HookMessage {
     /// Asks before a phase.
-    pub(crate) fn ask(hook: &str, phase: Phase, at: DateTime<Utc>, snapshot: &Snapshot) -> Self {
+    pub(crate) fn request(
+        hook: &str,
+        phase: MigrationPhase,
+        at: DateTime<Utc>,
+        snapshot: &Snapshot,
+    ) -> Self {
         let m = &snapshot.migration;
         Self {
             id: format!("{hook}/{}/{phase}/{}", m.id, at.timestamp_micros()),
@@ -38,7 +43,12 @@ impl Message {
     }
 
     /// Tells of a line of the journal.
-    pub(crate) fn tell(hook: &str, phase: Phase, event: &Event, snapshot: &Snapshot) -> Self {
+    pub(crate) fn event(
+        hook: &str,
+        phase: MigrationPhase,
+        event: &Event,
+        snapshot: &Snapshot,
+    ) -> Self {
         let failure = event.data.get("failure");
         let of = |name: &str| failure.and_then(|failure| failure.get(name));
         Self {
@@ -59,7 +69,7 @@ impl Message {
     }
 
     /// What `shardwright hook test` sends.
-    pub(crate) fn sample(hook: &str, phase: Phase, at: DateTime<Utc>) -> Self {
+    pub(crate) fn sample(hook: &str, phase: MigrationPhase, at: DateTime<Utc>) -> Self {
         Self {
             id: format!("{hook}/test/{}", at.timestamp_micros()),
             hook: hook.to_owned(),
@@ -76,7 +86,7 @@ impl Message {
 
 fn described(snapshot: &Snapshot) -> Value {
     let m = &snapshot.migration;
-    let step = snapshot.steps.iter().find(|step| !step.is_over());
+    let step = snapshot.steps.iter().find(|step| !step.has_ended());
     json!({
         "id": m.id,
         "operation_id": m.operation,

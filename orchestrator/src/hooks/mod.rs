@@ -9,7 +9,7 @@ mod config;
 mod message;
 mod sign;
 
-pub use call::Answer;
+pub use call::HookAnswer;
 pub(crate) use call::call;
 pub use config::{Hook, Hooks, HooksError};
-pub(crate) use message::Message;
+pub(crate) use message::HookMessage;

@@ -1,10 +1,10 @@
 //! Figures for a monitoring system in the OpenMetrics text form; docs/metrics.md lists every one.
 //!
-//! `now` makes gauges of what the controller knows when it is asked; `Observed` counts what this process has seen.
+//! `now` makes gauges of what the controller knows when it is asked; `ProcessMetrics` counts what this process has seen.
 //! Labels are names that operators gave, and words of ours: no key and no row value.
 
 use plans::step::StepKind;
-use plans::step::cutover::CutOver;
+use plans::step::cutover::CutoverResult;
 use plans::wire::Outcome;
 use prometheus_client::encoding::text::{encode_eof, encode_registry};
 use prometheus_client::metrics::counter::Counter;
@@ -24,7 +24,7 @@ type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 
 /// What this process has seen since it began.
 #[derive(Debug)]
-pub(crate) struct Observed {
+pub(crate) struct ProcessMetrics {
     registry: Registry,
     steps: Histograms,
     windows: Histograms,
@@ -34,7 +34,7 @@ pub(crate) struct Observed {
     hooks: Family<Labels, Counter>,
 }
 
-impl Default for Observed {
+impl Default for ProcessMetrics {
     fn default() -> Self {
         let mut registry = Registry::with_prefix(PREFIX);
         let steps =
@@ -88,7 +88,7 @@ impl Default for Observed {
     }
 }
 
-impl Observed {
+impl ProcessMetrics {
     /// An attempt of a step has ended.
     pub(crate) fn step(&self, kind: StepKind, outcome: &Outcome, took: Duration) {
         let (result, output) = match outcome {
@@ -108,11 +108,11 @@ impl Observed {
         let Some(output) = output.filter(|_| cuts) else {
             return;
         };
-        if let Ok(cut) = serde_json::from_value::<CutOver>(output.clone()) {
+        if let Ok(cut) = serde_json::from_value::<CutoverResult>(output.clone()) {
             let labels = vec![("kind", kind.name().to_owned())];
             self.windows
                 .get_or_create(&labels)
-                .observe(cut.window.total / 1000.0);
+                .observe(cut.write_block.total / 1000.0);
         }
     }
 
@@ -179,11 +179,11 @@ mod tests {
     }
 
     fn real() -> BTreeSet<String> {
-        let observed = Observed::default();
+        let observed = ProcessMetrics::default();
         observed.step(
             StepKind::Cutover,
             &Outcome::Done {
-                output: serde_json::to_value(CutOver::default()).unwrap_or_default(),
+                output: serde_json::to_value(CutoverResult::default()).unwrap_or_default(),
             },
             Duration::from_secs(1),
         );
@@ -244,11 +244,11 @@ mod tests {
     #[test]
     fn the_board_asks_for_metrics_that_exist_and_says_what_for() {
         let board: Value = serde_json::from_str(BOARD).unwrap();
-        let asked = all(&board, "expr").into_iter().chain(all(&board, "query"));
-        let asked: Vec<&str> = asked.map(|text| text.as_str().unwrap()).collect();
-        assert!(asked.len() > 15, "{asked:?}");
+        let queries = all(&board, "expr").into_iter().chain(all(&board, "query"));
+        let queries: Vec<&str> = queries.map(|text| text.as_str().unwrap()).collect();
+        assert!(queries.len() > 15, "{queries:?}");
         let real = real();
-        for text in asked {
+        for text in queries {
             let used = names(text);
             assert!(!used.is_empty(), "nothing of ours in {text}");
             for series in &used {
@@ -272,9 +272,9 @@ mod tests {
 
     #[test]
     fn a_write_stop_is_counted_in_seconds() {
-        let observed = Observed::default();
-        let mut cut = CutOver::default();
-        cut.window.total = 40.0;
+        let observed = ProcessMetrics::default();
+        let mut cut = CutoverResult::default();
+        cut.write_block.total = 40.0;
         let output = serde_json::to_value(cut).unwrap_or_default();
         observed.step(
             StepKind::Cutover,

@@ -1,15 +1,16 @@
 //! Charts of a migration's readings.
 
 use crate::chart::{Chart, ChartLine};
-use crate::store::{Reading, StreamReading};
+use crate::store::{FigureReading, StreamReading};
 use crate::view::figures::count;
 use chrono::{DateTime, Utc};
 use plans::render::bytes;
 
 /// Lag in time and bytes, retained log, rows copied and changes applied, over time.
-pub(crate) fn charts(course: &[Reading]) -> Vec<Chart> {
+pub(crate) fn charts(course: &[FigureReading]) -> Vec<Chart> {
     let of_stream = |figure: fn(&StreamReading) -> i64| {
-        let point = |reading: &Reading| Some((reading.at, figure(reading.stream.as_ref()?) as f64));
+        let point =
+            |reading: &FigureReading| Some((reading.at, figure(reading.stream.as_ref()?) as f64));
         course.iter().filter_map(point).collect::<Vec<_>>()
     };
     let line = |name, points| ChartLine { name, points };
@@ -85,8 +86,8 @@ mod tests {
     use chrono::TimeDelta;
     use plans::names::Direction;
 
-    fn reading(second: i64, written_at: i64, applied_at: i64) -> Reading {
-        Reading {
+    fn reading(second: i64, written_at: i64, applied_at: i64) -> FigureReading {
+        FigureReading {
             at: DateTime::from_timestamp(1_800_000_000, 0).unwrap() + TimeDelta::seconds(second),
             step: None,
             rows: 0,

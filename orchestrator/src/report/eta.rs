@@ -1,6 +1,6 @@
 //! ETA errors: how far the ends that heartbeats expected were off.
 
-use crate::store::Reading;
+use crate::store::FigureReading;
 use crate::view::StepView;
 use plans::id::StepId;
 use schemars::JsonSchema;
@@ -26,21 +26,21 @@ pub struct EtaError {
 }
 
 /// The ETA error of each step that has ended and whose end was expected.
-pub(super) fn of(steps: &[StepView], course: &[Reading]) -> Vec<EtaError> {
+pub(super) fn of(steps: &[StepView], course: &[FigureReading]) -> Vec<EtaError> {
     steps
         .iter()
         .filter_map(|step| of_step(step, course))
         .collect()
 }
 
-fn of_step(step: &StepView, course: &[Reading]) -> Option<EtaError> {
+fn of_step(step: &StepView, course: &[FigureReading]) -> Option<EtaError> {
     let (from, to) = (step.started_at?, step.finished_at?);
     // No reading could expect a pause.
     if step.idle().is_some() {
         return None;
     }
     let whole = (to - from).num_milliseconds();
-    let counts = |reading: &&Reading| {
+    let counts = |reading: &&FigureReading| {
         let (done, total) = match reading.rows_total {
             0 => ((reading.at - from).num_milliseconds(), whole),
             total => (reading.rows, total),
@@ -50,7 +50,7 @@ fn of_step(step: &StepView, course: &[Reading]) -> Option<EtaError> {
             && reading.at <= to
             && done.saturating_mul(1_000) >= total.saturating_mul(FROM)
     };
-    let error = |reading: &Reading| {
+    let error = |reading: &FigureReading| {
         let expected = (reading.at - from).num_milliseconds() + reading.left_ms?;
         Some((expected - whole) as f64 / whole as f64)
     };
@@ -97,8 +97,8 @@ mod tests {
         }
     }
 
-    fn reading(second: i64, rows: i64, left_s: Option<i64>) -> Reading {
-        Reading {
+    fn reading(second: i64, rows: i64, left_s: Option<i64>) -> FigureReading {
+        FigureReading {
             at: at(second),
             step: Some("copy".into()),
             rows,

@@ -1,7 +1,7 @@
 //! The report as one HTML file: its style is inside, and it has no script.
 
 use super::course::charts;
-use super::{EtaError, Evidence, ObjectEvidence, ObjectOutcome, Report};
+use super::{EtaError, MigrationEvidence, ObjectEvidence, ObjectOutcome, OperationReport};
 use crate::chart::Chart;
 use crate::store::AuditRecord;
 use crate::view::StepView;
@@ -13,13 +13,14 @@ use plans::render::{bytes, plan_text};
 use plans::step::StepKind;
 use plans::step::build_indexes::IndexesBuilt;
 use plans::step::copy::Copied;
-use plans::step::cutover::CutOver;
+use plans::step::cutover::CutoverResult;
+use plans::step::drop_old::Dropped;
 use plans::step::verify::{TableVerified, Verified};
 use serde_json::Value;
 
 /// The whole page, and with other punctuation the Markdown of it.
 pub(super) struct ReportDocument<'a> {
-    pub(super) report: &'a Report,
+    pub(super) report: &'a OperationReport,
     pub(super) moves: Vec<MoveReport<'a>>,
     pub(super) plan: String,
 }
@@ -32,11 +33,12 @@ struct HtmlReportPage<'a> {
 
 /// One move in the report.
 pub(super) struct MoveReport<'a> {
-    pub(super) evidence: &'a Evidence,
+    pub(super) evidence: &'a MigrationEvidence,
     pub(super) sentence: String,
     pub(super) copied: Option<Copied>,
     pub(super) verified: Option<Verified>,
     pub(super) built: Option<IndexesBuilt>,
+    pub(super) dropped: Option<Dropped>,
     pub(super) windows: Vec<WindowReport>,
     pub(super) charts: Vec<Chart>,
 }
@@ -44,17 +46,17 @@ pub(super) struct MoveReport<'a> {
 /// A write-blocked window.
 pub(super) struct WindowReport {
     pub(super) name: &'static str,
-    pub(super) cut: CutOver,
+    pub(super) cut: CutoverResult,
 }
 
 /// The report for a browser.
-pub(super) fn write(report: &Report) -> Result<String, askama::Error> {
+pub(super) fn write(report: &OperationReport) -> Result<String, askama::Error> {
     let document = ReportDocument::of(report);
     HtmlReportPage { document }.render()
 }
 
 impl<'a> ReportDocument<'a> {
-    pub(super) fn of(report: &'a Report) -> Self {
+    pub(super) fn of(report: &'a OperationReport) -> Self {
         Self {
             report,
             moves: report.moves.iter().map(MoveReport::of).collect(),
@@ -77,9 +79,9 @@ impl<'a> ReportDocument<'a> {
 }
 
 impl<'a> MoveReport<'a> {
-    fn of(evidence: &'a Evidence) -> Self {
+    fn of(evidence: &'a MigrationEvidence) -> Self {
         let window = |(kind, name)| {
-            let cut = evidence.output::<CutOver>(kind)?;
+            let cut = evidence.output::<CutoverResult>(kind)?;
             Some(WindowReport { name, cut })
         };
         let kinds = [
@@ -92,6 +94,7 @@ impl<'a> MoveReport<'a> {
             copied: evidence.output(StepKind::Copy),
             verified: evidence.output(StepKind::Verify),
             built: evidence.output(StepKind::BuildIndexes),
+            dropped: evidence.output(StepKind::DropOld),
             windows: kinds.into_iter().filter_map(window).collect(),
             charts: charts(&evidence.course),
         }
@@ -108,11 +111,11 @@ impl<'a> MoveReport<'a> {
 
 impl WindowReport {
     pub(super) fn parts(&self) -> [(&'static str, f64); 7] {
-        self.cut.window.parts()
+        self.cut.write_block.parts()
     }
 
     pub(super) fn total(&self) -> String {
-        ms(&self.cut.window.total)
+        ms(&self.cut.write_block.total)
     }
 
     pub(super) fn refused(&self) -> String {

@@ -3,7 +3,7 @@
 
 use std::fmt::{self, Write};
 
-use super::Report;
+use super::OperationReport;
 use super::html::{ReportDocument, error, fields, ms, outcome, took, when};
 use crate::view::figures::{count, seconds};
 use askama::Template;
@@ -19,7 +19,7 @@ struct MarkdownReportPage<'a> {
 }
 
 /// The report for a wiki or a ticket.
-pub(super) fn write(report: &Report) -> Result<String, askama::Error> {
+pub(super) fn write(report: &OperationReport) -> Result<String, askama::Error> {
     let document = ReportDocument::of(report);
     let longest = document.plan.split(|char| char != '`').map(str::len).max();
     let fence = "`".repeat(longest.unwrap_or(0).max(2) + 1);

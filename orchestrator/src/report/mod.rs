@@ -15,7 +15,7 @@ pub(crate) use markdown::Markdown;
 pub use objects::{ObjectEvidence, ObjectOutcome};
 
 use crate::controller::{ControlError, Controller};
-use crate::store::{AuditRecord, Event, Reading};
+use crate::store::{AuditRecord, Event, FigureReading};
 use crate::view::{MigrationView, OperationView, StepView};
 use chrono::{DateTime, Utc};
 use plans::id::MigrationId;
@@ -32,7 +32,7 @@ const LINES: i64 = 10_000;
 
 /// Everything that is kept about a migration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Evidence {
+pub struct MigrationEvidence {
     /// The migration with its steps, their results and the hash of its plan.
     pub migration: MigrationView,
     /// How far the expected ends of steps were off.
@@ -41,14 +41,14 @@ pub struct Evidence {
     /// What it created on the shards, and what became of it.
     pub cleanup: Vec<ObjectEvidence>,
     /// How far it was over time.
-    pub course: Vec<Reading>,
+    pub course: Vec<FigureReading>,
     /// The journal.
     pub events: Vec<Event>,
 }
 
 /// Everything that is kept about an operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Report {
+pub struct OperationReport {
     /// [`API_VERSION`]
     #[serde(rename = "apiVersion")]
     pub api_version: String,
@@ -63,7 +63,7 @@ pub struct Report {
     /// The plan as it was submitted.
     pub plan: Plan,
     /// Its moves in the order of the plan.
-    pub moves: Vec<Evidence>,
+    pub moves: Vec<MigrationEvidence>,
     /// Commands about it, refused ones too, oldest first.
     #[serde(rename = "orders")]
     pub commands: Vec<AuditRecord>,
@@ -72,7 +72,7 @@ pub struct Report {
 /// In which form a report is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Format {
+pub enum ReportFormat {
     /// For programs.
     #[default]
     Json,
@@ -82,7 +82,7 @@ pub enum Format {
     Html,
 }
 
-impl Report {
+impl OperationReport {
     /// Gathers the report of an operation, or of the operation that a migration is one move of.
     ///
     /// # Errors
@@ -96,7 +96,7 @@ impl Report {
         let operation = controller.operation(&id).await?;
         let mut moves = Vec::with_capacity(operation.migrations.len());
         for migration in &operation.migrations {
-            moves.push(Evidence::of(controller, &migration.id).await?);
+            moves.push(MigrationEvidence::of(controller, &migration.id).await?);
         }
         let about = |record: &AuditRecord| {
             let mut ids = operation.migrations.iter().map(|m| &m.id).chain([&id]);
@@ -126,17 +126,17 @@ impl Report {
     ///
     /// # Errors
     /// None of them is expected: what cannot be written is a defect of ours.
-    pub fn write(&self, format: Format) -> Result<String, askama::Error> {
+    pub fn write(&self, format: ReportFormat) -> Result<String, askama::Error> {
         match format {
-            Format::Json => serde_json::to_string_pretty(self)
+            ReportFormat::Json => serde_json::to_string_pretty(self)
                 .map_err(|error| askama::Error::Custom(error.into())),
-            Format::Md => markdown::write(self),
-            Format::Html => html::write(self),
+            ReportFormat::Md => markdown::write(self),
+            ReportFormat::Html => html::write(self),
         }
     }
 }
 
-impl Format {
+impl ReportFormat {
     /// The media type.
     #[must_use]
     pub fn content_type(self) -> &'static str {
@@ -148,7 +148,7 @@ impl Format {
     }
 }
 
-impl Evidence {
+impl MigrationEvidence {
     async fn of(controller: &Controller, id: &MigrationId) -> Result<Self, ControlError> {
         let snapshot = controller.load(id).await?;
         let figures = controller.figures(id);

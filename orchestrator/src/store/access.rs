@@ -1,6 +1,6 @@
 //! Tokens and sessions, as the store keeps them.
 
-use crate::access::{Digest, Role};
+use crate::access::{Role, SecretDigest};
 use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +20,7 @@ pub struct TokenRecord {
     pub labels: BTreeMap<String, String>,
     /// By this it is found.
     #[serde(skip)]
-    pub digest: Digest,
+    pub digest: SecretDigest,
     /// When it was made.
     pub created_at: DateTime<Utc>,
     /// Who made it.
@@ -48,7 +48,7 @@ impl TokenRecord {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRecord {
     /// Of its cookie.
-    pub digest: Digest,
+    pub digest: SecretDigest,
     /// Id of the token that it began with.
     pub token: String,
     /// When.

@@ -1,6 +1,6 @@
 //! Agents, and the processes that have their names, as the store keeps them.
 
-use crate::access::Digest;
+use crate::access::SecretDigest;
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId};
 use schemars::JsonSchema;
@@ -32,9 +32,9 @@ pub struct AgentProcess {
     /// Where it runs, where it says so.
     pub host: Option<String>,
     /// Of what its calls show.
-    pub key: Option<Digest>,
+    pub key: Option<SecretDigest>,
     /// Of the keys of processes that it has outlived.
-    pub outlived: Vec<Digest>,
+    pub outlived: Vec<SecretDigest>,
 }
 
 impl AgentProcess {
@@ -60,5 +60,5 @@ pub enum Registered {
     /// It has the name from now on.
     New,
     /// Another process has it, and may live.
-    Taken(AgentRecord),
+    InUse(AgentRecord),
 }

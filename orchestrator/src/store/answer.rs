@@ -1,6 +1,6 @@
 //! Orders that come with a key, and what was answered to them.
 
-use crate::access::Digest;
+use crate::access::SecretDigest;
 use chrono::{DateTime, TimeDelta, Utc};
 
 /// How long an answer is kept.
@@ -8,11 +8,11 @@ pub(super) const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 
 /// An order that came with a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct KeyedOrder {
+pub struct KeyedCommand {
     /// Of who gave it, and the key.
-    pub key: Digest,
+    pub key: SecretDigest,
     /// Of what it says.
-    pub fingerprint: Digest,
+    pub fingerprint: SecretDigest,
     /// When it came.
     pub at: DateTime<Utc>,
 }
@@ -30,9 +30,9 @@ pub struct KeptAnswer {
 
 /// What is known of an order that came before with the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EarlierOrder {
+pub struct EarlierCommand {
     /// Of what it said.
-    pub fingerprint: Digest,
+    pub fingerprint: SecretDigest,
     /// What was answered; `None`: it has begun, and maybe was never ended.
     pub answer: Option<KeptAnswer>,
 }

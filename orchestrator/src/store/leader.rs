@@ -38,7 +38,7 @@ impl fmt::Display for Term {
 
 /// A process that would lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Candidate {
+pub struct LeaderCandidate {
     /// Random id of the process.
     pub holder: InstanceId,
     /// Where it is reached.
@@ -64,7 +64,7 @@ pub struct Leader {
 
 /// What another process did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum News {
+pub enum RemoteChange {
     /// The lease was taken or given up.
     Leader,
     /// Anything else.
@@ -73,9 +73,9 @@ pub enum News {
 
 /// The term of a handle and the process that holds it; empty while it follows.
 #[derive(Debug, Default)]
-pub(super) struct Own(Mutex<Option<(Term, InstanceId)>>);
+pub(super) struct OwnTerm(Mutex<Option<(Term, InstanceId)>>);
 
-impl Own {
+impl OwnTerm {
     pub(super) fn get(&self) -> Option<(Term, InstanceId)> {
         self.with(|own| own.clone())
     }

@@ -11,31 +11,31 @@ mod sealed;
 mod state;
 
 use super::answer::KEPT_FOR;
-use super::leader::Own;
-use super::pieces::Owners;
+use super::leader::OwnTerm;
+use super::pieces::AllowedOwners;
 use super::{
-    AgentProcess, AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change,
-    CleanupRecord, EarlierOrder, Event, HookCursor, KeptAnswer, KeyedOrder, Leader,
-    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Registered,
-    SchemaVersion, Sealed, SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
-    Store, StoreError, Term, TokenRecord, Unfinished,
+    AgentProcess, AgentRecord, AuditLine, AuditRecord, CleanupRecord, EarlierCommand, Event,
+    FigureReading, HookCursor, KeptAnswer, KeyedCommand, Leader, LeaderCandidate, MapVersionRecord,
+    Migration, MigrationChange, NewOperation, NewShard, OperationRecord, OwnerBeat, Registered,
+    RemoteChange, SchemaVersion, SealedMigration, SessionRecord, SettingsRecord, ShardRecord,
+    ShardUpdate, Snapshot, Store, StoreError, StoreFuture, Term, TokenRecord, UnfinishedMigrations,
 };
-use crate::access::Digest;
+use crate::access::SecretDigest;
 use chrono::{DateTime, Utc};
-use listing::{behind, order};
+use listing::{after_cursor, sort_key};
 use plans::id::{InstanceId, MapName, MapVersion, MigrationId, ShardName};
-use plans::inspection::inventory::ServerSeen;
+use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
 use sealed::MemorySealed;
-use state::State;
+use state::MemoryState;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 /// A store that lives as long as its value.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     incarnation: String,
-    state: Arc<Mutex<State>>,
-    own: Arc<Own>,
+    state: Arc<Mutex<MemoryState>>,
+    own: Arc<OwnTerm>,
 }
 
 impl MemoryStore {
@@ -58,7 +58,7 @@ impl MemoryStore {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, MemoryState> {
         // A panic in another test thread does not make the map of maps wrong.
         self.state
             .lock()
@@ -67,8 +67,8 @@ impl MemoryStore {
 
     fn answer<'a, T: Send + 'a>(
         &self,
-        act: impl FnOnce(&mut State) -> Result<T, StoreError>,
-    ) -> Answer<'a, T> {
+        act: impl FnOnce(&mut MemoryState) -> Result<T, StoreError>,
+    ) -> StoreFuture<'a, T> {
         let result = act(&mut self.state());
         Box::pin(std::future::ready(result))
     }
@@ -76,8 +76,8 @@ impl MemoryStore {
     /// As [`MemoryStore::answer`], where this handle leads.
     fn write<'a, T: Send + 'a>(
         &self,
-        act: impl FnOnce(&mut State) -> Result<T, StoreError>,
-    ) -> Answer<'a, T> {
+        act: impl FnOnce(&mut MemoryState) -> Result<T, StoreError>,
+    ) -> StoreFuture<'a, T> {
         self.answer(|state| {
             state.prove(&self.own)?;
             act(state)
@@ -96,51 +96,51 @@ impl Store for MemoryStore {
         &self.incarnation
     }
 
-    fn ping(&self) -> Answer<'_, ()> {
+    fn ping(&self) -> StoreFuture<'_, ()> {
         self.answer(|_| Ok(()))
     }
 
-    fn schema(&self) -> Answer<'_, SchemaVersion> {
+    fn schema(&self) -> StoreFuture<'_, SchemaVersion> {
         self.answer(|_| Ok(SchemaVersion { found: 1, known: 1 }))
     }
 
-    fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader> {
-        self.answer(|state| Ok(state.stand(&self.own, candidate)))
+    fn campaign<'a>(&'a self, candidate: &'a LeaderCandidate) -> StoreFuture<'a, Leader> {
+        self.answer(|state| Ok(state.campaign(&self.own, candidate)))
     }
 
     fn term(&self) -> Option<Term> {
         self.own.term()
     }
 
-    fn stand_down(&self) {
+    fn step_down(&self) {
         self.own.take();
     }
 
-    fn resign(&self) -> Answer<'_, ()> {
+    fn resign(&self) -> StoreFuture<'_, ()> {
         self.answer(|state| {
             state.resign(&self.own);
             Ok(())
         })
     }
 
-    fn leader(&self) -> Answer<'_, Option<Leader>> {
+    fn leader(&self) -> StoreFuture<'_, Option<Leader>> {
         self.answer(|state| Ok(state.leader()))
     }
 
-    fn news(&self) -> Answer<'_, News> {
+    fn news(&self) -> StoreFuture<'_, RemoteChange> {
         // Whoever else changes it is in this process and looks by itself.
         Box::pin(std::future::pending())
     }
 
-    fn add_shard<'a>(&'a self, new: &'a NewShard) -> Answer<'a, ShardRecord> {
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord> {
         self.write(|state| state.add_shard(new))
     }
 
-    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> Answer<'a, ShardRecord> {
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> StoreFuture<'a, ShardRecord> {
         self.write(|state| state.update_shard(update))
     }
 
-    fn shards(&self) -> Answer<'_, Vec<ShardRecord>> {
+    fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>> {
         self.answer(|state| {
             Ok(state
                 .shards
@@ -150,27 +150,27 @@ impl Store for MemoryStore {
         })
     }
 
-    fn shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, Option<ShardRecord>> {
+    fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>> {
         self.answer(|state| Ok(state.shard(name)))
     }
 
-    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()> {
+    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()> {
         self.write(|state| state.remove_shard(name))
     }
 
-    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
         self.write(|state| state.create_map(map, by))
     }
 
-    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        self.write(|state| state.put_version(map, by, Owners::Checked))
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.put_version(map, by, AllowedOwners::Checked))
     }
 
-    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        self.write(|state| state.put_version(map, by, Owners::Proven))
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        self.write(|state| state.put_version(map, by, AllowedOwners::Proven))
     }
 
-    fn maps(&self) -> Answer<'_, Vec<Arc<ShardMap>>> {
+    fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>> {
         self.answer(|state| {
             let names = state.maps.keys();
             let maps = names.filter_map(|name| state.current(name));
@@ -178,7 +178,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<Arc<ShardMap>>> {
+    fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
         self.answer(|state| Ok(state.current(name).map(Arc::new)))
     }
 
@@ -186,11 +186,11 @@ impl Store for MemoryStore {
         &'a self,
         name: &'a MapName,
         version: MapVersion,
-    ) -> Answer<'a, Option<ShardMap>> {
+    ) -> StoreFuture<'a, Option<ShardMap>> {
         self.answer(|state| Ok(state.at_version(name, version)))
     }
 
-    fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>> {
+    fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
         self.answer(|state| {
             let kept = state.maps.get(name).into_iter();
             let versions = kept.flat_map(|kept| &kept.versions);
@@ -198,15 +198,15 @@ impl Store for MemoryStore {
         })
     }
 
-    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<ShardName>> {
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>> {
         self.answer(|state| Ok(state.shards_of_map(name)))
     }
 
-    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()> {
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()> {
         self.write(|state| state.put_settings(new))
     }
 
-    fn settings<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<SettingsRecord>> {
+    fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>> {
         self.answer(|state| {
             let kept = state.maps.get(name).into_iter();
             let revisions = kept.flat_map(|kept| kept.settings.iter().rev());
@@ -214,11 +214,11 @@ impl Store for MemoryStore {
         })
     }
 
-    fn submit<'a>(&'a self, new: &'a NewOperation) -> Answer<'a, Vec<Snapshot>> {
+    fn submit<'a>(&'a self, new: &'a NewOperation) -> StoreFuture<'a, Vec<Snapshot>> {
         self.write(|state| state.admit(new))
     }
 
-    fn operation<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Operation>> {
+    fn operation<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<OperationRecord>> {
         self.answer(|state| Ok(state.operation(id)))
     }
 
@@ -226,25 +226,25 @@ impl Store for MemoryStore {
         &'a self,
         limit: i64,
         after: Option<&'a MigrationId>,
-    ) -> Answer<'a, Vec<Operation>> {
+    ) -> StoreFuture<'a, Vec<OperationRecord>> {
         self.answer(|state| {
             let ids = state.operations.keys();
-            let mut all: Vec<Operation> = ids.filter_map(|id| state.operation(id)).collect();
+            let mut all: Vec<OperationRecord> = ids.filter_map(|id| state.operation(id)).collect();
             all.sort_by_key(|operation| std::cmp::Reverse(operation.created_at));
-            Ok(behind(all, limit, after, |operation| &operation.id))
+            Ok(after_cursor(all, limit, after, |operation| &operation.id))
         })
     }
 
-    fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>> {
+    fn load<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<Snapshot>> {
         self.answer(|state| Ok(state.migrations.get(id).cloned()))
     }
 
-    fn unfinished(&self) -> Answer<'_, Unfinished> {
+    fn unfinished(&self) -> StoreFuture<'_, UnfinishedMigrations> {
         self.answer(|state| {
             let all = state.migrations.values();
             let open = all.filter(|snapshot| snapshot.migration.finished_at.is_none());
             let mut open: Vec<Arc<Snapshot>> = open.cloned().map(Arc::new).collect();
-            open.sort_by_key(|snapshot| order(&snapshot.migration));
+            open.sort_by_key(|snapshot| sort_key(&snapshot.migration));
             Ok(Arc::new(open))
         })
     }
@@ -253,7 +253,7 @@ impl Store for MemoryStore {
         &'a self,
         limit: i64,
         after: Option<&'a MigrationId>,
-    ) -> Answer<'a, Vec<Migration>> {
+    ) -> StoreFuture<'a, Vec<Migration>> {
         self.answer(|state| {
             let all = state.migrations.values();
             let mut all: Vec<Migration> = all.map(|s| s.migration.clone()).collect();
@@ -264,11 +264,11 @@ impl Store for MemoryStore {
                     m.ordinal,
                 )
             });
-            Ok(behind(all, limit, after, |m| &m.id))
+            Ok(after_cursor(all, limit, after, |m| &m.id))
         })
     }
 
-    fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool> {
+    fn commit<'a>(&'a self, change: &'a MigrationChange) -> StoreFuture<'a, bool> {
         self.write(|state| {
             if state.sealed.contains_key(&change.migration.id) {
                 return Err(StoreError::Busy);
@@ -277,10 +277,10 @@ impl Store for MemoryStore {
         })
     }
 
-    fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>> {
+    fn seal<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Box<dyn SealedMigration>> {
         self.write(|state| {
             let (snapshot, map) = state.seal(id)?;
-            let sealed: Box<dyn Sealed> = Box::new(MemorySealed {
+            let sealed: Box<dyn SealedMigration> = Box::new(MemorySealed {
                 store: self.clone(),
                 snapshot,
                 map,
@@ -294,8 +294,8 @@ impl Store for MemoryStore {
         &'a self,
         instance: &'a InstanceId,
         until: DateTime<Utc>,
-        beats: &'a [Beat],
-    ) -> Answer<'a, Vec<MigrationId>> {
+        beats: &'a [OwnerBeat],
+    ) -> StoreFuture<'a, Vec<MigrationId>> {
         self.write(|state| {
             let extended = beats.iter();
             let extended = extended.filter(|beat| state.extend(instance, until, beat));
@@ -303,11 +303,16 @@ impl Store for MemoryStore {
         })
     }
 
-    fn readings<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<Reading>> {
+    fn readings<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<FigureReading>> {
         self.answer(|state| Ok(state.readings.get(id).cloned().unwrap_or_default()))
     }
 
-    fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>> {
+    fn events<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        after: i64,
+        limit: i64,
+    ) -> StoreFuture<'a, Vec<Event>> {
         self.answer(|state| {
             let all = state.events.get(id).into_iter().flatten();
             let later = all.filter(|event| event.seq > after);
@@ -316,26 +321,26 @@ impl Store for MemoryStore {
         })
     }
 
-    fn add_hook<'a>(&'a self, hook: &'a str, _: DateTime<Utc>) -> Answer<'a, ()> {
+    fn add_hook<'a>(&'a self, hook: &'a str, _: DateTime<Utc>) -> StoreFuture<'a, ()> {
         self.write(|state| {
             state.add_hook(hook);
             Ok(())
         })
     }
 
-    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>> {
-        self.answer(|state| Ok(state.hook_behind(hook)))
+    fn hook_backlog<'a>(&'a self, hook: &'a str) -> StoreFuture<'a, Vec<HookCursor>> {
+        self.answer(|state| Ok(state.hook_backlog(hook)))
     }
 
-    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()> {
-        self.write(|state| state.tell_hook(hook, cursor))
+    fn advance_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> StoreFuture<'a, ()> {
+        self.write(|state| state.advance_hook(hook, cursor))
     }
 
     fn add_cleanup<'a>(
         &'a self,
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
-    ) -> Answer<'a, ()> {
+    ) -> StoreFuture<'a, ()> {
         self.write(|state| {
             state.add_cleanup(id, records);
             Ok(())
@@ -347,55 +352,55 @@ impl Store for MemoryStore {
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
         at: DateTime<Utc>,
-    ) -> Answer<'a, ()> {
+    ) -> StoreFuture<'a, ()> {
         self.write(|state| {
             state.finish_cleanup(id, records, at);
             Ok(())
         })
     }
 
-    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<CleanupRecord>> {
+    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<CleanupRecord>> {
         self.answer(|state| Ok(state.cleanup.get(id).cloned().unwrap_or_default()))
     }
 
-    fn see_agent<'a>(
+    fn note_agent<'a>(
         &'a self,
         process: &'a AgentProcess,
         at: DateTime<Utc>,
         silent_since: Option<DateTime<Utc>>,
-    ) -> Answer<'a, Registered> {
-        self.write(|state| Ok(state.see_agent(process, at, silent_since)))
+    ) -> StoreFuture<'a, Registered> {
+        self.write(|state| Ok(state.note_agent(process, at, silent_since)))
     }
 
-    fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {
+    fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>> {
         self.answer(|state| {
             Ok(state
                 .agents
                 .values()
-                .map(|(seen, _)| seen.clone())
+                .map(|(process, _)| process.clone())
                 .collect())
         })
     }
 
-    fn servers(&self) -> Answer<'_, Vec<ServerSeen>> {
+    fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>> {
         self.answer(|state| Ok(state.servers.values().cloned().collect()))
     }
 
-    fn put_server<'a>(&'a self, seen: &'a ServerSeen) -> Answer<'a, ()> {
+    fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()> {
         self.write(|state| {
-            state.servers.insert(seen.number, seen.clone());
+            state.servers.insert(server.number, server.clone());
             Ok(())
         })
     }
 
-    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()> {
+    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> StoreFuture<'a, ()> {
         self.write(|state| {
             state.audit.push(record.clone());
             Ok(())
         })
     }
 
-    fn audit(&self, limit: i64, before: Option<i64>) -> Answer<'_, Vec<AuditLine>> {
+    fn audit(&self, limit: i64, before: Option<i64>) -> StoreFuture<'_, Vec<AuditLine>> {
         self.answer(|state| {
             let lines = (1..).zip(&state.audit).map(|(line, record)| AuditLine {
                 line,
@@ -409,11 +414,11 @@ impl Store for MemoryStore {
         })
     }
 
-    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> Answer<'a, ()> {
+    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> StoreFuture<'a, ()> {
         self.write(|state| state.add_token(token))
     }
 
-    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>> {
+    fn tokens(&self) -> StoreFuture<'_, Vec<TokenRecord>> {
         self.answer(|state| Ok(state.tokens.clone()))
     }
 
@@ -422,53 +427,60 @@ impl Store for MemoryStore {
         name: &'a str,
         by: &'a str,
         at: DateTime<Utc>,
-    ) -> Answer<'a, TokenRecord> {
+    ) -> StoreFuture<'a, TokenRecord> {
         self.write(|state| state.revoke_token(name, by, at))
     }
 
-    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> Answer<'a, ()> {
+    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> StoreFuture<'a, ()> {
         self.write(|state| {
             state.add_session(session);
             Ok(())
         })
     }
 
-    fn session(&self, digest: Digest) -> Answer<'_, Option<SessionRecord>> {
+    fn session(&self, digest: SecretDigest) -> StoreFuture<'_, Option<SessionRecord>> {
         self.answer(|state| Ok(state.sessions.get(&digest).cloned()))
     }
 
-    fn end_session(&self, digest: Digest) -> Answer<'_, bool> {
+    fn end_session(&self, digest: SecretDigest) -> StoreFuture<'_, bool> {
         self.write(|state| Ok(state.sessions.remove(&digest).is_some()))
     }
 
-    fn begin_order<'a>(&'a self, order: &'a KeyedOrder) -> Answer<'a, Option<EarlierOrder>> {
+    fn begin_command<'a>(
+        &'a self,
+        command: &'a KeyedCommand,
+    ) -> StoreFuture<'a, Option<EarlierCommand>> {
         self.write(|state| {
-            let oldest = order.at - KEPT_FOR;
-            state.orders.retain(|_, (begun, _)| *begun >= oldest);
-            if let Some((_, earlier)) = state.orders.get(&order.key) {
+            let oldest = command.at - KEPT_FOR;
+            state
+                .keyed_commands
+                .retain(|_, (begun, _)| *begun >= oldest);
+            if let Some((_, earlier)) = state.keyed_commands.get(&command.key) {
                 return Ok(Some(earlier.clone()));
             }
-            let begun = EarlierOrder {
-                fingerprint: order.fingerprint,
+            let begun = EarlierCommand {
+                fingerprint: command.fingerprint,
                 answer: None,
             };
-            state.orders.insert(order.key, (order.at, begun));
+            state
+                .keyed_commands
+                .insert(command.key, (command.at, begun));
             Ok(None)
         })
     }
 
-    fn keep_answer<'a>(&'a self, key: Digest, answer: &'a KeptAnswer) -> Answer<'a, ()> {
+    fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()> {
         self.write(|state| {
-            if let Some((_, order)) = state.orders.get_mut(&key) {
-                order.answer = Some(answer.clone());
+            if let Some((_, command)) = state.keyed_commands.get_mut(&key) {
+                command.answer = Some(answer.clone());
             }
             Ok(())
         })
     }
 
-    fn forget_order(&self, key: Digest) -> Answer<'_, ()> {
+    fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()> {
         self.write(|state| {
-            state.orders.remove(&key);
+            state.keyed_commands.remove(&key);
             Ok(())
         })
     }

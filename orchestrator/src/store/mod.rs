@@ -20,24 +20,24 @@ mod records;
 
 pub use access::{SessionRecord, TokenRecord};
 pub use agents::{AgentProcess, AgentRecord, Registered};
-pub use answer::{EarlierOrder, KeptAnswer, KeyedOrder};
+pub use answer::{EarlierCommand, KeptAnswer, KeyedCommand};
 pub use fleet::{
     AuditLine, AuditRecord, MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate,
 };
-pub use leader::{Candidate, Leader, News, Term};
-pub use operation::{NewOperation, Operation};
-pub use phase::Phase;
-pub use reading::{Reading, StreamReading};
+pub use leader::{Leader, LeaderCandidate, RemoteChange, Term};
+pub use operation::{NewOperation, OperationRecord};
+pub use phase::MigrationPhase;
+pub use reading::{FigureReading, StreamReading};
 pub use records::{
-    Approval, Beat, CancelAsk, Change, CleanupRecord, Event, HoldEnd, HookAsk, HookCursor,
-    HookSaid, Migration, NewEvent, Owner, Snapshot, Step,
+    Approval, CancelRequest, CleanupRecord, Event, HoldEnd, HookCursor, HookReply, HookRequest,
+    Migration, MigrationChange, MigrationOwner, NewEvent, OwnerBeat, Snapshot, Step,
 };
 
-use crate::access::Digest;
+use crate::access::SecretDigest;
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use plans::id::{InstanceId, MapName, MapVersion, MigrationId, ShardName};
-use plans::inspection::inventory::ServerSeen;
+use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
 use std::sync::Arc;
 
@@ -51,10 +51,10 @@ pub struct SchemaVersion {
 }
 
 /// The answer of a store.
-pub type Answer<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
 /// Every migration that has not ended, oldest first; shared by those who ask at the same time.
-pub type Unfinished = Arc<Vec<Arc<Snapshot>>>;
+pub type UnfinishedMigrations = Arc<Vec<Arc<Snapshot>>>;
 
 /// Why the store did not do it.
 #[derive(Debug, thiserror::Error)]
@@ -147,117 +147,123 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     fn incarnation(&self) -> &str;
 
     /// Answers when the store can be used.
-    fn ping(&self) -> Answer<'_, ()>;
+    fn ping(&self) -> StoreFuture<'_, ()>;
 
     /// Which version the schema has, and which one this program is for.
-    fn schema(&self) -> Answer<'_, SchemaVersion>;
+    fn schema(&self) -> StoreFuture<'_, SchemaVersion>;
 
     /// Renews the lease of the handle that leads, or takes over where nobody leads any more; says who leads now.
     ///
     /// When it returns another leader than before, nothing of an older term is under way, and nothing will be.
     /// Where `candidate` leads, the handle writes under its term from now on. Given up in the middle, it is asked again.
-    fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader>;
+    fn campaign<'a>(&'a self, candidate: &'a LeaderCandidate) -> StoreFuture<'a, Leader>;
 
     /// The term under which this handle writes; `None`: it follows.
     fn term(&self) -> Option<Term>;
 
     /// From now on this handle writes nothing; nobody is asked.
-    fn stand_down(&self);
+    fn step_down(&self);
 
-    /// As [`Store::stand_down`], and others may take over at once.
-    fn resign(&self) -> Answer<'_, ()>;
+    /// As [`Store::step_down`], and others may take over at once.
+    fn resign(&self) -> StoreFuture<'_, ()>;
 
     /// Who leads, or led last; `None`: nobody ever did.
-    fn leader(&self) -> Answer<'_, Option<Leader>>;
+    fn leader(&self) -> StoreFuture<'_, Option<Leader>>;
 
     /// Returns when another process may have changed something; after an error something may have been missed.
-    fn news(&self) -> Answer<'_, News>;
+    fn news(&self) -> StoreFuture<'_, RemoteChange>;
 
     /// Registers a shard under the next number; durable when it returns.
     ///
     /// The name of a removed shard may be taken again, its number never is.
-    fn add_shard<'a>(&'a self, new: &'a NewShard) -> Answer<'a, ShardRecord>;
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord>;
 
     /// Replaces what is said about a shard; durable when it returns.
-    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> Answer<'a, ShardRecord>;
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> StoreFuture<'a, ShardRecord>;
 
     /// All registered shards by name.
-    fn shards(&self) -> Answer<'_, Vec<ShardRecord>>;
+    fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>>;
 
     /// One registered shard.
-    fn shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, Option<ShardRecord>>;
+    fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>>;
 
     /// Forgets a shard; durable when it returns. Old versions of a map may go on naming it.
     ///
     /// Refused while a version in force names it ([`StoreError::ShardInUse`]), or a migration that has not
     /// ended ([`StoreError::ShardMoving`]).
-    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()>;
+    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()>;
 
     /// Makes version 1 of a map and revision 1 of its settings, all or nothing; its shards must be there.
-    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()>;
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
 
     /// Makes the version that follows by hand: joined neighbours, newly mapped keys.
     ///
     /// `map.version` is the version in force plus one, else [`StoreError::MapVersion`]. Refused with
     /// [`StoreError::KeysMoving`] where keys of an unfinished migration would change their owner.
     /// Only the mappings are taken from `map`.
-    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()>;
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
 
     /// As [`Store::put_version`], for a version that the shards prove: whatever moves the keys here, their owner
     /// has changed there.
-    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()>;
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
 
     /// The version in force of every map, by name.
-    fn maps(&self) -> Answer<'_, Vec<Arc<ShardMap>>>;
+    fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>>;
 
     /// The version in force of one map: the same one for all who ask while nothing of it changes.
-    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<Arc<ShardMap>>>;
+    fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>>;
 
     /// A version of a map, with the settings in force now; `None` if either is not there.
-    fn map_at<'a>(&'a self, name: &'a MapName, version: MapVersion)
-    -> Answer<'a, Option<ShardMap>>;
+    fn map_at<'a>(
+        &'a self,
+        name: &'a MapName,
+        version: MapVersion,
+    ) -> StoreFuture<'a, Option<ShardMap>>;
 
     /// Every version of a map, oldest first, without its mappings.
-    fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>>;
+    fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>>;
 
     /// The shards that any version of a map or any migration of it has named, by name; those that were removed since are
     /// left out.
-    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<ShardName>>;
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>>;
 
     /// Puts settings of a map in force if `new.revision` follows the revision in force;
     /// [`StoreError::SettingsRevision`] if not.
-    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()>;
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()>;
 
     /// Every revision of a map's settings, newest first: the first is in force.
-    fn settings<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<SettingsRecord>>;
+    fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>>;
 
     /// Admits an operation: one migration for each move, with its steps and first event, all or nothing.
     ///
     /// Refused unless the map is at the plan's version and no unfinished migration meets any of the keys;
     /// with `queue` neither is asked. The migrations are returned in the order of the moves.
-    fn submit<'a>(&'a self, new: &'a NewOperation) -> Answer<'a, Vec<Snapshot>>;
+    fn submit<'a>(&'a self, new: &'a NewOperation) -> StoreFuture<'a, Vec<Snapshot>>;
 
     /// One operation with its migrations in the order of the moves.
-    fn operation<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Operation>>;
+    fn operation<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<OperationRecord>>;
 
     /// The newest operations, newest first; behind `after` the ones older than it.
     fn operations<'a>(
         &'a self,
         limit: i64,
         after: Option<&'a MigrationId>,
-    ) -> Answer<'a, Vec<Operation>>;
+    ) -> StoreFuture<'a, Vec<OperationRecord>>;
 
     /// One migration with its steps and lease, as one moment saw them.
-    fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>>;
+    fn load<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<Snapshot>>;
 
     /// Every migration that has not ended, oldest first, as one moment after the call saw them.
     ///
     /// Figures of a running step may be those of the migration's last change where this handle leads.
-    fn unfinished(&self) -> Answer<'_, Unfinished>;
+    fn unfinished(&self) -> StoreFuture<'_, UnfinishedMigrations>;
 
     /// The newest migrations, newest first, without steps; behind `after` the ones that follow it.
-    fn list<'a>(&'a self, limit: i64, after: Option<&'a MigrationId>)
-    -> Answer<'a, Vec<Migration>>;
+    fn list<'a>(
+        &'a self,
+        limit: i64,
+        after: Option<&'a MigrationId>,
+    ) -> StoreFuture<'a, Vec<Migration>>;
 
     /// Applies a change if the revision is still the one that it was made from; `false` if not.
     ///
@@ -265,13 +271,13 @@ pub trait Store: Send + Sync + std::fmt::Debug {
     /// One that starts a migration (`started_at`) is refused with [`StoreError::KeysMoving`] while another one that has
     /// started and not ended moves some of the keys (I8).
     /// On [`StoreError::Unavailable`] the change may or may not have happened: load again.
-    fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool>;
+    fn commit<'a>(&'a self, change: &'a MigrationChange) -> StoreFuture<'a, bool>;
 
     /// Locks a migration and its map until the returned session is used, dropped or lost (C7).
     ///
     /// It waits for whoever changes the migration, so what it reads is settled:
     /// a flip whose reply was lost is seen, and one that is not seen will never happen.
-    fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>>;
+    fn seal<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Box<dyn SealedMigration>>;
 
     /// Extends the leases of `instance`, and keeps the running steps' figures and the readings; returns those that were extended.
     ///
@@ -282,31 +288,36 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         &'a self,
         instance: &'a InstanceId,
         until: DateTime<Utc>,
-        beats: &'a [Beat],
-    ) -> Answer<'a, Vec<MigrationId>>;
+        beats: &'a [OwnerBeat],
+    ) -> StoreFuture<'a, Vec<MigrationId>>;
 
     /// The readings of a migration, oldest first.
-    fn readings<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<Reading>>;
+    fn readings<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<FigureReading>>;
 
     /// Events of a migration after `after`, oldest first.
-    fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>>;
+    fn events<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        after: i64,
+        limit: i64,
+    ) -> StoreFuture<'a, Vec<Event>>;
 
     /// Begins to keep how far this hook is told; the first time it is told of nothing that has happened already.
-    fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> Answer<'a, ()>;
+    fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> StoreFuture<'a, ()>;
 
     /// Migrations that have changed since this hook was told of them, oldest first: how far it was told, and the
     /// revision that they have now.
-    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>>;
+    fn hook_backlog<'a>(&'a self, hook: &'a str) -> StoreFuture<'a, Vec<HookCursor>>;
 
     /// Keeps how far this hook was told; durable when it returns.
-    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()>;
+    fn advance_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> StoreFuture<'a, ()>;
 
     /// Writes cleanup records; durable when it returns, so that the objects may be created then.
     fn add_cleanup<'a>(
         &'a self,
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
-    ) -> Answer<'a, ()>;
+    ) -> StoreFuture<'a, ()>;
 
     /// Marks the objects of these records as gone.
     fn finish_cleanup<'a>(
@@ -314,42 +325,42 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
         at: DateTime<Utc>,
-    ) -> Answer<'a, ()>;
+    ) -> StoreFuture<'a, ()>;
 
     /// The cleanup records of a migration in the order of their making.
-    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<CleanupRecord>>;
+    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<CleanupRecord>>;
 
     /// Notes that a process of an agent spoke at `at`, if it has the agent's name or may have it now.
     ///
     /// A name is taken over from a process that was last seen before `silent_since`, or that the new one has outlived:
     /// by its key, never by what anybody can read. A process that has the name shows the key that it came with.
-    fn see_agent<'a>(
+    fn note_agent<'a>(
         &'a self,
         process: &'a AgentProcess,
         at: DateTime<Utc>,
         silent_since: Option<DateTime<Utc>>,
-    ) -> Answer<'a, Registered>;
+    ) -> StoreFuture<'a, Registered>;
 
     /// All agents by name.
-    fn agents(&self) -> Answer<'_, Vec<AgentRecord>>;
+    fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>>;
 
     /// The servers of shards as they were seen last.
-    fn servers(&self) -> Answer<'_, Vec<ServerSeen>>;
+    fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>>;
 
     /// Keeps how a server was seen, in the place of what was seen before.
-    fn put_server<'a>(&'a self, seen: &'a ServerSeen) -> Answer<'a, ()>;
+    fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()>;
 
     /// Adds a line to the audit trail; durable when it returns.
-    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()>;
+    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> StoreFuture<'a, ()>;
 
     /// The newest lines of the audit trail, newest first; those before line `before`, where one is named.
-    fn audit(&self, limit: i64, before: Option<i64>) -> Answer<'_, Vec<AuditLine>>;
+    fn audit(&self, limit: i64, before: Option<i64>) -> StoreFuture<'_, Vec<AuditLine>>;
 
     /// Keeps a token; durable when it returns. [`StoreError::Exists`] where one of its name is not revoked.
-    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> Answer<'a, ()>;
+    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> StoreFuture<'a, ()>;
 
     /// Every token, those that were revoked too, oldest first.
-    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>>;
+    fn tokens(&self) -> StoreFuture<'_, Vec<TokenRecord>>;
 
     /// Takes back the token of this name; durable when it returns. [`StoreError::Missing`] where there is none.
     fn revoke_token<'a>(
@@ -357,45 +368,52 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         name: &'a str,
         by: &'a str,
         at: DateTime<Utc>,
-    ) -> Answer<'a, TokenRecord>;
+    ) -> StoreFuture<'a, TokenRecord>;
 
     /// Keeps a session, and forgets those that ended before it began.
-    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> Answer<'a, ()>;
+    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> StoreFuture<'a, ()>;
 
     /// The session with this digest, ended or not.
-    fn session(&self, digest: Digest) -> Answer<'_, Option<SessionRecord>>;
+    fn session(&self, digest: SecretDigest) -> StoreFuture<'_, Option<SessionRecord>>;
 
     /// Forgets a session; whether it was there: of two that end one session only one is told so.
-    fn end_session(&self, digest: Digest) -> Answer<'_, bool>;
+    fn end_session(&self, digest: SecretDigest) -> StoreFuture<'_, bool>;
 
     /// Notes that an order with a key begins, and forgets those of more than a day before; what is known of the one
     /// that came before with the same key, which stays as it is.
-    fn begin_order<'a>(&'a self, order: &'a KeyedOrder) -> Answer<'a, Option<EarlierOrder>>;
+    fn begin_command<'a>(
+        &'a self,
+        command: &'a KeyedCommand,
+    ) -> StoreFuture<'a, Option<EarlierCommand>>;
 
     /// Keeps what was answered to an order with a key.
-    fn keep_answer<'a>(&'a self, key: Digest, answer: &'a KeptAnswer) -> Answer<'a, ()>;
+    fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()>;
 
     /// Forgets an order with a key: it changed nothing.
-    fn forget_order(&self, key: Digest) -> Answer<'_, ()>;
+    fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()>;
 }
 
 /// A migration whose row is locked for the flip; dropping it changes nothing and unlocks.
-pub trait Sealed: Send + Sync + std::fmt::Debug {
+pub trait SealedMigration: Send + Sync + std::fmt::Debug {
     /// The migration as it is and stays while this is held.
     fn snapshot(&self) -> &Snapshot;
 
     /// The map in force, which stays so while this is held; of a list map only the keys that move.
     fn map(&self) -> &ShardMap;
 
-    /// Writes the change with the new map version; nobody sees it, nor is it kept, before [`Sealed::commit`].
+    /// Writes the change with the new map version; nobody sees it, nor is it kept, before [`SealedMigration::commit`].
     ///
     /// `map` is the map in force with other mappings and the next version.
-    fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()>;
+    fn write<'a>(
+        &'a mut self,
+        change: &'a MigrationChange,
+        map: &'a ShardMap,
+    ) -> StoreFuture<'a, ()>;
 
     /// Commits what was written and unlocks: the point of no return (C9).
     ///
     /// Committed synchronously. On an error the outcome is unknown: [`Store::seal`] again tells.
-    fn commit(self: Box<Self>) -> Answer<'static, ()>;
+    fn commit(self: Box<Self>) -> StoreFuture<'static, ()>;
 
     /// Changes nothing and unlocks.
     fn release(self: Box<Self>) -> BoxFuture<'static, ()>;

@@ -11,7 +11,7 @@ use plans::state::migration::MigrationState;
 
 /// A submitted plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Operation {
+pub struct OperationRecord {
     /// Its id.
     pub id: MigrationId,
     /// What it does.

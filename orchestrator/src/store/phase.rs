@@ -12,7 +12,7 @@ use std::fmt;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Phase {
+pub enum MigrationPhase {
     /// Both shards were checked, and nothing was created yet.
     BeforeCopy,
     /// Everything is ready for the cutover; of an offline move before its keys are closed to writes.
@@ -47,7 +47,7 @@ pub enum Phase {
     Completed,
 }
 
-impl Phase {
+impl MigrationPhase {
     /// Every phase.
     pub const ALL: [Self; 16] = [
         Self::BeforeCopy,
@@ -93,7 +93,7 @@ impl Phase {
 
     /// True where the hook is asked, and may say no.
     #[must_use]
-    pub fn asks(self) -> bool {
+    pub fn is_request(self) -> bool {
         matches!(
             self,
             Self::BeforeCopy | Self::BeforeCutover | Self::BeforeDrop
@@ -177,7 +177,7 @@ impl Phase {
     }
 }
 
-impl fmt::Display for Phase {
+impl fmt::Display for MigrationPhase {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_phase_is_called_the_same_in_files_and_messages() {
-        for phase in Phase::ALL {
+        for phase in MigrationPhase::ALL {
             let word = serde_json::to_value(phase).unwrap();
             assert_eq!(word, phase.name());
         }
@@ -197,11 +197,17 @@ mod tests {
 
     #[test]
     fn nobody_is_asked_once_keys_are_closed_to_writes() {
-        let offline = |step| Phase::at(step, Mode::Offline);
-        assert_eq!(offline(StepKind::SetReadOnly), Some(Phase::BeforeCutover));
+        let offline = |step| MigrationPhase::at(step, Mode::Offline);
+        assert_eq!(
+            offline(StepKind::SetReadOnly),
+            Some(MigrationPhase::BeforeCutover)
+        );
         for step in plans::step::OFFLINE.into_iter().skip(3) {
-            let asked = offline(step);
-            assert!(asked.is_none() || step == StepKind::DropOld, "{step:?}");
+            let offline_request = offline(step);
+            assert!(
+                offline_request.is_none() || step == StepKind::DropOld,
+                "{step:?}"
+            );
         }
     }
 }

@@ -11,14 +11,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One range of keys or of virtual shards, or listed keys, and their owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Piece {
+pub(super) struct MapPiece {
     pub(super) keys: KeySet,
     pub(super) shard: ShardName,
 }
 
 /// Who may own the keys of a version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Owners {
+pub(super) enum AllowedOwners {
     /// Keys of an unfinished migration keep their owner.
     Checked,
     /// The shards prove who owns them.
@@ -27,16 +27,16 @@ pub(super) enum Owners {
 
 /// What leaves a map and what enters it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Delta {
-    pub(super) removed: Vec<Piece>,
-    pub(super) added: Vec<Piece>,
+pub(super) struct MapDelta {
+    pub(super) removed: Vec<MapPiece>,
+    pub(super) added: Vec<MapPiece>,
 }
 
-impl Delta {
+impl MapDelta {
     /// All of a map's first version.
     pub(super) fn first(map: &ShardMap) -> Self {
         let added = match map.strategy {
-            Strategy::List => map.mappings.iter().map(Piece::from).collect(),
+            Strategy::List => map.mappings.iter().map(MapPiece::from).collect(),
             Strategy::Range | Strategy::Hash => pieces(map),
         };
         Self {
@@ -54,7 +54,7 @@ impl Delta {
                 added: only_in(&new, &old),
             };
         }
-        let set = |map| pieces(map).into_iter().collect::<BTreeSet<Piece>>();
+        let set = |map| pieces(map).into_iter().collect::<BTreeSet<MapPiece>>();
         let (old, new) = (set(before), set(after));
         Self {
             removed: old.difference(&new).cloned().collect(),
@@ -76,7 +76,7 @@ impl Delta {
     }
 }
 
-impl From<&Mapping> for Piece {
+impl From<&Mapping> for MapPiece {
     fn from(mapping: &Mapping) -> Self {
         Self {
             keys: mapping.keys.clone(),
@@ -86,7 +86,7 @@ impl From<&Mapping> for Piece {
 }
 
 /// How many ranges, ranges of virtual shards or keys these are.
-pub(super) fn count(pieces: &[Piece]) -> i64 {
+pub(super) fn count(pieces: &[MapPiece]) -> i64 {
     let parts = pieces.iter().map(|piece| match &piece.keys {
         KeySet::Range(ranges) => ranges.len(),
         KeySet::Hash(buckets) => buckets.ranges.len(),
@@ -95,10 +95,10 @@ pub(super) fn count(pieces: &[Piece]) -> i64 {
     i64::try_from(parts.sum::<usize>()).unwrap_or(i64::MAX)
 }
 
-fn pieces(map: &ShardMap) -> Vec<Piece> {
+fn pieces(map: &ShardMap) -> Vec<MapPiece> {
     let pieces = map.mappings.iter().flat_map(|mapping| {
         let parts = mapping.keys.pieces().into_iter();
-        parts.map(|keys| Piece {
+        parts.map(|keys| MapPiece {
             keys,
             shard: mapping.shard.clone(),
         })
@@ -120,7 +120,7 @@ fn listed(map: &ShardMap) -> BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> {
 fn only_in(
     these: &BTreeMap<&ShardName, Vec<&BTreeSet<Key>>>,
     others: &BTreeMap<&ShardName, Vec<&BTreeSet<Key>>>,
-) -> Vec<Piece> {
+) -> Vec<MapPiece> {
     let mut found = Vec::new();
     for (shard, sets) in these {
         let other = others.get(shard).map_or(&[][..], Vec::as_slice);
@@ -128,7 +128,7 @@ fn only_in(
         let keys = keys.filter(|key| !other.iter().any(|set| set.contains(*key)));
         let keys: BTreeSet<Key> = keys.cloned().collect();
         if !keys.is_empty() {
-            found.push(Piece {
+            found.push(MapPiece {
                 keys: KeySet::List(keys),
                 shard: (*shard).clone(),
             });
@@ -137,7 +137,7 @@ fn only_in(
     found
 }
 
-fn by_shard<'a>(pieces: &'a [Piece], none: &KeySet) -> BTreeMap<&'a ShardName, KeySet> {
+fn by_shard<'a>(pieces: &'a [MapPiece], none: &KeySet) -> BTreeMap<&'a ShardName, KeySet> {
     let mut sets: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
     for piece in pieces {
         sets.entry(&piece.shard).or_default().push(&piece.keys);
@@ -147,7 +147,7 @@ fn by_shard<'a>(pieces: &'a [Piece], none: &KeySet) -> BTreeMap<&'a ShardName, K
 }
 
 /// The mappings of `pieces` as a [`ShardMap`] has them: a list map's keys gathered by shard, in key order.
-pub(super) fn mappings(strategy: Strategy, pieces: Vec<Piece>) -> Vec<Mapping> {
+pub(super) fn mappings(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapping> {
     let mapping = |keys, shard| Mapping {
         keys,
         shard,
@@ -177,9 +177,9 @@ pub(super) fn mappings(strategy: Strategy, pieces: Vec<Piece>) -> Vec<Mapping> {
 }
 
 /// The mappings of `map` after `delta`, as [`mappings`] makes them; `None` where that is not how `map` was.
-pub(super) fn changed(map: &ShardMap, delta: Delta) -> Option<Vec<Mapping>> {
+pub(super) fn changed(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     if map.strategy != Strategy::List {
-        let mut all: BTreeSet<Piece> = pieces(map).into_iter().collect();
+        let mut all: BTreeSet<MapPiece> = pieces(map).into_iter().collect();
         let left = delta.removed.iter().all(|piece| all.remove(piece));
         let entered = delta.added.into_iter().all(|piece| all.insert(piece));
         return (left && entered).then(|| mappings(map.strategy, all.into_iter().collect()));
@@ -188,7 +188,7 @@ pub(super) fn changed(map: &ShardMap, delta: Delta) -> Option<Vec<Mapping>> {
 }
 
 /// As [`changed`]; only the keys of the delta are looked at one by one.
-fn changed_lists(map: &ShardMap, delta: Delta) -> Option<Vec<Mapping>> {
+fn changed_lists(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     let mut owned: BTreeMap<ShardName, BTreeSet<Key>> = BTreeMap::new();
     for mapping in &map.mappings {
         if let KeySet::List(keys) = &mapping.keys {

@@ -14,7 +14,7 @@ const MANY: i32 = 1_000;
 
 /// The figures of one heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Reading {
+pub struct FigureReading {
     /// When it came.
     pub at: DateTime<Utc>,
     /// The step that ran.
@@ -54,7 +54,7 @@ pub struct StreamReading {
     pub spooled_bytes: i64,
 }
 
-impl Reading {
+impl FigureReading {
     /// What a heartbeat says.
     pub(crate) fn of(
         at: DateTime<Utc>,
@@ -97,9 +97,9 @@ mod tests {
 
     #[test]
     fn an_old_migration_is_read_less_often() {
-        assert_eq!(Reading::every(TimeDelta::seconds(5)), CLOSEST);
+        assert_eq!(FigureReading::every(TimeDelta::seconds(5)), CLOSEST);
         assert_eq!(
-            Reading::every(TimeDelta::seconds(86_400)),
+            FigureReading::every(TimeDelta::seconds(86_400)),
             TimeDelta::milliseconds(86_400)
         );
     }

@@ -1,8 +1,8 @@
 //! Migrations as the store keeps them, in the words of `plans`; cleanup records.
 
-use super::Reading;
-use crate::access::Digest;
-use crate::store::Phase;
+use super::FigureReading;
+use crate::access::SecretDigest;
+use crate::store::MigrationPhase;
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
 use plans::id::{
@@ -14,7 +14,7 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use plans::throttle::Limits;
+use plans::throttle::MigrationLimits;
 use plans::wire::LongWriter;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -22,7 +22,7 @@ use serde_json::Value;
 
 /// The process that owns a migration while its lease lasts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
+pub struct MigrationOwner {
     /// The agent.
     pub agent: AgentName,
     /// Which process of it.
@@ -32,7 +32,7 @@ pub struct Owner {
     pub token: Option<String>,
     /// Of the secret that its dispatch brought; none: it was given its work in protocol 3.
     #[serde(skip)]
-    pub secret: Option<Digest>,
+    pub secret: Option<SecretDigest>,
 }
 
 /// How a hold was ended.
@@ -69,16 +69,17 @@ impl HoldEnd {
 
 /// Hooks that are asked before a phase of a migration, which waits for them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HookAsk {
+pub struct HookRequest {
     /// Before what.
-    pub phase: Phase,
+    pub phase: MigrationPhase,
     /// Since when.
-    pub asked_at: DateTime<Utc>,
+    #[serde(rename = "asked_at")]
+    pub requested_at: DateTime<Utc>,
     /// When they are asked (again).
     pub next_at: DateTime<Utc>,
     /// Who said no, or nothing, the last time.
-    #[serde(default)]
-    pub said: Option<HookSaid>,
+    #[serde(rename = "said", default)]
+    pub reply: Option<HookReply>,
     /// All said yes.
     #[serde(default)]
     pub allowed: bool,
@@ -87,7 +88,7 @@ pub struct HookAsk {
     pub overruled_by: Option<String>,
 }
 
-impl HookAsk {
+impl HookRequest {
     /// True while the phase may not begin.
     #[must_use]
     pub fn holds(&self) -> bool {
@@ -97,7 +98,7 @@ impl HookAsk {
 
 /// The answer of a hook that holds a migration up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct HookSaid {
+pub struct HookReply {
     /// Which one.
     pub hook: String,
     /// It said no; otherwise it did not answer.
@@ -133,16 +134,17 @@ pub struct Approval {
 
 /// Writers that keep a cutover from starting, and whether they may be ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct CancelAsk {
+pub struct CancelRequest {
     /// The writers, as the agent named them.
     pub writers: Vec<LongWriter>,
     /// When it asked.
-    pub asked_at: DateTime<Utc>,
+    #[serde(rename = "asked_at")]
+    pub requested_at: DateTime<Utc>,
     /// Who allowed it.
     pub approved_by: Option<String>,
 }
 
-impl CancelAsk {
+impl CancelRequest {
     /// True when every one of `writers` was named.
     #[must_use]
     pub fn names(&self, writers: &[LongWriter]) -> bool {
@@ -176,7 +178,7 @@ pub struct Migration {
     /// True when the next dispatch needs a new epoch.
     pub renew: bool,
     /// Who owns it; `None` after a lease ran out.
-    pub owner: Option<Owner>,
+    pub owner: Option<MigrationOwner>,
     /// The cutover was approved.
     pub approved: bool,
     /// Who approved it so far, where more than one has to.
@@ -188,11 +190,11 @@ pub struct Migration {
     /// When its state or what it waits for became what they are; none: before this was kept.
     pub since: Option<DateTime<Utc>>,
     /// Writers in the way of the cutover that the operator was asked about.
-    pub cancel: Option<CancelAsk>,
+    pub cancel: Option<CancelRequest>,
     /// Hooks that are asked before its next phase.
-    pub hook: Option<HookAsk>,
+    pub hook: Option<HookRequest>,
     /// What it may take of its shards, where somebody has changed what the plan says.
-    pub limits: Option<Limits>,
+    pub limits: Option<MigrationLimits>,
     /// Why it failed.
     pub failure: Option<Failure>,
     /// The map's version when the last forward attempt began; the plan's before that.
@@ -218,7 +220,7 @@ pub struct Migration {
 impl Migration {
     /// What it may take of its shards now.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> MigrationLimits {
         let changed = self.limits.clone();
         changed.unwrap_or_else(|| self.plan.options.limits())
     }
@@ -280,7 +282,7 @@ pub struct Step {
 impl Step {
     /// Done, or left out.
     #[must_use]
-    pub fn is_over(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         matches!(self.state, StepState::Done | StepState::Skipped)
     }
 
@@ -342,13 +344,13 @@ impl Snapshot {
     /// True when the step is there and has still to be done.
     #[must_use]
     pub fn is_open(&self, kind: StepKind) -> bool {
-        self.step_of(kind).is_some_and(|step| !step.is_over())
+        self.step_of(kind).is_some_and(|step| !step.has_ended())
     }
 
     /// The limits as they hold at this step: once the keys of an offline move are read-only, hours would only
     /// prolong that, so that it goes on at any time until the flip.
     #[must_use]
-    pub fn limits(&self) -> Limits {
+    pub fn limits(&self) -> MigrationLimits {
         let mut limits = self.migration.limits();
         let closed = self.step_of(StepKind::SetReadOnly);
         let closed = closed.is_some_and(|step| step.state == StepState::Done);
@@ -365,7 +367,7 @@ impl Snapshot {
 
     /// The owner, if its lease lasts at `now`.
     #[must_use]
-    pub fn live_owner(&self, now: DateTime<Utc>) -> Option<&Owner> {
+    pub fn live_owner(&self, now: DateTime<Utc>) -> Option<&MigrationOwner> {
         let lasts = self.lease_until.is_some_and(|until| until > now);
         self.migration.owner.as_ref().filter(|_| lasts)
     }
@@ -373,13 +375,13 @@ impl Snapshot {
 
 /// A sign of life of one migration's owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Beat {
+pub struct OwnerBeat {
     /// The migration.
     pub migration: MigrationId,
     /// The step that runs and its figures, where they are to be kept.
     pub figures: Option<(StepId, Value)>,
     /// A reading that is due.
-    pub reading: Option<Reading>,
+    pub reading: Option<FigureReading>,
 }
 
 /// What happened, before it has a number.
@@ -416,7 +418,7 @@ pub struct Event {
 
 /// A change of one migration.
 #[derive(Debug, Clone)]
-pub struct Change {
+pub struct MigrationChange {
     /// The revision that it was made from.
     pub from_revision: i64,
     /// The migration afterwards; its revision is `from_revision + 1`.

@@ -1,7 +1,7 @@
 //! What a command does, in one sentence: pages and command line show it before it is given.
 
 use crate::controller::Command;
-use crate::store::CancelAsk;
+use crate::store::CancelRequest;
 use plans::plan::MovePlan;
 use plans::request::Mode;
 
@@ -9,7 +9,12 @@ use plans::request::Mode;
 ///
 /// `cancel` has the writers that it requests to end; `back` says that it was rolled back.
 #[must_use]
-pub fn effect(command: Command, plan: &MovePlan, cancel: Option<&CancelAsk>, back: bool) -> String {
+pub fn effect(
+    command: Command,
+    plan: &MovePlan,
+    cancel: Option<&CancelRequest>,
+    back: bool,
+) -> String {
     let effect = match plan.mode {
         Mode::Online => online(command, plan, cancel, back),
         Mode::Offline => offline(command, plan, cancel, back),
@@ -48,7 +53,7 @@ pub fn effect_on_all(command: Command) -> &'static str {
 }
 
 /// Where the keys are written to meanwhile.
-fn online(command: Command, plan: &MovePlan, cancel: Option<&CancelAsk>, back: bool) -> String {
+fn online(command: Command, plan: &MovePlan, cancel: Option<&CancelRequest>, back: bool) -> String {
     let (source, target) = (&plan.moving.source, &plan.moving.target);
     match command {
         Command::Approve => format!(
@@ -89,7 +94,12 @@ fn online(command: Command, plan: &MovePlan, cancel: Option<&CancelAsk>, back: b
 }
 
 /// What is different where the moving keys are read-only.
-fn offline(command: Command, plan: &MovePlan, cancel: Option<&CancelAsk>, back: bool) -> String {
+fn offline(
+    command: Command,
+    plan: &MovePlan,
+    cancel: Option<&CancelRequest>,
+    back: bool,
+) -> String {
     let (source, target) = (&plan.moving.source, &plan.moving.target);
     match command {
         Command::Approve => {

@@ -56,8 +56,8 @@ pub(crate) fn percent(done: i64, total: i64) -> u8 {
     if total <= 0 {
         return 0;
     }
-    let share = i128::from(done.clamp(0, total)) * 100 / i128::from(total);
-    u8::try_from(share).unwrap_or(100)
+    let per_cent = i128::from(done.clamp(0, total)) * 100 / i128::from(total);
+    u8::try_from(per_cent).unwrap_or(100)
 }
 
 /// A time for people and, in `datetime`, for programs; always UTC.

@@ -1,8 +1,8 @@
 //! An operation as the API shows it: its state, its moves with their migrations, totals.
 
-use super::Summary;
+use super::MigrationSummary;
 use crate::controller::operations::{OperationState, state_of};
-use crate::store::Operation;
+use crate::store::OperationRecord;
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::plan::{After, Estimate};
@@ -47,7 +47,7 @@ pub struct OperationView {
     /// When the last move ended.
     pub finished_at: Option<DateTime<Utc>>,
     /// How many moves are in which state.
-    pub totals: Totals,
+    pub totals: MoveTotals,
     /// What was considered, for people.
     pub notes: Vec<String>,
     /// The moves in the order of the plan.
@@ -56,7 +56,7 @@ pub struct OperationView {
 
 /// Moves by where they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Totals {
+pub struct MoveTotals {
     /// All of them.
     pub moves: usize,
     /// Whose keys the target owns.
@@ -78,11 +78,11 @@ pub struct MoveView {
     pub estimate: Estimate,
     /// Its migration.
     #[serde(flatten)]
-    pub migration: Summary,
+    pub migration: MigrationSummary,
 }
 
-impl From<&Operation> for OperationView {
-    fn from(operation: &Operation) -> Self {
+impl From<&OperationRecord> for OperationView {
+    fn from(operation: &OperationRecord) -> Self {
         let plan = &operation.plan;
         let migrations = &operation.migrations;
         let ends: Option<Vec<_>> = migrations.iter().map(|m| m.finished_at).collect();
@@ -113,7 +113,7 @@ impl From<&Operation> for OperationView {
             created_at: operation.created_at,
             started_at: migrations.iter().filter_map(|m| m.started_at).min(),
             finished_at: ends.and_then(|ends| ends.into_iter().max()),
-            totals: Totals {
+            totals: MoveTotals {
                 moves: migrations.len(),
                 flipped: count(&|m| m.map_version_after.is_some() && m.map_version_back.is_none()),
                 ended: count(&|m| m.finished_at.is_some()),
@@ -126,7 +126,7 @@ impl From<&Operation> for OperationView {
                     why: m.plan.why.clone(),
                     after: m.plan.after.clone(),
                     estimate: m.plan.estimate.clone(),
-                    migration: Summary::from(m),
+                    migration: MigrationSummary::from(m),
                 })
                 .collect(),
         }

@@ -12,7 +12,7 @@ use plans::wire::TableProgress;
 
 /// The step that runs, or the next one.
 pub(crate) fn current(view: &MigrationView) -> Option<&StepView> {
-    view.steps.iter().find(|step| !is_over(step))
+    view.steps.iter().find(|step| !has_ended(step))
 }
 
 /// True while only the operator can end the hold.
@@ -186,7 +186,7 @@ fn owner(view: &MigrationView) -> &str {
 /// Whole per cent of a step where it works table by table.
 ///
 /// Rows first: bytes that go over the wire are fewer than those of the heap, which are expected.
-pub(crate) fn share_of(tables: &[TableProgress]) -> Option<u8> {
+pub(crate) fn tables_per_cent(tables: &[TableProgress]) -> Option<u8> {
     let sum = |figure: fn(&TableProgress) -> i64| tables.iter().map(figure).sum::<i64>();
     let (bytes, rows) = (sum(|t| t.bytes_total), sum(|t| t.rows_total));
     if rows > 0 {
@@ -205,9 +205,9 @@ pub(crate) fn share(view: &MigrationView) -> Option<u8> {
         return Some(100);
     }
     let total = i64::try_from(view.steps.len()).unwrap_or(1) * 100;
-    let over = view.steps.iter().filter(|step| is_over(step)).count();
+    let over = view.steps.iter().filter(|step| has_ended(step)).count();
     let progress = current(view).and_then(|step| step.progress.as_ref());
-    let part = progress.and_then(|progress| share_of(&progress.tables));
+    let part = progress.and_then(|progress| tables_per_cent(&progress.tables));
     let done = i64::try_from(over).unwrap_or(0) * 100 + i64::from(part.unwrap_or(0));
     Some(percent(done, total))
 }
@@ -226,6 +226,6 @@ pub(crate) fn is_forward(state: MigrationState) -> bool {
     }
 }
 
-pub(crate) fn is_over(step: &StepView) -> bool {
+pub(crate) fn has_ended(step: &StepView) -> bool {
     matches!(step.state, StepState::Done | StepState::Skipped)
 }

@@ -76,7 +76,7 @@ impl WaitKind {
 
 /// One reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Wait {
+pub struct WaitReason {
     /// Which kind.
     pub kind: WaitKind,
     /// For what, as a part of "waits for …".
@@ -92,7 +92,7 @@ pub struct Wait {
     pub remedy: Option<String>,
 }
 
-impl fmt::Display for Wait {
+impl fmt::Display for WaitReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "waits for {}", self.what)?;
         if let Some(since) = self.since {
@@ -114,12 +114,12 @@ pub(super) fn of(
     since: Option<DateTime<Utc>>,
     at: DateTime<Utc>,
     now: DateTime<Utc>,
-) -> Vec<Wait> {
+) -> Vec<WaitReason> {
     let m = &view.summary;
     if m.finished_at.is_some() {
         return Vec::new();
     }
-    let mut all: Vec<Wait> = opening(view, since).into_iter().collect();
+    let mut all: Vec<WaitReason> = opening(view, since).into_iter().collect();
     all.extend(person(view, since));
     if rests(m.state) {
         return all;
@@ -148,7 +148,7 @@ pub(super) fn of(
 }
 
 /// Until the cutover's step is done no agent has reported that the new owner is open.
-fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
+fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReason> {
     let moving = &view.plan.moving;
     let (kind, owner) = match view.summary.ownership {
         Ownership::Flipped => (StepKind::Cutover, &moving.target),
@@ -163,7 +163,7 @@ fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
     if matches!(step.state, StepState::Done | StepState::Skipped) {
         return None;
     }
-    Some(Wait {
+    Some(WaitReason {
         kind: WaitKind::Opening,
         what: format!(
             "shard {owner} to take writes: the map names it, and until it is open no shard takes writes to the moving keys"
@@ -179,11 +179,11 @@ fn rests(state: MigrationState) -> bool {
 }
 
 /// What an operator has to do.
-fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<Wait> {
+fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReason> {
     let m = &view.summary;
     let line = |command: &str| Some(format!("shardwright {command} {}", m.id));
     let wait = |kind, what: String, held_by, remedy| {
-        Some(Wait {
+        Some(WaitReason {
             kind,
             what,
             since,
@@ -251,8 +251,8 @@ fn hold(view: &MigrationView) -> String {
 }
 
 fn writers(view: &MigrationView) -> Option<String> {
-    let ask = view.cancel.as_ref()?;
-    let all = ask.writers.iter();
+    let request = view.cancel.as_ref()?;
+    let all = request.writers.iter();
     let named = all.map(|w| format!("process {} ({}, {})", w.pid, w.user, w.application));
     Some(named.collect::<Vec<_>>().join(", "))
 }
@@ -267,25 +267,28 @@ fn holds(view: &MigrationView) -> bool {
         && view.hold_ends_at.is_none()
 }
 
-fn hook(view: &MigrationView) -> Option<Wait> {
-    let ask = view.hook.as_ref().filter(|ask| ask.holds())?;
-    let phase = ask.phase.what();
-    let what = match &ask.said {
+fn hook(view: &MigrationView) -> Option<WaitReason> {
+    let request = view.hook.as_ref().filter(|request| request.holds())?;
+    let phase = request.phase.what();
+    let what = match &request.reply {
         None => format!("the hooks that are called before {phase}"),
-        Some(said) if said.veto => format!(
+        Some(reply) if reply.veto => format!(
             "hook {}, which is called before {phase} and refuses: {}",
-            said.hook, said.reason
+            reply.hook, reply.reason
         ),
-        Some(said) => format!(
+        Some(reply) => format!(
             "an answer of hook {} before {phase}: {}",
-            said.hook, said.reason
+            reply.hook, reply.reason
         ),
     };
-    Some(Wait {
+    Some(WaitReason {
         kind: WaitKind::Hook,
         what,
-        since: Some(ask.asked_at),
-        held_by: ask.said.as_ref().map(|said| format!("hook {}", said.hook)),
+        since: Some(request.requested_at),
+        held_by: request
+            .reply
+            .as_ref()
+            .map(|reply| format!("hook {}", reply.hook)),
         remedy: Some(format!(
             "shardwright overrule {} --reason TEXT",
             view.summary.id
@@ -293,13 +296,13 @@ fn hook(view: &MigrationView) -> Option<Wait> {
     })
 }
 
-fn retry(view: &MigrationView) -> Option<Wait> {
+fn retry(view: &MigrationView) -> Option<WaitReason> {
     let step = view.steps.iter().find(|s| s.state == StepState::Backoff)?;
     let failure = step.failure.as_ref()?;
     let at = step
         .next_at
         .map_or_else(String::new, |at| at.format(" at %H:%M:%S UTC").to_string());
-    Some(Wait {
+    Some(WaitReason {
         kind: WaitKind::Retry,
         what: format!(
             "the next attempt of {}{at}, {} of {} failed: {}",
@@ -312,13 +315,13 @@ fn retry(view: &MigrationView) -> Option<Wait> {
 }
 
 /// Agents that are connected claim within seconds; only after that one is missing.
-fn agent(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Wait {
+fn agent(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> WaitReason {
     let is_missing = since.is_none_or(|since| now - since >= CLAIMED_WITHIN);
     let what = match is_missing {
         true => "an agent that takes it",
         false => "an agent that takes it: a connected one does within seconds",
     };
-    Wait {
+    WaitReason {
         kind: WaitKind::Agent,
         what: what.to_owned(),
         since,
@@ -327,9 +330,9 @@ fn agent(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> Wait {
     }
 }
 
-fn gate(step: &StepView) -> Option<Wait> {
+fn gate(step: &StepView) -> Option<WaitReason> {
     let what = step.progress.as_ref()?.waiting_for.clone()?;
-    Some(Wait {
+    Some(WaitReason {
         kind: WaitKind::Gate,
         what,
         since: None,
@@ -338,9 +341,9 @@ fn gate(step: &StepView) -> Option<Wait> {
     })
 }
 
-fn lock(step: &StepView, at: DateTime<Utc>) -> Option<Wait> {
+fn lock(step: &StepView, at: DateTime<Utc>) -> Option<WaitReason> {
     let lock = step.progress.as_ref()?.lock.as_ref()?;
-    Some(Wait {
+    Some(WaitReason {
         kind: WaitKind::Lock,
         what: format!("a lock on {} of shard {}", lock.object, lock.shard),
         since: lock.waited_ms.map(|ms| at - TimeDelta::milliseconds(ms)),
@@ -360,9 +363,9 @@ fn holder(lock: &LockWait) -> String {
     format!("server process {} ({})", lock.holder, about.join(", "))
 }
 
-fn throttle(view: &MigrationView, step: &StepView) -> Option<Wait> {
+fn throttle(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     let slowed = step.progress.as_ref()?.slowed.as_ref()?;
-    Some(Wait {
+    Some(WaitReason {
         kind: WaitKind::Throttle,
         what: format!("its throttle, {}", slowed.sentence()),
         since: None,
@@ -372,7 +375,7 @@ fn throttle(view: &MigrationView, step: &StepView) -> Option<Wait> {
 }
 
 /// Only where something waits for the stream.
-fn lag(view: &MigrationView, step: &StepView) -> Option<Wait> {
+fn lag(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     if !matches!(
         step.kind,
         StepKind::CatchUp | StepKind::Cutover | StepKind::Rollback
@@ -381,7 +384,7 @@ fn lag(view: &MigrationView, step: &StepView) -> Option<Wait> {
     }
     let stream = view.stream.as_ref()?;
     let budget = i64::from(view.plan.options.write_stop_budget_ms);
-    (stream.lag_ms > budget).then(|| Wait {
+    (stream.lag_ms > budget).then(|| WaitReason {
         kind: WaitKind::Lag,
         what: format!(
             "changes to be applied: {} ms and {} behind",

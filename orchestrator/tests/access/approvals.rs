@@ -2,8 +2,8 @@
 
 use super::code;
 use crate::fixture::{Agent, Server, program, quick, request, until};
-use orchestrator::access::{Role, Rule, Secret};
-use orchestrator::controller::Settings;
+use orchestrator::access::{AccessRule, Role, Secret};
+use orchestrator::controller::ControllerSettings;
 use plans::id::MigrationId;
 use plans::names::Direction;
 use reqwest::{Method, Response};
@@ -20,10 +20,10 @@ struct Stage {
 }
 
 impl Stage {
-    async fn of(settings: Settings) -> Self {
+    async fn of(settings: ControllerSettings) -> Self {
         let mut server = Server::with(settings).await;
         let admin = Secret::random();
-        let rule = Rule::Tokens;
+        let rule = AccessRule::Tokens;
         server.behind(rule, Some(admin.digest()), false).await;
         until("leading", || async {
             let health = server.json("/api/v1/health").await;
@@ -287,7 +287,7 @@ async fn after_a_roll_back_another_cutover_is_approved_by_as_many_anew() {
 
 #[tokio::test]
 async fn a_controller_asks_for_two_whatever_a_plan_says() {
-    let stage = Stage::of(Settings {
+    let stage = Stage::of(ControllerSettings {
         approvals: 2,
         ..quick()
     })

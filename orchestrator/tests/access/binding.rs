@@ -3,11 +3,11 @@
 use super::locked::{Locked, code};
 use crate::fixture::{Agent, Server, failure, flip, quick, seal, until};
 use orchestrator::access::Role;
-use orchestrator::controller::Settings;
+use orchestrator::controller::ControllerSettings;
 use plans::failure::RetryClass;
 use plans::id::MigrationId;
 use plans::names::Direction;
-use plans::wire::{Action, CutoverAsk, Dispatch, Markers, Report, SECRET_HEADER, WireSecret};
+use plans::wire::{Action, CutoverQuery, Dispatch, Markers, Report, SECRET_HEADER, WireSecret};
 use reqwest::{Method, StatusCode};
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -160,7 +160,7 @@ async fn another_agents_token_neither_seals_nor_flips_nor_takes_a_seal_away() {
     let two = Two::start().await;
     let cutover = two.approved_cutover().await;
     let attempt = two.own.begin(&cutover, Direction::Forward).await;
-    let forge = |ask: CutoverAsk, secret: Option<WireSecret>| {
+    let forge = |ask: CutoverQuery, secret: Option<WireSecret>| {
         let body = json!({"migration": cutover.migration, "epoch": cutover.epoch, "ask": ask, "secret": secret});
         let two = &two;
         async move {
@@ -169,7 +169,7 @@ async fn another_agents_token_neither_seals_nor_flips_nor_takes_a_seal_away() {
         }
     };
     let direction = Direction::Forward;
-    let release = || CutoverAsk::Release {
+    let release = || CutoverQuery::Release {
         direction,
         attempt,
         reason: "forged".to_owned(),
@@ -194,7 +194,7 @@ async fn another_agents_token_neither_seals_nor_flips_nor_takes_a_seal_away() {
         fenced: uuid::Uuid::from_u128(1),
         sealed: uuid::Uuid::from_u128(2),
     };
-    let unproved = CutoverAsk::Flip {
+    let unproved = CutoverQuery::Flip {
         direction,
         attempt,
         applied: Some(foreign),
@@ -471,7 +471,7 @@ async fn a_second_process_of_a_name_is_told_where_the_first_one_runs() {
 
 #[tokio::test]
 async fn a_name_is_free_once_its_process_was_silent_and_then_belongs_to_the_new_one() {
-    let server = Server::with(Settings {
+    let server = Server::with(ControllerSettings {
         lease: Duration::from_millis(100),
         ..quick()
     })

@@ -3,7 +3,7 @@
 
 use super::locked::{Browser, Locked, code, is_api, is_open, patterns};
 use axum::body::Bytes;
-use orchestrator::access::{Need, Role};
+use orchestrator::access::{Role, RouteAccess};
 use reqwest::Method;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -123,7 +123,7 @@ async fn an_agent_of_other_shards_is_refused_at_every_route() {
     for (method, pattern) in patterns() {
         let last = pattern.rsplit('/').next().unwrap();
         let path = about(pattern, id);
-        let works = Need::of(method.as_str(), pattern, last) == Need::Work;
+        let works = RouteAccess::of(method.as_str(), pattern, last) == RouteAccess::Work;
         let bodies = match works {
             // Under another's name, and under its own about shards that are not in its reach.
             true if pattern == "/api/v1/agents/claim" => vec![of_an_agent(pattern, "far", id)],

@@ -1,7 +1,7 @@
 //! A server behind its door: who asks with which token, and every route that changes something.
 
 use crate::fixture::{Server, until};
-use orchestrator::access::{Role, Rule, Secret};
+use orchestrator::access::{AccessRule, Role, Secret};
 use orchestrator::controller::Command;
 use plans::id::MigrationId;
 use reqwest::{Method, RequestBuilder, Response};
@@ -21,7 +21,7 @@ impl Locked {
         let migration = server.apply(&agent, "").await;
         let admin = Secret::random();
         server
-            .behind(Rule::Tokens, Some(admin.digest()), false)
+            .behind(AccessRule::Tokens, Some(admin.digest()), false)
             .await;
         let admin = admin.reveal().to_owned();
         let locked = Self {

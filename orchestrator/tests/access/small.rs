@@ -4,9 +4,9 @@ use super::code;
 use super::locked::{Browser, Locked};
 use crate::fixture::{Database, Server, program, quick, until};
 use connect::{Dsn, Session};
-use orchestrator::access::{Audit, Role, Rule, Secret};
+use orchestrator::access::{AccessRule, AuditRule, Role, Secret};
 use orchestrator::api;
-use orchestrator::controller::{Controller, Settings};
+use orchestrator::controller::{Controller, ControllerSettings};
 use reqwest::redirect::Policy;
 use reqwest::{Client, Method};
 use serde_json::{Value, json};
@@ -173,8 +173,8 @@ async fn within(database: &Database, statement: &str) {
 
 #[tokio::test]
 async fn where_the_trail_is_required_nothing_is_done_without_it() {
-    let server = Server::with(Settings {
-        audit: Audit::Required,
+    let server = Server::with(ControllerSettings {
+        audit: AuditRule::Required,
         ..quick()
     })
     .await;
@@ -208,7 +208,7 @@ async fn an_order_that_panics_is_answered_and_written_down() {
     let database = Database::new().await;
     let controller = Controller::new(Arc::new(database.store().await), quick());
     let any = "127.0.0.1:0".parse().unwrap();
-    let listener = api::listen(any, Rule::Open).await.unwrap();
+    let listener = api::listen(any, AccessRule::Open).await.unwrap();
     let address = listener.local_addr().unwrap();
     controller.advertise(&format!("https://{address}"));
     let panics = axum::routing::post(async || -> () { panic!("a defect") });

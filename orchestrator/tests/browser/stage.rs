@@ -3,8 +3,8 @@
 //! A map `m` has shards `m-a`, with all keys, and `m-b`, empty: databases of their own in the two clusters.
 
 use cluster::{Cluster, Options};
-use orchestrator::access::{Rule, Secret};
-use orchestrator::controller::{Controller, Settings};
+use orchestrator::access::{AccessRule, Secret};
+use orchestrator::controller::{Controller, ControllerSettings};
 use orchestrator::store::pg::PgStore;
 use reqwest::redirect::Policy;
 use serde_json::{Value, json};
@@ -52,10 +52,10 @@ impl Stage {
             b: b.await,
         };
         clusters.fill(&[maps, locked].concat()).await;
-        let open = Plane::start(&clusters, Rule::Open, maps).await;
+        let open = Plane::start(&clusters, AccessRule::Open, maps).await;
         let locked = match locked {
             [] => None,
-            maps => Some(Plane::start(&clusters, Rule::Tokens, maps).await),
+            maps => Some(Plane::start(&clusters, AccessRule::Tokens, maps).await),
         };
         Self {
             open,
@@ -128,13 +128,17 @@ impl Clusters {
 }
 
 impl Plane {
-    async fn start(clusters: &Clusters, rule: Rule, maps: &[&str]) -> Self {
-        let name = if rule == Rule::Open { "open" } else { "locked" };
+    async fn start(clusters: &Clusters, rule: AccessRule, maps: &[&str]) -> Self {
+        let name = if rule == AccessRule::Open {
+            "open"
+        } else {
+            "locked"
+        };
         let admin = Secret::random();
-        let settings = Settings {
+        let settings = ControllerSettings {
             rule,
             admin: Some(admin.digest()),
-            ..Settings::default()
+            ..ControllerSettings::default()
         };
         let dsn = clusters.store.dsn(name, "postgres");
         let store = Arc::new(PgStore::open(&dsn).await.unwrap());

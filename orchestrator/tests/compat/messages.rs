@@ -2,7 +2,7 @@
 
 use super::recorded::{Exchange, newest};
 use super::shape::lost;
-use orchestrator::api::Health;
+use orchestrator::api::LeadershipHealth;
 use orchestrator::store::CleanupRecord;
 use plans::request::Options;
 use plans::shard_map::MapSettings;
@@ -29,7 +29,7 @@ fn readers(name: &str) -> (Option<Reader>, Option<Reader>) {
         "report" => (Some(read::<Report>), None),
         "cutover" => (Some(read::<CutoverCall>), Some(read::<CutoverAnswer>)),
         "cleanup" => (Some(read::<Vec<CleanupRecord>>), None),
-        "health" => (None, Some(read::<Health>)),
+        "health" => (None, Some(read::<LeadershipHealth>)),
         other => panic!("nothing reads {other}"),
     }
 }

@@ -1,11 +1,11 @@
 //! A server over the store in memory, and migrations put into any state.
 
-use orchestrator::access::Rule;
+use orchestrator::access::AccessRule;
 use orchestrator::api;
-use orchestrator::controller::{Controller, Settings};
+use orchestrator::controller::{Controller, ControllerSettings};
 use orchestrator::dashboard;
 use orchestrator::store::memory::MemoryStore;
-use orchestrator::store::{Change, NewOperation, NewShard, Snapshot, Store};
+use orchestrator::store::{MigrationChange, NewOperation, NewShard, Snapshot, Store};
 use plans::failure::{Failure, RetryClass};
 use plans::graph::{StepGraph, StepNode};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName, StepId};
@@ -39,15 +39,15 @@ impl Dashboard {
     /// Nothing is registered.
     pub(crate) async fn empty() -> Self {
         let store = Arc::new(MemoryStore::new());
-        let settings = Settings {
+        let settings = ControllerSettings {
             inspection_wait: Duration::from_millis(20),
             leader_lease: Duration::from_secs(3600),
-            ..Settings::default()
+            ..ControllerSettings::default()
         };
         let controller = Controller::new(store.clone(), settings);
         controller.advertise("http://this");
-        controller.stand().await.unwrap();
-        let listener = api::listen("127.0.0.1:0".parse().unwrap(), Rule::Open)
+        controller.campaign().await.unwrap();
+        let listener = api::listen("127.0.0.1:0".parse().unwrap(), AccessRule::Open)
             .await
             .unwrap();
         let address = listener.local_addr().unwrap();
@@ -138,7 +138,7 @@ impl Dashboard {
         let mut snapshot = self.load(id).await;
         let from_revision = snapshot.migration.revision;
         edit(&mut snapshot);
-        let change = Change {
+        let change = MigrationChange {
             reshaped: false,
             from_revision,
             migration: snapshot.migration,

@@ -5,7 +5,7 @@ use orchestrator::store::{ShardUpdate, Store};
 use plans::id::{MapName, ShardName};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
-use plans::shard_map::{Effect, KeyColumns, Rule, Sequences, ShardMap};
+use plans::shard_map::{Effect, KeyColumns, PlacementRule, Sequences, ShardMap};
 
 /// Makes the version that gives `keys` of `from` to `to`.
 async fn give(dashboard: &Dashboard, keys: KeySet, from: &str, to: &str) {
@@ -99,7 +99,7 @@ async fn tables_rules_sequences_and_labels_are_shown() {
         settings.ignore.push("logs".to_owned());
         settings.sequences = Sequences::Block;
         settings.check_every = Some(3600);
-        settings.rules.push(Rule {
+        settings.rules.push(PlacementRule {
             name: "eu <only>".to_owned(),
             effect: Effect::Pin,
             keys: Some(KeySet::range(Some(Key::Int(7)), Some(Key::Int(9)))),

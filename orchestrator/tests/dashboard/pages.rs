@@ -230,7 +230,7 @@ async fn the_page_of_agents_says_whom_each_works_for() {
         host: Some("db<7".to_owned()),
         ..AgentProcess::of(&name, &instance)
     };
-    let seen = dashboard.store.see_agent(&process, at, None);
+    let seen = dashboard.store.note_agent(&process, at, None);
     seen.await.unwrap();
     let page = dashboard.page("/agents").await;
     for words in [

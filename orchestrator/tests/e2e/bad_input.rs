@@ -205,17 +205,17 @@ async fn bad_input_is_named_with_its_remedy_and_leaves_nothing_behind() {
     let cases: [(String, i32, &[&str]); 8] = [
         (
             request("whole", "a", (500, "nowhere", 500), ORDERS),
-            1,
+            64,
             &["nowhere", "shard add"],
         ),
         (
             request("whole", "a", (500, "b", 400), ORDERS),
-            1,
-            &["part b", "400", "overlaps"],
+            64,
+            &["part b", "400", "overlap"],
         ),
         (
             request("parts", "a", (5000, "b", 5000), ORDERS),
-            1,
+            64,
             &["parts", "1000"],
         ),
         (
@@ -241,7 +241,7 @@ async fn bad_input_is_named_with_its_remedy_and_leaves_nothing_behind() {
         ),
         (
             "operation: split\nmap: [whole\nsource: a\n".to_owned(),
-            1,
+            64,
             &["line", "column"],
         ),
     ];

@@ -5,8 +5,8 @@
 
 use cluster::Cluster;
 use connect::{Connected, Dsn, Session};
-use demo::checker::{self, Checked, Input};
-use demo::ledger::{Baseline, Entry, Ledger, Outcome, Phase};
+use demo::checker::{self, CheckInput, CheckReport};
+use demo::ledger::{Baseline, Ledger, LedgerPhase, TransactionEntry, TransactionOutcome};
 use demo::shop::{self, Shop};
 use plans::id::MapVersion;
 use plans::key::KeyType;
@@ -138,12 +138,12 @@ impl Split<'_> {
     }
 
     fn acknowledged(&self, op: i64, synchronous: bool) {
-        let entry = Entry {
+        let entry = TransactionEntry {
             op,
             key: self.servers.shop.key(self.servers.shop.split_at()),
             client: 1,
-            phase: Phase::Cutover,
-            outcome: Outcome::Acknowledged,
+            phase: LedgerPhase::Cutover,
+            outcome: TransactionOutcome::Acknowledged,
             shard: Some("a".into()),
             synchronous,
             since: 0,
@@ -167,10 +167,10 @@ impl Split<'_> {
     }
 
     /// The verdict once the map names the target.
-    async fn judge(self) -> Checked {
+    async fn judge(self) -> CheckReport {
         self.ledger.flush().unwrap();
         let servers = self.servers;
-        let input = Input {
+        let input = CheckInput {
             map: flipped(servers.shop),
             shards: [
                 ("a".into(), dsn(&servers.source, self.name)),
@@ -258,7 +258,7 @@ impl Drop for Frozen {
 }
 
 /// A writer that was let in before the fence commits late; with the wait-out, the marker waits for it.
-async fn late_writer(servers: &Servers, name: &'static str, wait_out: bool) -> Checked {
+async fn late_writer(servers: &Servers, name: &'static str, wait_out: bool) -> CheckReport {
     let split = servers.split(name).await;
     let writer = open(&servers.source, name).await;
     writer.batch_execute("begin").await.unwrap();
@@ -279,7 +279,7 @@ async fn late_writer(servers: &Servers, name: &'static str, wait_out: bool) -> C
 }
 
 /// Acknowledged asynchronous commits are still in the server's memory when the position is read.
-async fn asynchronous_writer(servers: &Servers, name: &'static str, marker: bool) -> Checked {
+async fn asynchronous_writer(servers: &Servers, name: &'static str, marker: bool) -> CheckReport {
     let split = servers.split(name).await;
     let writer = open(&servers.source, name).await;
     let off = "set synchronous_commit = off";

@@ -1,11 +1,11 @@
 //! `kill -9` of every process in the middle of a step: the split completes, nothing is lost.
 
 use crate::run::demo;
-use demo::{Outcome, Report};
+use demo::{RunOutcome, RunReport};
 
-async fn killed(process_at_step: &str) -> Report {
+async fn killed(process_at_step: &str) -> RunReport {
     let report = demo(&format!("--kill {process_at_step}")).await;
-    assert_eq!(report.result, Outcome::Completed);
+    assert_eq!(report.result, RunOutcome::Completed);
     let kill = report.kill.as_ref().unwrap();
     assert!(kill.fired && kill.restarted_after_ms > 0, "{kill:?}");
     assert_eq!(format!("{}@{}", kill.process, kill.step), process_at_step);

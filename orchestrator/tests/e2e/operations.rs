@@ -43,13 +43,19 @@ mod waiting;
 #[path = "operations/writers.rs"]
 mod writers;
 
-use demo::{Balance, Operation, Report};
+use demo::{LoadBalance, MapOperation, RunReport};
 use plans::request::{Measure, Mode};
 use plans::shard_map::Strategy;
 use run::operation;
 
 /// Runs one cell; `moves` is how many moves the plan must have.
-async fn cell(what: Operation, strategy: Strategy, mode: Mode, more: &str, moves: usize) -> Report {
+async fn cell(
+    what: MapOperation,
+    strategy: Strategy,
+    mode: Mode,
+    more: &str,
+    moves: usize,
+) -> RunReport {
     let offline = if mode == Mode::Offline {
         "--offline"
     } else {
@@ -59,7 +65,7 @@ async fn cell(what: Operation, strategy: Strategy, mode: Mode, more: &str, moves
     let report = operation(&line).await;
     assert_eq!((report.operation, report.strategy), (what, strategy));
     assert_eq!(report.moves.len(), moves, "{:?}", report.moves);
-    let completed = |m: &demo::Moved| m.state == "completed" && m.rows > 0;
+    let completed = |m: &demo::MovedKeys| m.state == "completed" && m.rows > 0;
     assert!(report.moves.iter().all(completed), "{:?}", report.moves);
     let flips = i64::try_from(moves).unwrap();
     assert_eq!(report.map_version.after - report.map_version.before, flips);
@@ -76,7 +82,7 @@ macro_rules! cells {
             #[tokio::test]
             $(#[$ignored])?
             async fn $name() {
-                cell(Operation::$operation, Strategy::$strategy, Mode::$mode, $more, $moves).await;
+                cell(MapOperation::$operation, Strategy::$strategy, Mode::$mode, $more, $moves).await;
             }
         )+
     };
@@ -143,15 +149,15 @@ async fn rebalance(strategy: Strategy, by: &Measure, more: &str) {
     let report = operation(&line).await;
     assert_eq!(
         (report.operation, report.strategy),
-        (Operation::Rebalance, strategy)
+        (MapOperation::Rebalance, strategy)
     );
     let balance = report.balance.as_ref().unwrap();
     assert_eq!(&balance.by, by);
     assert!(
-        Balance::heaviest_percent(&balance.before) > 250,
+        LoadBalance::heaviest_percent(&balance.before) > 250,
         "{balance:?}"
     );
-    let after = Balance::heaviest_percent(&balance.after);
+    let after = LoadBalance::heaviest_percent(&balance.after);
     assert!(
         after <= 100 + u64::from(balance.threshold_percent),
         "{balance:?}"

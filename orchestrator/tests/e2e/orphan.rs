@@ -1,16 +1,16 @@
 //! Controller and agents are all gone in the middle of the cutover: a fence expires, a seal does not.
 
 use crate::run::demo;
-use demo::{Orphaned, Outcome};
+use demo::{OrphanedCutover, RunOutcome};
 
 /// The demo's write-stop budget, milliseconds.
 const BUDGET: i64 = 2_000;
 /// For the kill itself, one look and one commit on a busy machine.
 const ALLOWANCE: i64 = 1_500;
 
-async fn orphaned(moment: &str) -> Orphaned {
+async fn orphaned(moment: &str) -> OrphanedCutover {
     let report = demo(&format!("--orphan {moment}")).await;
-    assert_eq!((report.result, report.attempts), (Outcome::Completed, 1));
+    assert_eq!((report.result, report.attempts), (RunOutcome::Completed, 1));
     let orphan = report.orphan.unwrap();
     assert_eq!(orphan.fail_point, format!("cutover.{moment}"));
     // At no time had the keys two owners.

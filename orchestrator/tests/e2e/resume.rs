@@ -1,7 +1,7 @@
 //! A migration that failed keeps its state and says what mends it; resumed it ends well, aborted it leaves nothing.
 
 use crate::run::demo;
-use demo::{Outcome, Report};
+use demo::{RunOutcome, RunReport};
 use plans::step::StepKind;
 
 /// What the failure must say: its code, and a word of its remedy.
@@ -10,7 +10,7 @@ const DISK: (&str, &str) = ("sql.53100", "make room");
 const DOWN: (&str, &str) = ("", "");
 const BOTH: [StepKind; 2] = [StepKind::Copy, StepKind::CatchUp];
 
-fn judge(report: &Report, steps: &[StepKind], (code, remedy): (&str, &str)) {
+fn judge(report: &RunReport, steps: &[StepKind], (code, remedy): (&str, &str)) {
     let struck: Vec<StepKind> = report.troubles.iter().map(|trouble| trouble.step).collect();
     assert_eq!(struck, steps);
     for trouble in &report.troubles {
@@ -26,14 +26,14 @@ fn judge(report: &Report, steps: &[StepKind], (code, remedy): (&str, &str)) {
 async fn resumed(kind: &str, steps: &[StepKind], says: (&str, &str)) {
     let troubles = steps.iter().map(|step| format!("--trouble {kind}@{step}"));
     let report = demo(&troubles.collect::<Vec<_>>().join(" ")).await;
-    assert_eq!((report.result, report.attempts), (Outcome::Completed, 1));
+    assert_eq!((report.result, report.attempts), (RunOutcome::Completed, 1));
     judge(&report, steps, says);
     assert!(report.bytes_copied_twice <= 2 * report.largest_chunk_bytes);
 }
 
 async fn aborted(kind: &str, step: StepKind, says: (&str, &str)) {
     let report = demo(&format!("--trouble {kind}@{step} --then abort")).await;
-    assert_eq!(report.result, Outcome::Unwound);
+    assert_eq!(report.result, RunOutcome::Unwound);
     judge(&report, &[step], says);
     assert_eq!(report.map_version.after, 1);
     assert_eq!(report.leftovers.standing.guards, 0);
@@ -80,7 +80,7 @@ async fn spent_attempts_are_followed_by_resume() {
 #[tokio::test]
 async fn a_target_that_is_away_is_waited_for_while_the_source_keeps_little_log() {
     let report = demo("--trouble away@catch_up --away 20").await;
-    assert_eq!((report.result, report.attempts), (Outcome::Completed, 1));
+    assert_eq!((report.result, report.attempts), (RunOutcome::Completed, 1));
     let trouble = &report.troubles[0];
     assert!(
         trouble.failure.is_none() && trouble.lasted_ms >= 20_000,

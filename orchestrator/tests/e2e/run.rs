@@ -3,9 +3,9 @@
 //! `SHARDWRIGHT_TEST_SOURCE` and `SHARDWRIGHT_TEST_TARGET` are the major versions of the servers that keys leave and come
 //! to: `scripts/test-matrix` runs the same tests for one pair after the other.
 
-use demo::{Outcome, Report, Servers};
+use demo::{RunOutcome, RunReport, Servers};
 use plans::request::Mode;
-use plans::step::cutover::Window;
+use plans::step::cutover::WriteBlockTimes;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -37,7 +37,7 @@ pub(crate) fn program() -> PathBuf {
 }
 
 /// A disturbed split, which must end with exit 0 and all zeros.
-pub(crate) async fn demo(line: &str) -> Report {
+pub(crate) async fn demo(line: &str) -> RunReport {
     let (report, said) = run(SMALL, line).await;
     zeros(&report, &said);
     of_a_split(&report, &said);
@@ -45,10 +45,10 @@ pub(crate) async fn demo(line: &str) -> Report {
 }
 
 /// An operation, which must end with exit 0, all zeros and enough writes to moving keys.
-pub(crate) async fn operation(line: &str) -> Report {
+pub(crate) async fn operation(line: &str) -> RunReport {
     let (report, said) = run(QUICK, line).await;
     zeros(&report, &said);
-    assert_eq!(report.result, Outcome::Completed, "{said}");
+    assert_eq!(report.result, RunOutcome::Completed, "{said}");
     let (mode, least) = match line.contains("--offline") {
         true => (Mode::Offline, 100),
         false => (Mode::Online, 1_000),
@@ -57,7 +57,7 @@ pub(crate) async fn operation(line: &str) -> Report {
     assert!(report.ledger.acknowledged_on_moving_keys >= least, "{said}");
     assert!(report.rows_moved > 0, "{said}");
     assert!(report.verify.rows_compared >= report.rows_moved, "{said}");
-    assert_ne!(report.window_ms, Window::default(), "{said}");
+    assert_ne!(report.window_ms, WriteBlockTimes::default(), "{said}");
     let seen = report.clients.not_owner + report.clients.not_open;
     let counted = report.writes_refused.expect("the guards count");
     assert!(
@@ -77,7 +77,7 @@ pub(crate) fn servers() -> Servers {
 }
 
 /// A run that must end with exit 0; its report, and everything that it said.
-async fn run(settings: &str, line: &str) -> (Report, String) {
+async fn run(settings: &str, line: &str) -> (RunReport, String) {
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
     let name = format!("shardwright-e2e-{}-{number}.json", std::process::id());
     let file = std::env::temp_dir().join(name);
@@ -131,7 +131,7 @@ async fn run(settings: &str, line: &str) -> (Report, String) {
         )
     };
     assert!(output.status.success(), "{}", said());
-    let report: Report = serde_json::from_slice(&text).unwrap_or_else(|_| panic!("{}", said()));
+    let report: RunReport = serde_json::from_slice(&text).unwrap_or_else(|_| panic!("{}", said()));
     let ran_on = |asked: Option<u32>, had| asked.is_none() || asked == had;
     assert!(ran_on(servers.source, report.servers.source), "{}", said());
     assert!(ran_on(servers.target, report.servers.target), "{}", said());
@@ -144,7 +144,7 @@ async fn terminate(pid: i32) {
 }
 
 /// What holds after every run, whatever happened in it.
-fn zeros(report: &Report, said: &str) {
+fn zeros(report: &RunReport, said: &str) {
     let ledger = &report.ledger;
     assert!(ledger.is_clean(), "{said}");
     assert_eq!(report.leftovers.total(), 0, "{said}");
@@ -152,10 +152,10 @@ fn zeros(report: &Report, said: &str) {
 }
 
 /// What holds after a split in two that was disturbed.
-fn of_a_split(report: &Report, said: &str) {
+fn of_a_split(report: &RunReport, said: &str) {
     let ledger = &report.ledger;
     assert!(
-        ledger.acknowledged >= 1_500 || report.result == Outcome::Unwound,
+        ledger.acknowledged >= 1_500 || report.result == RunOutcome::Unwound,
         "{said}"
     );
     assert!(ledger.acknowledged_on_moving_keys > 100, "{said}");
@@ -169,14 +169,14 @@ fn of_a_split(report: &Report, said: &str) {
         Some(_) | None => stops * 2 * report.largest_chunk_bytes,
     };
     assert!(report.bytes_copied_twice <= costs, "{said}");
-    if report.result == Outcome::Completed {
+    if report.result == RunOutcome::Completed {
         assert_eq!(
             (report.map_version.before, report.map_version.after),
             (1, 2)
         );
         assert!(report.rows_moved > 10_000, "{said}");
         assert!(report.verify.rows_compared > 10_000, "{said}");
-        assert_ne!(report.window_ms, Window::default(), "{said}");
+        assert_ne!(report.window_ms, WriteBlockTimes::default(), "{said}");
         let phases = &ledger.by_phase;
         for seen in [phases.before, phases.copy, phases.catch_up, phases.after] {
             assert!(seen > 0, "{said}");

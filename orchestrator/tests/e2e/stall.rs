@@ -1,7 +1,7 @@
 //! An agent that stands still in the cutover: the attempt ends within the budget, and the next one succeeds.
 
 use crate::run::demo;
-use demo::Outcome;
+use demo::RunOutcome;
 
 /// The demo's budget of the write-blocked window, milliseconds.
 const BUDGET: u64 = 2_000;
@@ -10,7 +10,7 @@ const ALLOWANCE: u64 = 1_000;
 
 async fn ends_by_itself(moment: &str, reason: &str) {
     let report = demo(&format!("--stall {moment}")).await;
-    assert_eq!((report.result, report.attempts), (Outcome::Completed, 1));
+    assert_eq!((report.result, report.attempts), (RunOutcome::Completed, 1));
     assert!(report.cutover_attempts > 1, "{}", report.cutover_attempts);
     let stall = report.stall.unwrap();
     assert_eq!(stall.fail_point, format!("cutover.{moment}"));

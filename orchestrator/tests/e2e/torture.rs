@@ -5,7 +5,7 @@
 #[allow(dead_code, reason = "the other suites use more of it")]
 mod run;
 
-use demo::torture::Results;
+use demo::torture::ResultsFile;
 use run::program;
 use std::time::Duration;
 use tokio::process::Command;
@@ -47,7 +47,7 @@ async fn a_slice_of_the_matrix_is_survived() {
         format!("{}\n{stderr}\n{stdout}", output.status)
     };
     assert!(output.status.success(), "{}", said());
-    let results: Results = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
+    let results: ResultsFile = serde_json::from_slice(&std::fs::read(&file).unwrap()).unwrap();
     std::fs::remove_file(&file).unwrap();
     let sums = results.sums;
     assert_eq!((sums.runs, sums.survived), (11, 11), "{}", said());

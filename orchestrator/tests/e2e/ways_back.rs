@@ -1,7 +1,7 @@
 //! Roll back after the flip, abort before it, pause and resume anywhere.
 
 use crate::run::demo;
-use demo::Outcome;
+use demo::RunOutcome;
 use plans::step::{FORWARD, StepKind};
 
 /// `--flag step` for each step.
@@ -13,7 +13,7 @@ fn flags(flag: &str, steps: &[StepKind]) -> String {
 #[tokio::test]
 async fn a_roll_back_takes_what_was_written_on_the_target_to_the_source() {
     let report = demo("--rollback").await;
-    assert_eq!(report.result, Outcome::RolledBack);
+    assert_eq!(report.result, RunOutcome::RolledBack);
     assert_eq!(
         (report.map_version.before, report.map_version.after),
         (1, 3)
@@ -33,7 +33,7 @@ async fn an_abort_in_each_step_before_the_flip_leaves_nothing_behind() {
     let steps = &FORWARD[..9];
     assert_eq!(steps.last(), Some(&StepKind::Cutover));
     let report = demo(&flags("abort-at", steps)).await;
-    assert_eq!(report.result, Outcome::Unwound);
+    assert_eq!(report.result, RunOutcome::Unwound);
     assert_eq!(report.aborted_at, steps);
     assert_eq!(
         (report.map_version.before, report.map_version.after),
@@ -45,7 +45,7 @@ async fn an_abort_in_each_step_before_the_flip_leaves_nothing_behind() {
 #[tokio::test]
 async fn a_pause_in_each_step_of_one_migration_loses_nothing() {
     let report = demo(&flags("pause-in", &FORWARD)).await;
-    assert_eq!(report.result, Outcome::Completed);
+    assert_eq!(report.result, RunOutcome::Completed);
     assert_eq!(report.paused_in, FORWARD);
     assert_eq!(report.attempts, 1);
 }
@@ -53,7 +53,7 @@ async fn a_pause_in_each_step_of_one_migration_loses_nothing() {
 #[tokio::test]
 async fn a_pause_while_chunks_are_in_flight_costs_at_most_those_chunks() {
     let report = demo("--pause-in copy").await;
-    assert_eq!(report.result, Outcome::Completed);
+    assert_eq!(report.result, RunOutcome::Completed);
     assert_eq!(report.paused_in, [StepKind::Copy]);
     assert!(report.bytes_copied_twice <= 2 * report.largest_chunk_bytes);
 }

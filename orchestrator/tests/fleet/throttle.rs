@@ -76,7 +76,7 @@ async fn a_copy_with_a_rate_says_so_and_ends_once_the_rate_goes() {
         })
         .await;
     let refused = stage.run(&["set", "rate", &id, "fast"]).await;
-    assert_eq!(refused.status.code(), Some(1), "{refused:?}");
+    assert_eq!(refused.status.code(), Some(64), "{refused:?}");
     stage.ok(&format!("set rate {id} off --reason hurry")).await;
     stage.until_state(&id, "waiting").await;
 

@@ -5,7 +5,7 @@ use crate::fixture::{Agent, Server, failure, step_name, until};
 use plans::failure::RetryClass;
 use plans::id::MigrationId;
 use plans::names::Direction;
-use plans::wire::{CutoverAnswer, CutoverAsk, Outcome};
+use plans::wire::{CutoverAnswer, CutoverQuery, Outcome};
 use serde_json::{Value, json};
 
 const FREEZE: Say = Say::Status(409, "{\"reason\": \"change freeze\\nuntil Monday\"}");
@@ -229,7 +229,7 @@ async fn while_a_hook_holds_the_next_attempt_an_owner_opens_what_the_last_one_cl
     let cutover = agent.run_to("cutover").await;
     let direction = Direction::Forward;
     let attempt = agent.begin(&cutover, direction).await;
-    let release = CutoverAsk::Release {
+    let release = CutoverQuery::Release {
         direction,
         attempt,
         reason: "over the budget".to_owned(),

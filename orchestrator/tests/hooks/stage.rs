@@ -5,7 +5,7 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Response};
-use orchestrator::controller::Settings;
+use orchestrator::controller::ControllerSettings;
 use orchestrator::hooks::Hooks;
 use serde_json::Value;
 use std::path::PathBuf;
@@ -133,7 +133,7 @@ pub(super) async fn server(text: &str) -> Server {
     server_with(quick(), text).await
 }
 
-pub(super) async fn server_with(settings: Settings, text: &str) -> Server {
+pub(super) async fn server_with(settings: ControllerSettings, text: &str) -> Server {
     let hooks = read(&Folder::new(), text);
     let mut server = Server::with(settings).await;
     server.hook(hooks).await;

@@ -1,7 +1,7 @@
 //! Tokens and sessions.
 
 use super::at;
-use orchestrator::access::{Digest, Role};
+use orchestrator::access::{Role, SecretDigest};
 use orchestrator::store::{SessionRecord, Store, StoreError, TokenRecord};
 
 contract!(
@@ -36,10 +36,10 @@ pub(super) fn session(from: u8) -> SessionRecord {
     }
 }
 
-fn digest(first: u8) -> Digest {
+fn digest(first: u8) -> SecretDigest {
     let mut bytes = [7; 32];
     bytes[0] = first;
-    Digest(bytes)
+    SecretDigest(bytes)
 }
 
 async fn a_token_is_kept_with_its_holder_and_its_end(store: &dyn Store) {

@@ -1,8 +1,8 @@
 //! Which process has an agent's name, and by what an owner is known.
 
 use super::{at, owned, seeded};
-use orchestrator::access::Digest;
-use orchestrator::store::{AgentProcess, AgentRecord, Owner, Registered, Store};
+use orchestrator::access::SecretDigest;
+use orchestrator::store::{AgentProcess, AgentRecord, MigrationOwner, Registered, Store};
 use plans::id::Epoch;
 
 contract!(
@@ -13,13 +13,13 @@ contract!(
 async fn an_agents_name_is_one_process_at_a_time(store: &dyn Store) {
     let process = |instance: &str, key: u8| AgentProcess {
         host: Some(format!("host of {instance}")),
-        key: Some(Digest([key; 32])),
+        key: Some(SecretDigest([key; 32])),
         ..AgentProcess::of(&"x".into(), &instance.into())
     };
     let (first, second) = (process("x1", 1), process("x2", 2));
     let see = |process: AgentProcess, now, silent_since: Option<i64>| async move {
         let silent_since = silent_since.map(at);
-        let seen = store.see_agent(&process, at(now), silent_since);
+        let seen = store.note_agent(&process, at(now), silent_since);
         seen.await.unwrap()
     };
     assert_eq!(see(first.clone(), 1, None).await, Registered::New);
@@ -31,7 +31,7 @@ async fn an_agents_name_is_one_process_at_a_time(store: &dyn Store) {
         last_seen: at(3),
         host: Some("host of x1".to_owned()),
     };
-    let taken = Registered::Taken(known.clone());
+    let taken = Registered::InUse(known.clone());
     for forged in [
         AgentProcess::of(&"x".into(), &"x1".into()),
         process("x1", 2),
@@ -45,15 +45,15 @@ async fn an_agents_name_is_one_process_at_a_time(store: &dyn Store) {
     assert_eq!(see(second.clone(), 5, Some(4)).await, Registered::New);
     // or at once for whoever has outlived its process; the one before that is forgotten.
     let late = AgentProcess {
-        outlived: vec![Digest([1; 32])],
+        outlived: vec![SecretDigest([1; 32])],
         ..process("x3", 3)
     };
     assert!(matches!(
         see(late.clone(), 6, None).await,
-        Registered::Taken(_)
+        Registered::InUse(_)
     ));
     let third = AgentProcess {
-        outlived: vec![Digest([7; 32]), Digest([2; 32])],
+        outlived: vec![SecretDigest([7; 32]), SecretDigest([2; 32])],
         ..late
     };
     assert_eq!(see(third, 6, None).await, Registered::New);
@@ -68,11 +68,11 @@ async fn an_agents_name_is_one_process_at_a_time(store: &dyn Store) {
 async fn an_owner_is_bound_to_its_token_and_secret(store: &dyn Store) {
     let snapshot = seeded(store).await;
     let mut change = owned(&snapshot);
-    let owner = Owner {
+    let owner = MigrationOwner {
         agent: "x".into(),
         instance: "x1".into(),
         token: Some("x".to_owned()),
-        secret: Some(Digest([5; 32])),
+        secret: Some(SecretDigest([5; 32])),
     };
     change.migration.epoch = Epoch(3);
     change.migration.owner = Some(owner.clone());

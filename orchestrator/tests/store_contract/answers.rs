@@ -1,8 +1,8 @@
 //! Orders that come with a key.
 
 use super::at;
-use orchestrator::access::Digest;
-use orchestrator::store::{EarlierOrder, KeptAnswer, KeyedOrder, Store};
+use orchestrator::access::SecretDigest;
+use orchestrator::store::{EarlierCommand, KeptAnswer, KeyedCommand, Store};
 
 contract!(
     what_was_answered_to_an_order_is_kept_for_a_day,
@@ -10,10 +10,10 @@ contract!(
 );
 
 /// The order with key `key` at second `second`.
-pub(super) fn order(key: u8, second: i64) -> KeyedOrder {
-    KeyedOrder {
-        key: Digest([key; 32]),
-        fingerprint: Digest([7; 32]),
+pub(super) fn order(key: u8, second: i64) -> KeyedCommand {
+    KeyedCommand {
+        key: SecretDigest([key; 32]),
+        fingerprint: SecretDigest([7; 32]),
         at: at(second),
     }
 }
@@ -29,31 +29,31 @@ pub(super) fn answer() -> KeptAnswer {
 async fn what_was_answered_to_an_order_is_kept_for_a_day(store: &dyn Store) {
     let day = 24 * 3600;
     let first = order(1, 0);
-    assert_eq!(store.begin_order(&first).await.unwrap(), None);
-    let begun = EarlierOrder {
+    assert_eq!(store.begin_command(&first).await.unwrap(), None);
+    let begun = EarlierCommand {
         fingerprint: first.fingerprint,
         answer: None,
     };
-    let other = KeyedOrder {
-        fingerprint: Digest([8; 32]),
+    let other = KeyedCommand {
+        fingerprint: SecretDigest([8; 32]),
         ..order(1, 5)
     };
-    assert_eq!(store.begin_order(&other).await.unwrap(), Some(begun));
+    assert_eq!(store.begin_command(&other).await.unwrap(), Some(begun));
     store.keep_answer(first.key, &answer()).await.unwrap();
-    let answered = EarlierOrder {
+    let answered = EarlierCommand {
         fingerprint: first.fingerprint,
         answer: Some(answer()),
     };
     let again = order(1, day);
-    let known = store.begin_order(&again).await.unwrap();
+    let known = store.begin_command(&again).await.unwrap();
     assert_eq!(known, Some(answered), "it stays as it was");
     let late = order(1, day + 1);
-    assert_eq!(store.begin_order(&late).await.unwrap(), None);
+    assert_eq!(store.begin_command(&late).await.unwrap(), None);
 }
 
 async fn an_order_that_changed_nothing_may_come_again(store: &dyn Store) {
     let first = order(1, 0);
-    assert_eq!(store.begin_order(&first).await.unwrap(), None);
-    store.forget_order(first.key).await.unwrap();
-    assert_eq!(store.begin_order(&first).await.unwrap(), None);
+    assert_eq!(store.begin_command(&first).await.unwrap(), None);
+    store.forget_command(first.key).await.unwrap();
+    assert_eq!(store.begin_command(&first).await.unwrap(), None);
 }

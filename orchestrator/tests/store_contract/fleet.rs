@@ -5,7 +5,7 @@ use crate::fixture::{keys, mapping};
 use orchestrator::store::{AuditLine, AuditRecord, NewShard, ShardUpdate, Store, StoreError};
 use plans::id::{MapName, MapVersion};
 use plans::identity::DatabaseIdentity;
-use plans::inspection::inventory::ServerSeen;
+use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ contract!(
 
 async fn a_server_is_remembered_as_it_was_seen_last(store: &dyn Store) {
     register(store, &["a"]).await;
-    let mut seen = ServerSeen {
+    let mut seen = ObservedServer {
         number: 1,
         server: DatabaseIdentity {
             system: "7".to_owned(),

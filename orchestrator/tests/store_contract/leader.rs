@@ -12,7 +12,7 @@ use orchestrator::store::{
 };
 use plans::id::{MapVersion, MigrationId};
 use plans::identity::DatabaseIdentity;
-use plans::inspection::inventory::ServerSeen;
+use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::{MapSettings, ShardMap};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,9 +23,9 @@ const OTHERS: &[&str] = &[
     "incarnation",
     "ping",
     "schema",
-    "stand",
+    "campaign",
     "term",
-    "stand_down",
+    "step_down",
     "resign",
     "leader",
     "news",
@@ -44,7 +44,7 @@ const OTHERS: &[&str] = &[
     "list",
     "readings",
     "events",
-    "hook_behind",
+    "hook_backlog",
     "cleanup",
     "agents",
     "audit",
@@ -93,27 +93,27 @@ async fn write(store: &dyn Store, method: &str) -> Result<(), StoreError> {
             store.extend_leases(&owner, at(9), &beats).await.map(drop)
         }
         "add_hook" => store.add_hook("log", at(1)).await,
-        "tell_hook" => {
+        "advance_hook" => {
             let cursor = HookCursor {
                 migration: id,
                 seq: 1,
                 revision: 1,
             };
-            store.tell_hook("log", &cursor).await
+            store.advance_hook("log", &cursor).await
         }
         "add_cleanup" => store.add_cleanup(&id, &record).await,
         "finish_cleanup" => store.finish_cleanup(&id, &record, at(2)).await,
-        "see_agent" => {
+        "note_agent" => {
             let process = AgentProcess::of(&"x".into(), &"x1".into());
-            store.see_agent(&process, at(1), None).await.map(drop)
+            store.note_agent(&process, at(1), None).await.map(drop)
         }
         "add_audit" => store.add_audit(&audited("done")).await,
         "add_token" => store.add_token(&token("ada")).await,
         "revoke_token" => store.revoke_token("ada", "op", at(2)).await.map(drop),
         "add_session" => store.add_session(&session(1)).await,
-        "begin_order" => store.begin_order(&order(1, 1)).await.map(drop),
+        "begin_command" => store.begin_command(&order(1, 1)).await.map(drop),
         "keep_answer" => store.keep_answer(order(1, 1).key, &answer()).await,
-        "forget_order" => store.forget_order(order(1, 1).key).await,
+        "forget_command" => store.forget_command(order(1, 1).key).await,
         "end_session" => store.end_session(session(1).digest).await.map(drop),
         other => write_fleet(store, other).await,
     }
@@ -163,7 +163,7 @@ async fn write_fleet(store: &dyn Store, method: &str) -> Result<(), StoreError> 
             store.put_proven_version(&next, "op").await
         }
         "put_server" => {
-            let seen = ServerSeen {
+            let seen = ObservedServer {
                 number: 1,
                 server: DatabaseIdentity::default(),
                 flushed: 0,
@@ -197,14 +197,14 @@ fn audited(action: &str) -> AuditRecord {
     }
 }
 
-async fn is_leader(store: &dyn Store, candidate: &orchestrator::store::Candidate) -> bool {
-    store.stand(candidate).await.unwrap().holder == candidate.holder
+async fn is_leader(store: &dyn Store, candidate: &orchestrator::store::LeaderCandidate) -> bool {
+    store.campaign(candidate).await.unwrap().holder == candidate.holder
 }
 
 /// `old` and `new` are two processes on one store.
 async fn every_write_is_refused_under_a_term_that_is_over(old: &dyn Store, new: &dyn Store) {
     lead(old).await;
-    old.stand(&fleeting("test")).await.unwrap();
+    old.campaign(&fleeting("test")).await.unwrap();
     seeded(old).await;
     let written: Vec<_> = methods()
         .into_iter()
@@ -249,7 +249,7 @@ async fn a_follower_writes_nothing(store: &dyn Store) {
     );
     assert_eq!(store.leader().await.unwrap(), None);
     lead(store).await;
-    store.stand_down();
+    store.step_down();
     assert!(matches!(
         store.add_shard(&new).await,
         Err(StoreError::NotLeading)
@@ -260,19 +260,19 @@ async fn a_lease_is_renewed_under_one_term_and_taken_over_under_the_next(
     one: &dyn Store,
     two: &dyn Store,
 ) {
-    assert_eq!(one.stand(&candidate("one")).await.unwrap().term, Term(1));
-    let renewed = one.stand(&candidate("one")).await.unwrap();
+    assert_eq!(one.campaign(&candidate("one")).await.unwrap().term, Term(1));
+    let renewed = one.campaign(&candidate("one")).await.unwrap();
     assert_eq!((renewed.term, renewed.live), (Term(1), true));
-    let seen = two.stand(&candidate("two")).await.unwrap();
+    let seen = two.campaign(&candidate("two")).await.unwrap();
     assert_eq!(
         (seen.term, seen.holder, seen.url.as_str()),
         (Term(1), "one".into(), "http://one")
     );
     assert_eq!((one.term(), two.term()), (Some(Term(1)), None));
-    one.stand(&fleeting("one")).await.unwrap();
-    let taken = two.stand(&candidate("two")).await.unwrap();
+    one.campaign(&fleeting("one")).await.unwrap();
+    let taken = two.campaign(&candidate("two")).await.unwrap();
     assert_eq!((taken.term, taken.holder), (Term(2), "two".into()));
-    let seen = one.stand(&candidate("one")).await.unwrap();
+    let seen = one.campaign(&candidate("one")).await.unwrap();
     assert_eq!((seen.term, seen.holder), (Term(2), "two".into()));
     assert_eq!((one.term(), two.term()), (None, Some(Term(2))));
 }
@@ -287,9 +287,15 @@ async fn a_lease_that_was_given_up_is_free_at_once(one: &dyn Store, two: &dyn St
 
 /// The answer to the take-over, or the lease itself, was lost on the way.
 async fn its_own_lease_is_taken_over_under_a_new_term(store: &dyn Store) {
-    assert_eq!(store.stand(&candidate("one")).await.unwrap().term, Term(1));
-    store.stand_down();
-    assert_eq!(store.stand(&candidate("one")).await.unwrap().term, Term(2));
+    assert_eq!(
+        store.campaign(&candidate("one")).await.unwrap().term,
+        Term(1)
+    );
+    store.step_down();
+    assert_eq!(
+        store.campaign(&candidate("one")).await.unwrap().term,
+        Term(2)
+    );
 }
 
 async fn a_flip_under_a_term_that_is_over_is_refused(old: &dyn Store, new: &dyn Store) {
@@ -440,7 +446,7 @@ async fn of_processes_that_start_at_one_moment_one_leads() {
         let database = &database;
         async move {
             let store = database.store().await;
-            let leader = store.stand(&candidate(name)).await.unwrap();
+            let leader = store.campaign(&candidate(name)).await.unwrap();
             (store, leader)
         }
     };

@@ -12,51 +12,51 @@ mod tables;
 mod target;
 mod types;
 
-use super::{Code, Group};
+use super::{CodeGroup, FindingCode};
 use crate::failure::Severity::{Note, Refused, Warning};
 
-pub(super) const GROUPS: &[Group] = &[
-    Group {
+pub(super) const GROUPS: &[CodeGroup] = &[
+    CodeGroup {
         title: "Server",
         codes: server::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Role of the agent",
         codes: role::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Source and target together",
         codes: pair::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Tables",
         codes: tables::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Shard key",
         codes: keys::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Foreign keys",
         codes: foreign_keys::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Sequences",
         codes: sequences::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Triggers, rules, publications",
         codes: others::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Target",
         codes: target::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Measuring the load",
         codes: load::CODES,
     },
-    Group {
+    CodeGroup {
         title: "Types",
         codes: types::CODES,
     },

@@ -1,7 +1,7 @@
 //! A finding: one thing that stands in the way of a move on a shard, or is worth knowing.
 
 use crate::failure::Severity;
-use crate::fix::{Fix, Statement};
+use crate::fix::{Fix, FixStatement};
 use crate::id::ShardName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ impl Finding {
     }
 
     /// With the statements that remove it from a shard.
-    pub fn fixed_by(&mut self, shard: &str, statements: Vec<Statement>) {
+    pub fn fixed_by(&mut self, shard: &str, statements: Vec<FixStatement>) {
         self.fix = Some(Fix {
             shard: ShardName::from(shard),
             statements,

@@ -5,7 +5,7 @@
 
 use crate::doctor::Finding;
 use crate::failure::Severity;
-use crate::fix::{Stage, Statement};
+use crate::fix::{FixStage, FixStatement};
 use crate::id::ShardName;
 use crate::identity::DatabaseIdentity;
 use crate::sql::quote_literal;
@@ -19,7 +19,7 @@ const NO_LOCK_TIMEOUT: &str = "set lock_timeout = 0;";
 
 /// A shard, and the database that it is.
 #[derive(Debug, Clone, Copy)]
-pub struct Place<'a> {
+pub struct ShardDatabase<'a> {
     /// Its name.
     pub shard: &'a ShardName,
     /// What its database proves itself by; none: it was never registered, and no script is made for it.
@@ -41,7 +41,7 @@ pub struct Script {
 
 /// Writes the script; statements that delete rows are in it only with `deletes`.
 #[must_use]
-pub fn script(places: &[Place<'_>], findings: &[&Finding], deletes: bool) -> Script {
+pub fn script(places: &[ShardDatabase<'_>], findings: &[&Finding], deletes: bool) -> Script {
     let known: Vec<(&ShardName, &DatabaseIdentity, u32)> = places
         .iter()
         .filter_map(|place| {
@@ -51,17 +51,17 @@ pub fn script(places: &[Place<'_>], findings: &[&Finding], deletes: bool) -> Scr
         .collect();
     let of = |finding: &Finding| match &finding.fix {
         Some(fix) if known.iter().any(|(shard, ..)| *shard == &fix.shard) => {
-            match deletes || fix.statements.iter().all(|s| s.stage != Stage::Deletes) {
-                true => Kind::Covered,
-                false => Kind::Withheld,
+            match deletes || fix.statements.iter().all(|s| s.stage != FixStage::Deletes) {
+                true => ScriptPart::Covered,
+                false => ScriptPart::Withheld,
             }
         }
-        Some(_) | None => Kind::Left,
+        Some(_) | None => ScriptPart::Left,
     };
-    let of_kind = |kind: Kind| findings.iter().copied().filter(move |f| of(f) == kind);
-    let covered: Vec<&Finding> = of_kind(Kind::Covered).collect();
-    let withheld: Vec<&Finding> = of_kind(Kind::Withheld).collect();
-    let left = of_kind(Kind::Left).filter(|finding| finding.severity != Severity::Note);
+    let of_kind = |kind: ScriptPart| findings.iter().copied().filter(move |f| of(f) == kind);
+    let covered: Vec<&Finding> = of_kind(ScriptPart::Covered).collect();
+    let withheld: Vec<&Finding> = of_kind(ScriptPart::Withheld).collect();
+    let left = of_kind(ScriptPart::Left).filter(|finding| finding.severity != Severity::Note);
     let left: Vec<&Finding> = left.collect();
     let mut text = String::new();
     if covered.is_empty() {
@@ -93,7 +93,7 @@ pub fn script(places: &[Place<'_>], findings: &[&Finding], deletes: bool) -> Scr
 
 /// What becomes of a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ScriptPart {
     Covered,
     Withheld,
     Left,
@@ -150,7 +150,7 @@ do {};
 
 /// The statements of a shard, for its database alone.
 fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
-    let mut steps: Vec<(&Finding, &Statement)> = covered
+    let mut steps: Vec<(&Finding, &FixStatement)> = covered
         .iter()
         .filter_map(|finding| Some((*finding, finding.fix.as_ref()?)))
         .filter(|(_, fix)| &fix.shard == shard)
@@ -163,11 +163,11 @@ fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
         quote_literal(shard.as_str())
     );
     let (mut written, mut waits) = (BTreeSet::new(), false);
-    for (finding, Statement { stage, sql }) in steps {
+    for (finding, FixStatement { stage, sql }) in steps {
         if !written.insert(sql) {
             continue;
         }
-        if (*stage == Stage::Indexes) != waits {
+        if (*stage == FixStage::Indexes) != waits {
             waits = !waits;
             let _ = writeln!(
                 text,
@@ -217,15 +217,17 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Place, Script, script};
+    use super::{Script, ShardDatabase, script};
     use crate::doctor::Finding;
-    use crate::fix::{Fix, Stage, Statement};
+    use crate::fix::{Fix, FixStage, FixStatement};
     use crate::id::ShardName;
     use crate::identity::DatabaseIdentity;
 
-    fn finding(code: &str, object: &str, steps: &[(Stage, &str)]) -> Finding {
+    fn finding(code: &str, object: &str, steps: &[(FixStage, &str)]) -> Finding {
         let mut finding = Finding::new(code, object, "it is so", "do otherwise");
-        let statements = steps.iter().map(|(stage, sql)| Statement::new(*stage, sql));
+        let statements = steps
+            .iter()
+            .map(|(stage, sql)| FixStatement::new(*stage, sql));
         finding.fix = (!steps.is_empty()).then(|| Fix {
             shard: ShardName::from("a"),
             statements: statements.collect(),
@@ -239,7 +241,7 @@ mod tests {
             database: Some(5),
             ..DatabaseIdentity::default()
         };
-        let place = Place {
+        let place = ShardDatabase {
             shard: &ShardName::from("a"),
             identity: Some(&identity),
         };
@@ -248,16 +250,16 @@ mod tests {
 
     #[test]
     fn statements_are_written_once_and_by_stage() {
-        let index = (Stage::Indexes, "create index");
+        let index = (FixStage::Indexes, "create index");
         let last = finding(
             "key.identity",
             "table b",
-            &[index, (Stage::Identities, "identify")],
+            &[index, (FixStage::Identities, "identify")],
         );
         let first = finding(
             "key.null",
             "table a",
-            &[(Stage::Tables, "set not null"), index],
+            &[(FixStage::Tables, "set not null"), index],
         );
         let text = written(&[&last, &first], false).text;
         let places = [
@@ -276,7 +278,7 @@ mod tests {
         let orphans = finding(
             "through.orphan",
             "table a",
-            &[(Stage::Deletes, "delete from a")],
+            &[(FixStage::Deletes, "delete from a")],
         );
         let without = written(&[&orphans], false);
         assert!(!without.text.contains("\ndelete from a"));
@@ -290,7 +292,7 @@ mod tests {
     fn a_name_with_a_line_end_stays_in_its_comment() {
         let name = "table a\n\\! rm -r x\ndrop table b";
         let by_hand = finding("table.inherits", name, &[]);
-        let fixed = finding("key.null", name, &[(Stage::Tables, "fix")]);
+        let fixed = finding("key.null", name, &[(FixStage::Tables, "fix")]);
         let text = written(&[&by_hand, &fixed], false).text;
         let harmless = |line: &str| !line.starts_with("\\!") && !line.starts_with("drop");
         assert!(text.lines().all(harmless), "{text}");
@@ -298,8 +300,8 @@ mod tests {
 
     #[test]
     fn no_script_is_made_for_a_shard_that_cannot_be_told_from_others() {
-        let fixed = finding("key.null", "table a", &[(Stage::Tables, "fix")]);
-        let place = Place {
+        let fixed = finding("key.null", "table a", &[(FixStage::Tables, "fix")]);
+        let place = ShardDatabase {
             shard: &ShardName::from("a"),
             identity: None,
         };

@@ -1,8 +1,8 @@
 //! The registry in itself: no number and no name twice, and every row has its texts, in short sentences.
 
-use super::{Code, GROUPS, find};
+use super::{FindingCode, GROUPS, find};
 
-fn all() -> impl Iterator<Item = &'static Code> {
+fn all() -> impl Iterator<Item = &'static FindingCode> {
     GROUPS.iter().flat_map(|group| group.codes)
 }
 

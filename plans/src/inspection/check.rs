@@ -2,7 +2,7 @@
 //!
 //! Order: [`questions`] for every shard, [`follow_up`] for keys that were found on the wrong one,
 //! [`combine`] for the defects. Each part can be asked by itself and again, so a check can be resumed.
-//! [`MendRequest`] has what mends them; an agent mends by [`MendTask`].
+//! [`RepairRequest`] has what mends them; an agent mends by [`RepairTask`].
 
 mod ask;
 mod combine;
@@ -17,9 +17,9 @@ mod shared;
 pub use ask::{follow_up, questions};
 pub use combine::{combine, not_examined};
 pub use defect::{Defect, DefectKind};
-pub use mend::{Mend, MendError, MendRequest, MendTask, Mended};
-pub use schema::{Fact, schema_differences};
-pub use sequences::{SequenceSeen, overlap};
+pub use mend::{Repair, RepairError, RepairRequest, RepairResult, RepairTask};
+pub use schema::{SchemaFact, schema_differences};
+pub use sequences::{ObservedSequence, overlap};
 
 use crate::fleet::ShardRef;
 use crate::id::{MapName, ShardName};
@@ -50,15 +50,17 @@ pub struct CheckTask {
     /// What all shards own.
     pub mapped: KeySet,
     /// Keys of migrations that have not ended: their rows are on two shards by intent.
-    pub under_way: KeySet,
+    #[serde(rename = "under_way")]
+    pub moving_keys: KeySet,
     /// What to look at.
-    pub look: Look,
+    #[serde(rename = "look")]
+    pub subject: CheckSubject,
 }
 
 /// What a part looks at.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "look", rename_all = "snake_case")]
-pub enum Look {
+pub enum CheckSubject {
     /// Rows of a table whose key the shard does not own.
     Rows {
         /// The table.
@@ -79,7 +81,7 @@ pub enum Look {
     },
 }
 
-impl fmt::Display for Look {
+impl fmt::Display for CheckSubject {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rows { table } => write!(f, "rows of {table}"),
@@ -98,36 +100,37 @@ pub struct Checked {
     /// The shard.
     pub shard: ShardName,
     /// What is there.
-    pub seen: Seen,
+    #[serde(rename = "seen")]
+    pub finding: CheckFinding,
 }
 
 /// What a part found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
-pub enum Seen {
-    /// Answer to [`Look::Rows`].
-    Rows(RowsSeen),
-    /// Answer to [`Look::Schema`].
+pub enum CheckFinding {
+    /// Answer to [`CheckSubject::Rows`].
+    Rows(StrayRows),
+    /// Answer to [`CheckSubject::Schema`].
     Schema {
         /// Every table that the map lists.
-        tables: Vec<TableSeen>,
+        tables: Vec<ObservedTable>,
     },
-    /// Answer to [`Look::Reference`].
+    /// Answer to [`CheckSubject::Reference`].
     Reference {
         /// Every reference table that is there.
-        tables: Vec<ReferenceSeen>,
+        tables: Vec<ObservedReference>,
     },
-    /// Answer to [`Look::Guards`].
+    /// Answer to [`CheckSubject::Guards`].
     Guards {
         /// Every guard that should stand and does not.
-        broken: Vec<GuardSeen>,
+        broken: Vec<ObservedGuard>,
     },
-    /// Answer to [`Look::Sequences`].
+    /// Answer to [`CheckSubject::Sequences`].
     Sequences {
         /// Every sequence that feeds a column of the map's tables.
-        sequences: Vec<SequenceSeen>,
+        sequences: Vec<ObservedSequence>,
     },
-    /// Answer to [`Look::Present`].
+    /// Answer to [`CheckSubject::Present`].
     Present {
         /// Those keys that have rows in any table.
         keys: Vec<KeyRows>,
@@ -136,7 +139,7 @@ pub enum Seen {
 
 /// Rows of a table that do not belong on the shard.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct RowsSeen {
+pub struct StrayRows {
     /// `schema.name`.
     pub table: String,
     /// Rows whose key another shard owns.
@@ -162,16 +165,16 @@ pub struct KeyRows {
 
 /// A table's definition.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TableSeen {
+pub struct ObservedTable {
     /// `schema.name`.
     pub table: String,
     /// Everything about it; nothing: it is not there.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<SchemaFact>,
 }
 
 /// A reference table's rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ReferenceSeen {
+pub struct ObservedReference {
     /// `schema.name`.
     pub table: String,
     /// Its rows.
@@ -182,7 +185,7 @@ pub struct ReferenceSeen {
 
 /// A table whose guard of keys that were given away is not as it should be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GuardSeen {
+pub struct ObservedGuard {
     /// The table.
     pub table: TableName,
     /// Missing, disabled or altered, trigger by trigger.

@@ -50,11 +50,13 @@ pub struct Inventory {
     /// Objects with names like ours that are not of our form.
     pub similar: Vec<Similar>,
     /// The migrations that are known there.
-    pub moves: Vec<MoveSeen>,
+    pub moves: Vec<ObservedMove>,
     /// Keys that the shard gave away and refuses, by map.
-    pub away: Vec<AwaySeen>,
+    #[serde(rename = "away")]
+    pub released_keys: Vec<ReleasedKeys>,
     /// Where keys went that the shard gave away.
-    pub given: Vec<Given>,
+    #[serde(rename = "given")]
+    pub released_moves: Vec<ReleasedMove>,
 }
 
 /// What an object of ours is.
@@ -132,11 +134,14 @@ pub enum Whose {
     /// A migration's.
     Migration(MigrationId),
     /// It guards keys that were given away.
-    Away,
+    #[serde(rename = "away")]
+    ReleasedKeys,
     /// A look at the shard made it, and should have removed it; the session that made it is gone.
-    Look,
+    #[serde(rename = "look")]
+    Probe,
     /// A look at the shard uses it right now.
-    LiveLook,
+    #[serde(rename = "live_look")]
+    LiveProbe,
     /// Shared by all.
     Shared,
 }
@@ -152,7 +157,7 @@ pub struct Similar {
 
 /// A migration's row on a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MoveSeen {
+pub struct ObservedMove {
     /// The migration.
     pub migration: MigrationId,
     /// `source` or `target`.
@@ -174,12 +179,13 @@ pub struct MoveSeen {
     /// We opened the keys here last, and the shard was not told of a flip since.
     pub owns: bool,
     /// The migration brought tables or rows to this shard.
-    pub brought: bool,
+    #[serde(rename = "brought")]
+    pub copied: bool,
     /// What the migration says of itself.
     pub about: Option<About>,
 }
 
-impl MoveSeen {
+impl ObservedMove {
     /// True when the shard refuses the keys whatever time it is.
     #[must_use]
     pub fn refuses(&self) -> bool {
@@ -198,7 +204,7 @@ pub const COUNTS_PER_ATTEMPT: i64 = 1000;
 
 /// Keys of one map that a shard refuses for good.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AwaySeen {
+pub struct ReleasedKeys {
     /// The map.
     pub map: MapName,
     /// The keys.
@@ -211,7 +217,7 @@ pub struct AwaySeen {
 
 /// A completed move away from a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Given {
+pub struct ReleasedMove {
     /// The map.
     pub map: MapName,
     /// The version that the flip made.
@@ -226,7 +232,7 @@ pub struct Given {
 
 /// Something that was seen on a server before, to compare the next look with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ServerSeen {
+pub struct ObservedServer {
     /// Its number in the fleet.
     pub number: i32,
     /// Which server it was.
@@ -237,7 +243,7 @@ pub struct ServerSeen {
     pub missing: u64,
 }
 
-impl ServerSeen {
+impl ObservedServer {
     /// How many bytes of log the server lacks, if it was restored from a copy: now, or at an earlier look.
     #[must_use]
     pub fn lacks(&self, flushed: u64) -> u64 {

@@ -9,9 +9,9 @@ mod forward;
 mod older;
 mod proofs;
 
-pub use compare::{Known, KnownMove, compare};
-pub use forward::{Forward, forward, with_owner};
-pub use proofs::{Proof, proofs};
+pub use compare::{KnownMove, StoreKnowledge, compare};
+pub use forward::{MissingVersion, forward, with_owner};
+pub use proofs::{FlipProof, proofs};
 
 use crate::fleet::ShardRef;
 use crate::id::{MapName, MigrationId, ShardName};
@@ -26,7 +26,7 @@ use std::fmt;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum FindingKind {
+pub enum ContradictionKind {
     /// The shards prove more than the control store knows: it was restored from an older state.
     StoreOlder,
     /// A shard takes writes for keys that another shard owns.
@@ -43,7 +43,7 @@ pub enum FindingKind {
     WentBack,
 }
 
-impl FindingKind {
+impl ContradictionKind {
     /// Every kind.
     pub const ALL: [Self; 7] = [
         Self::StoreOlder,
@@ -79,7 +79,7 @@ impl FindingKind {
     }
 }
 
-impl fmt::Display for FindingKind {
+impl fmt::Display for ContradictionKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
     }
@@ -87,9 +87,9 @@ impl fmt::Display for FindingKind {
 
 /// One contradiction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct Contradiction {
     /// What it is.
-    pub kind: FindingKind,
+    pub kind: ContradictionKind,
     /// The shard that shows it.
     pub shard: ShardName,
     /// The migration, if it is about one.
@@ -107,7 +107,7 @@ pub struct Finding {
     pub close: Option<Closing>,
 }
 
-impl Finding {
+impl Contradiction {
     /// True for the same contradiction, seen at another time.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
@@ -136,8 +136,8 @@ pub struct Closing {
     /// The migration has ended: the refusal is permanent.
     pub for_good: bool,
     /// The shard that took the keys is open: this one is told of the version, as after every flip (C10).
-    #[serde(default)]
-    pub tell: bool,
+    #[serde(rename = "tell", default)]
+    pub notify: bool,
 }
 
 /// Closes keys on a shard; also done again it only refuses what it refused.

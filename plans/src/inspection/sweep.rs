@@ -24,7 +24,7 @@ use std::sync::Arc;
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Verdict {
+pub enum SweepVerdict {
     /// It goes.
     Remove,
     /// It goes once its keys are refused for good by another guard.
@@ -43,14 +43,14 @@ pub struct Leftover {
     /// What it is, with its name.
     pub object: String,
     /// What becomes of it.
-    pub verdict: Verdict,
+    pub verdict: SweepVerdict,
     /// Why that is safe, or what is to be decided.
     pub why: String,
 }
 
 /// What the control store and the operator know.
 #[derive(Debug, Clone, Default)]
-pub struct Ground {
+pub struct SweepInput {
     /// The maps in force.
     pub maps: Vec<Arc<ShardMap>>,
     /// Migrations that have not ended.
@@ -82,12 +82,14 @@ pub enum Sweep {
         guards: Option<Guards>,
     },
     /// The guard of all keys of a map that were given away; this shard owns them again.
-    Away {
+    #[serde(rename = "away")]
+    ReleasedKeys {
         /// The map.
         map: MapName,
     },
     /// Publications that a look at the load left.
-    Looks,
+    #[serde(rename = "looks")]
+    Probes,
 }
 
 /// How a migration's register and guards go.
@@ -104,7 +106,8 @@ pub struct Guards {
     /// The migration's tables.
     pub tables: Vec<MovingTable>,
     /// Rows and tables that it brought here go too: the shard never owned the keys.
-    pub brought: bool,
+    #[serde(rename = "brought")]
+    pub copied: bool,
     /// Other migrations about the same keys that were left on this shard, and never opened it: what they brought may
     /// go along.
     pub left_too: Vec<MigrationId>,

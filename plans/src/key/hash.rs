@@ -33,14 +33,14 @@ fn hash_int8(value: i64) -> u64 {
 }
 
 /// The three words of the state.
-struct State(u32, u32, u32);
+struct HashState(u32, u32, u32);
 
-fn start(length: u32) -> State {
+fn start(length: u32) -> HashState {
     let word = 0x9e37_79b9_u32.wrapping_add(length).wrapping_add(3_923_095);
-    State(word, word, word)
+    HashState(word, word, word)
 }
 
-impl State {
+impl HashState {
     fn mix(&mut self) {
         let Self(a, b, c) = self;
         for (x, y, z, bits) in [

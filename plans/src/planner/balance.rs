@@ -1,11 +1,11 @@
 //! Drain and rebalance: which measured items go where, with the figures before and after.
 
-use super::field::{Field, Roles};
+use super::field::{BalanceInput, ShardRoles};
 use super::figures::{amount, measure, times};
 use super::propose::{self, HotKey};
-use super::wish::{Draft, Ground, Wish};
+use super::wish::{PlanDraft, PlannerInput, WantedMove};
 use crate::id::ShardName;
-use crate::rebalance::{Balance, Limits, TooBig};
+use crate::rebalance::{RebalanceLimits, ShardBalance, TooBig};
 use crate::request::{Drain, Measure, Options, Rebalance};
 use crate::shard_map::ShardMap;
 
@@ -15,8 +15,8 @@ const DRAIN_THRESHOLD_PPM: u64 = 100_000;
 /// How many shards a note names.
 const SHOWN: usize = 16;
 
-fn limits(threshold_ppm: u64, max_bytes: Option<u64>, options: &Options) -> Limits {
-    Limits {
+fn limits(threshold_ppm: u64, max_bytes: Option<u64>, options: &Options) -> RebalanceLimits {
+    RebalanceLimits {
         threshold_ppm,
         max_bytes,
         per_shard: options.moves_per_shard,
@@ -36,20 +36,20 @@ pub(super) fn targets(drain: &Drain, map: &ShardMap) -> Vec<ShardName> {
     targets
 }
 
-pub(super) fn drain(drain: &Drain, ground: Ground<'_>) -> Draft {
+pub(super) fn drain(drain: &Drain, ground: PlannerInput<'_>) -> PlanDraft {
     let source = &drain.source;
     let keys = ground.map.owned_by(source);
     if keys.is_empty() {
-        return Draft::refused(ground.owns_nothing(source));
+        return PlanDraft::refused(ground.owns_nothing(source));
     }
-    let mut draft = Draft::default();
+    let mut draft = PlanDraft::default();
     let targets = targets(drain, ground.map);
     match targets.as_slice() {
         [] => draft.problems.push(format!(
             "map {} has no shard besides {source}; name the shards that take its keys under `targets`",
             ground.map.name
         )),
-        [only] => draft.wishes.push(Wish {
+        [only] => draft.wishes.push(WantedMove {
             source: source.clone(),
             target: only.clone(),
             keys,
@@ -69,12 +69,12 @@ pub(super) fn drain(drain: &Drain, ground: Ground<'_>) -> Draft {
 }
 
 /// Shares out what the drained shard owns among several others, whose own keys stay.
-fn spread(drain: &Drain, targets: &[ShardName], ground: Ground<'_>, draft: &mut Draft) {
-    let roles = Roles {
+fn spread(drain: &Drain, targets: &[ShardName], ground: PlannerInput<'_>, draft: &mut PlanDraft) {
+    let roles = ShardRoles {
         all: targets.iter().chain([&drain.source]).collect(),
         drained: Some(&drain.source),
     };
-    let field = match Field::new(&roles, &drain.by, ground) {
+    let field = match BalanceInput::new(&roles, &drain.by, ground) {
         Ok(field) => field,
         Err(problems) => return draft.problems.extend(problems),
     };
@@ -98,18 +98,18 @@ fn spread(drain: &Drain, targets: &[ShardName], ground: Ground<'_>, draft: &mut 
         .push(figures(&field, &drain.by, &outcome.before, &outcome.after));
 }
 
-pub(super) fn rebalance(rebalance: &Rebalance, ground: Ground<'_>) -> Draft {
+pub(super) fn rebalance(rebalance: &Rebalance, ground: PlannerInput<'_>) -> PlanDraft {
     let owners = ground.map.shards();
-    let roles = Roles {
+    let roles = ShardRoles {
         all: owners.iter().chain(&rebalance.onto).collect(),
         drained: None,
     };
-    let field = match Field::new(&roles, &rebalance.by, ground) {
+    let field = match BalanceInput::new(&roles, &rebalance.by, ground) {
         Ok(field) => field,
         Err(problems) => {
-            return Draft {
+            return PlanDraft {
                 problems,
-                ..Draft::default()
+                ..PlanDraft::default()
             };
         }
     };
@@ -117,18 +117,18 @@ pub(super) fn rebalance(rebalance: &Rebalance, ground: Ground<'_>) -> Draft {
     let limits = limits(threshold_ppm, rebalance.max_bytes, ground.options);
     let outcome = match field.balanced(&limits) {
         Ok(outcome) => outcome,
-        Err(problem) => return Draft::refused(problem),
+        Err(problem) => return PlanDraft::refused(problem),
     };
-    let mut draft = Draft::default();
+    let mut draft = PlanDraft::default();
     field.wishes(&outcome, false, &mut draft);
-    let mut said = vec![figures(
+    let mut notes = vec![figures(
         &field,
         &rebalance.by,
         &outcome.before,
         &outcome.after,
     )];
-    said.extend(outcome.unresolved.iter().map(|left| left.why.clone()));
-    let hot = |balance: &Balance| {
+    notes.extend(outcome.unresolved.iter().map(|left| left.why.clone()));
+    let hot = |balance: &ShardBalance| {
         let shard = field.name(balance.shard);
         propose::hot_keys_of(shard, balance.fair, &rebalance.by, ground)
     };
@@ -140,26 +140,31 @@ pub(super) fn rebalance(rebalance: &Rebalance, ground: Ground<'_>) -> Draft {
         hot.iter().any(|hot| keys.contains(&hot.key))
     };
     let heavy = outcome.too_big.iter().filter(|heavy| !explained(heavy));
-    said.extend(heavy.map(|heavy| too_big(heavy, &field, &rebalance.by, ground)));
-    said.extend(hot.into_iter().map(|hot| hot.proposal));
+    notes.extend(heavy.map(|heavy| too_big(heavy, &field, &rebalance.by, ground)));
+    notes.extend(hot.into_iter().map(|hot| hot.proposal));
     if !draft.wishes.is_empty() {
-        draft.notes = said;
+        draft.notes = notes;
     } else if outcome.unresolved.is_empty() {
         let within = format!(
             "every shard is already within the threshold of {} %",
             rebalance.threshold_percent
         );
-        draft.problems = [vec![within], said].concat();
+        draft.problems = [vec![within], notes].concat();
     } else {
         let nothing = "no move would improve the balance".to_owned();
-        draft.problems = [vec![nothing], said].concat();
+        draft.problems = [vec![nothing], notes].concat();
     }
     draft
 }
 
 /// "load by rows, in fair shares: a 1.8x -> 1.05x, b 0.4x -> 1.02x".
-fn figures(field: &Field<'_>, by: &Measure, before: &[Balance], after: &[Balance]) -> String {
-    let figure = |(old, new): (&Balance, &Balance)| {
+fn figures(
+    field: &BalanceInput<'_>,
+    by: &Measure,
+    before: &[ShardBalance],
+    after: &[ShardBalance],
+) -> String {
+    let figure = |(old, new): (&ShardBalance, &ShardBalance)| {
         let name = field.name(old.shard);
         let fair = if new.fair == 0 {
             format!("{} -> {}", amount(by, old.cost), amount(by, new.cost))
@@ -187,7 +192,12 @@ fn figures(field: &Field<'_>, by: &Measure, before: &[Balance], after: &[Balance
     )
 }
 
-fn too_big(heavy: &TooBig, field: &Field<'_>, by: &Measure, ground: Ground<'_>) -> String {
+fn too_big(
+    heavy: &TooBig,
+    field: &BalanceInput<'_>,
+    by: &Measure,
+    ground: PlannerInput<'_>,
+) -> String {
     let keys = field.keys(heavy.item);
     let shard = field.name(heavy.shard);
     // What was measured of the keys is known of the shard where they are now.

@@ -1,18 +1,18 @@
 //! What stands in the way of a move, whoever wished for it.
 
-use super::wish::{Draft, Ground, Wish, move_id};
+use super::wish::{PlanDraft, PlannerInput, WantedMove, move_id};
 use crate::id::ShardName;
 use crate::key_set::KeySet;
 use crate::shard_map::RuleBreak;
 use std::collections::BTreeMap;
 
 /// Adds every problem of the wishes, and a note for each rule that is broken for a reason.
-pub(super) fn check(draft: &mut Draft, ground: Ground<'_>) {
+pub(super) fn check(draft: &mut PlanDraft, ground: PlannerInput<'_>) {
     let map = ground.map;
     let mut owned: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
     let (mut problems, mut notes) = (Vec::new(), Vec::new());
     for (index, wish) in draft.wishes.iter().enumerate() {
-        let Wish {
+        let WantedMove {
             source,
             target,
             keys,
@@ -23,10 +23,7 @@ pub(super) fn check(draft: &mut Draft, ground: Ground<'_>) {
         }
         let theirs = owned.entry(source).or_insert_with(|| map.owned_by(source));
         if keys.is_empty() || !theirs.covers(keys) {
-            problems.push(format!(
-                "shard {source} does not own {keys} in map {} version {}",
-                map.name, map.version
-            ));
+            problems.push(not_owned(wish, theirs, ground));
         }
         let broken = broken_rules(wish, ground, &mut problems);
         match &ground.options.override_rules {
@@ -42,9 +39,13 @@ pub(super) fn check(draft: &mut Draft, ground: Ground<'_>) {
     draft.notes.append(&mut notes);
 }
 
-fn broken_rules(wish: &Wish, ground: Ground<'_>, problems: &mut Vec<String>) -> Vec<RuleBreak> {
+fn broken_rules(
+    wish: &WantedMove,
+    ground: PlannerInput<'_>,
+    problems: &mut Vec<String>,
+) -> Vec<RuleBreak> {
     let Some(shard) = ground.shard(&wish.target) else {
-        let unknown = unknown_shard(&wish.target);
+        let unknown = ground.unknown_shard(&wish.target);
         if !problems.contains(&unknown) {
             problems.push(unknown);
         }
@@ -61,7 +62,24 @@ fn broken_rules(wish: &Wish, ground: Ground<'_>, problems: &mut Vec<String>) -> 
         .collect()
 }
 
-/// The sentence for a shard that is not registered.
-pub(super) fn unknown_shard(shard: &ShardName) -> String {
-    format!("there is no shard {shard}; `shardwright shard add` registers it")
+/// The sentence for keys that are not all on the shard that they are to leave, with the owners of the others.
+fn not_owned(wish: &WantedMove, owned: &KeySet, ground: PlannerInput<'_>) -> String {
+    let WantedMove { source, keys, .. } = wish;
+    if owned.is_empty() {
+        return ground.owns_nothing(source);
+    }
+    let map = ground.map;
+    let lacking = keys.minus(owned);
+    let others = map.mappings.iter().filter(|other| &other.shard != source);
+    let elsewhere: Vec<String> = others
+        .map(|other| (other.keys.intersection(&lacking), &other.shard))
+        .filter(|(keys, _)| !keys.is_empty())
+        .map(|(keys, shard)| format!("; {keys}: on shard {shard}"))
+        .collect();
+    format!(
+        "shard {source} does not own {keys} in map {} version {}{}",
+        map.name,
+        map.version,
+        elsewhere.concat()
+    )
 }

@@ -4,36 +4,36 @@
 
 use super::explicit;
 use super::figures::{amount, measure, percent};
-use super::items::{self, Measured};
+use super::items::{self, MeasuredKeys};
 use super::propose;
-use super::wish::{Draft, Ground};
+use super::wish::{PlanDraft, PlannerInput};
 use crate::key_set::KeySet;
 use crate::request::{Measure, Part, Split};
 
 /// An item may outweigh its part by so much before the split is refused, percent.
 const TOLERANCE: u128 = 10;
 
-pub(super) fn split(split: &Split, by: &Measure, ground: Ground<'_>) -> Draft {
+pub(super) fn split(split: &Split, by: &Measure, ground: PlannerInput<'_>) -> PlanDraft {
     if ground.map.owned_by(&split.source).is_empty() {
-        return Draft::refused(ground.owns_nothing(&split.source));
+        return PlanDraft::refused(ground.owns_nothing(&split.source));
     }
     let mut items = match items::of_shard(&split.source, by, ground) {
         Ok(items) => items,
-        Err(problem) => return Draft::refused(problem),
+        Err(problem) => return PlanDraft::refused(problem),
     };
     items.sort_by(|a, b| a.keys.cmp(&b.keys));
     let total: u64 = items
         .iter()
         .fold(0, |sum, item| sum.saturating_add(item.cost));
     if total == 0 {
-        return Draft::refused(format!(
+        return PlanDraft::refused(format!(
             "nothing is measured on shard {} by {}; name the keys of the parts, or count by something else",
             split.source,
             measure(by)
         ));
     }
     if items.len() < split.into.len() {
-        return Draft::refused(format!(
+        return PlanDraft::refused(format!(
             "shard {} has {} item(s) that could be parted, fewer than the {} parts",
             split.source,
             items.len(),
@@ -56,14 +56,14 @@ fn target(shares: &[u64], nth: usize, total: u64) -> u128 {
 }
 
 /// For each part the index of its first item and of the first item after it; no part is empty.
-fn cut(items: &[Measured], shares: &[u64], total: u64) -> Vec<(usize, usize)> {
+fn cut(items: &[MeasuredKeys], shares: &[u64], total: u64) -> Vec<(usize, usize)> {
     let whole: u128 = shares.iter().copied().map(u128::from).sum();
     let mut parts = Vec::with_capacity(shares.len());
-    let (mut start, mut at, mut asked, mut carried) = (0, 0, 0_u128, 0_u128);
+    let (mut start, mut at, mut wanted, mut carried) = (0, 0, 0_u128, 0_u128);
     for (nth, share) in shares.iter().enumerate() {
         let left = shares.len() - nth - 1;
-        asked += u128::from(*share);
-        let goal = u128::from(total) * asked;
+        wanted += u128::from(*share);
+        let goal = u128::from(total) * wanted;
         // In units of the whole, so that nothing is rounded.
         while at < items.len() - left {
             let next = carried + u128::from(items[at].cost) * whole;
@@ -83,14 +83,14 @@ fn cut(items: &[Measured], shares: &[u64], total: u64) -> Vec<(usize, usize)> {
 fn outlined(
     split: &Split,
     by: &Measure,
-    ground: Ground<'_>,
-    items: &[Measured],
+    ground: PlannerInput<'_>,
+    items: &[MeasuredKeys],
     parts: &[(usize, usize)],
     total: u64,
-) -> Draft {
+) -> PlanDraft {
     let shares: Vec<u64> = split.into.iter().map(share).collect();
-    let asked: u64 = shares.iter().sum();
-    let mut draft = Draft::default();
+    let wanted: u64 = shares.iter().sum();
+    let mut draft = PlanDraft::default();
     for (nth, (part, (from, to))) in split.into.iter().zip(parts).enumerate() {
         let own = &items[*from..*to];
         let keys = items::union(&ground.map.no_keys(), own.iter().map(|item| &item.keys));
@@ -98,7 +98,7 @@ fn outlined(
             .iter()
             .fold(0, |sum, item| sum.saturating_add(item.cost));
         let goal = target(&shares, nth, total);
-        let heavy = |item: &&Measured| u128::from(item.cost) * 100 > goal * (100 + TOLERANCE);
+        let heavy = |item: &&MeasuredKeys| u128::from(item.cost) * 100 > goal * (100 + TOLERANCE);
         if let Some(item) = own.iter().find(heavy) {
             draft
                 .problems
@@ -109,7 +109,7 @@ fn outlined(
             part.shard,
             amount(by, cost),
             percent(cost, total),
-            percent(shares[nth], asked)
+            percent(shares[nth], wanted)
         ));
         push(&mut draft, split, part, keys, ground);
     }
@@ -121,7 +121,7 @@ fn outlined(
     draft
 }
 
-fn push(draft: &mut Draft, split: &Split, part: &Part, keys: KeySet, ground: Ground<'_>) {
+fn push(draft: &mut PlanDraft, split: &Split, part: &Part, keys: KeySet, ground: PlannerInput<'_>) {
     if part.shard != split.source {
         draft.wishes.push(explicit::part(
             split,
@@ -135,9 +135,9 @@ fn push(draft: &mut Draft, split: &Split, part: &Part, keys: KeySet, ground: Gro
 fn outweighs(
     split: &Split,
     part: &Part,
-    item: &Measured,
+    item: &MeasuredKeys,
     by: &Measure,
-    ground: Ground<'_>,
+    ground: PlannerInput<'_>,
 ) -> String {
     format!(
         "{} on shard {} carry {}, more than the share of part {}; {}",

@@ -1,6 +1,6 @@
 //! Operations whose requests name the keys: split, merge, move, isolate.
 
-use super::wish::{Draft, Ground, Wish};
+use super::wish::{PlanDraft, PlannerInput, WantedMove};
 use crate::id::ShardName;
 use crate::key::{self, Key};
 use crate::key_set::{KeySet, bucket_of};
@@ -8,8 +8,14 @@ use crate::request::{Isolate, Merge, Mode, MoveKeys, Split};
 use crate::shard_map::{ShardMap, Strategy};
 use std::collections::BTreeMap;
 
-fn wish(source: &ShardName, target: &ShardName, keys: KeySet, mode: Mode, why: String) -> Wish {
-    Wish {
+fn wish(
+    source: &ShardName,
+    target: &ShardName,
+    keys: KeySet,
+    mode: Mode,
+    why: String,
+) -> WantedMove {
+    WantedMove {
         source: source.clone(),
         target: target.clone(),
         keys,
@@ -21,19 +27,20 @@ fn wish(source: &ShardName, target: &ShardName, keys: KeySet, mode: Mode, why: S
 }
 
 /// The wish for one part of a split that leaves its shard.
-pub(super) fn part(split: &Split, target: &ShardName, keys: KeySet, mode: Mode) -> Wish {
+pub(super) fn part(split: &Split, target: &ShardName, keys: KeySet, mode: Mode) -> WantedMove {
     let why = format!("part of the split of shard {}", split.source);
     wish(&split.source, target, keys, mode, why)
 }
 
-pub(super) fn split(split: &Split, ground: Ground<'_>) -> Draft {
+pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
     let map = ground.map;
     let owned = map.owned_by(&split.source);
     if owned.is_empty() {
-        return Draft::refused(ground.owns_nothing(&split.source));
+        return PlanDraft::refused(ground.owns_nothing(&split.source));
     }
-    let mut draft = Draft::default();
+    let mut draft = PlanDraft::default();
     let mut whole = map.no_keys();
+    let mut before: Vec<(&ShardName, KeySet)> = Vec::with_capacity(split.into.len());
     for one in &split.into {
         let Some(selection) = &one.keys else { continue };
         let keys = match selection.resolve(map) {
@@ -48,12 +55,16 @@ pub(super) fn split(split: &Split, ground: Ground<'_>) -> Draft {
                 .problems
                 .push(format!("part {} has no keys", one.shard));
         }
-        if whole.overlaps(&keys) {
-            draft
-                .problems
-                .push(format!("part {} ({keys}) overlaps another part", one.shard));
-        }
+        let met = before.iter().filter(|(_, other)| other.overlaps(&keys));
+        draft.problems.extend(met.map(|(shard, other)| {
+            let both = other.intersection(&keys);
+            format!(
+                "part {shard} ({other}) and part {} ({keys}) overlap: both have {both}",
+                one.shard
+            )
+        }));
         whole = whole.union(&keys);
+        before.push((&one.shard, keys.clone()));
         if one.shard != split.source {
             draft
                 .wishes
@@ -65,10 +76,18 @@ pub(super) fn split(split: &Split, ground: Ground<'_>) -> Draft {
         .iter()
         .any(|m| m.shard == split.source && m.keys == whole);
     if draft.problems.is_empty() && !one && owned != whole {
-        draft.problems.push(format!(
+        let mut problem = format!(
             "the parts make up {whole}, but shard {} owns {owned} in map {} version {}; together they must be one mapping, or all of it",
             split.source, map.name, map.version
-        ));
+        );
+        let (lacking, foreign) = (owned.minus(&whole), whole.minus(&owned));
+        if !lacking.is_empty() {
+            problem += &format!("; no part has {lacking}");
+        }
+        if !foreign.is_empty() {
+            problem += &format!("; the shard does not own {foreign}");
+        }
+        draft.problems.push(problem);
     } else if draft.problems.is_empty() && draft.wishes.is_empty() {
         draft
             .problems
@@ -77,8 +96,8 @@ pub(super) fn split(split: &Split, ground: Ground<'_>) -> Draft {
     draft
 }
 
-pub(super) fn merge(merge: &Merge, ground: Ground<'_>) -> Draft {
-    let mut draft = Draft::default();
+pub(super) fn merge(merge: &Merge, ground: PlannerInput<'_>) -> PlanDraft {
+    let mut draft = PlanDraft::default();
     for source in merge.sources.iter().filter(|source| **source != merge.into) {
         let keys = ground.map.owned_by(source);
         if keys.is_empty() {
@@ -93,10 +112,10 @@ pub(super) fn merge(merge: &Merge, ground: Ground<'_>) -> Draft {
     draft
 }
 
-pub(super) fn moves(moves: &MoveKeys, ground: Ground<'_>) -> Draft {
+pub(super) fn moves(moves: &MoveKeys, ground: PlannerInput<'_>) -> PlanDraft {
     let map = ground.map;
-    let mut draft = Draft::default();
-    let mut taken: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
+    let mut draft = PlanDraft::default();
+    let mut claimed: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
     for one in &moves.moves {
         let keys = match &one.keys {
             None => map.owned_by(&one.source),
@@ -112,7 +131,7 @@ pub(super) fn moves(moves: &MoveKeys, ground: Ground<'_>) -> Draft {
             draft.problems.push(ground.owns_nothing(&one.source));
             continue;
         }
-        let before = taken.entry(&one.source).or_insert_with(|| map.no_keys());
+        let before = claimed.entry(&one.source).or_insert_with(|| map.no_keys());
         let twice = before.intersection(&keys);
         if !twice.is_empty() {
             draft
@@ -132,20 +151,20 @@ pub(super) fn moves(moves: &MoveKeys, ground: Ground<'_>) -> Draft {
     draft
 }
 
-pub(super) fn isolate(isolate: &Isolate, ground: Ground<'_>) -> Draft {
+pub(super) fn isolate(isolate: &Isolate, ground: PlannerInput<'_>) -> PlanDraft {
     let map = ground.map;
     let (first, keys) = match keys_of(&isolate.key, map) {
         Ok(found) => found,
-        Err(problem) => return Draft::refused(problem),
+        Err(problem) => return PlanDraft::refused(problem),
     };
     let Some(owner) = map.locate(&first) else {
-        return Draft::refused(format!(
+        return PlanDraft::refused(format!(
             "no shard owns key {} in map {} version {}",
             isolate.key, map.name, map.version
         ));
     };
     let why = format!("key {} gets a shard of its own", isolate.key);
-    let mut draft = Draft::default();
+    let mut draft = PlanDraft::default();
     if map.strategy == Strategy::Hash {
         draft.notes.push(format!(
             "key {first} is in virtual shard {} of {}: its other keys go along",
@@ -174,14 +193,14 @@ pub(super) fn isolate(isolate: &Isolate, ground: Ground<'_>) -> Draft {
 ///
 /// Of a composite key the first columns are enough: all rows of a tenant, whatever the other columns are.
 fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
-    let given = key.values();
-    let Some(types) = map.key.get(..given.len()) else {
+    let key_values = key.values();
+    let Some(types) = map.key.get(..key_values.len()) else {
         return key::accept(&map.key, key)
             .map(|key| (key.clone(), map.no_keys()))
             .map_err(|error| error.to_string());
     };
     let accepted = key::accept(types, key).map_err(|error| error.to_string())?;
-    let rest = &map.key[given.len()..];
+    let rest = &map.key[key_values.len()..];
     let padded = |prefix: &Key| {
         let mut values = prefix.values().to_vec();
         values.extend(rest.iter().map(|kind| kind.least()));
@@ -203,7 +222,7 @@ fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
             first.clone(),
             KeySet::range(Some(first), Some(padded(&next))),
         )),
-        None if given.len() == 1 => Ok((first.clone(), KeySet::range(Some(first), None))),
+        None if key_values.len() == 1 => Ok((first.clone(), KeySet::range(Some(first), None))),
         None => Err(format!(
             "the last column of key {key} has the last value of its type, so no half-open range holds it alone; move a range that begins with it instead"
         )),

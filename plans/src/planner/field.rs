@@ -1,38 +1,40 @@
 //! The shards and items of a map as [`crate::rebalance`] takes them, and its moves as wishes.
 
-use super::check::unknown_shard;
 use super::items;
-use super::wish::{Draft, Ground, Wish};
+use super::wish::{PlanDraft, PlannerInput, WantedMove};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::key_set::KeySet;
-use crate::rebalance::{self, AllowedId, AllowedSet, AllowedTable, Item, Limits, Rebalance, Shard};
+use crate::rebalance::{
+    self, AllowedId, AllowedSet, AllowedTable, RebalanceItem, RebalanceLimits, RebalanceResult,
+    RebalanceShard,
+};
 use crate::request::Measure;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Everything that takes part in a rebalance or drain.
-pub(super) struct Field<'a> {
-    ground: Ground<'a>,
-    pub(super) shards: Vec<Shard>,
+pub(super) struct BalanceInput<'a> {
+    ground: PlannerInput<'a>,
+    pub(super) shards: Vec<RebalanceShard>,
     infos: Vec<&'a ShardInfo>,
-    items: Vec<Item>,
+    items: Vec<RebalanceItem>,
     keys: Vec<KeySet>,
     allowed: AllowedTable,
 }
 
 /// Which shards take part, and how.
-pub(super) struct Roles<'a> {
+pub(super) struct ShardRoles<'a> {
     pub(super) all: BTreeSet<&'a ShardName>,
     /// The shard that is emptied; the items of the others then stay where they are.
     pub(super) drained: Option<&'a ShardName>,
 }
 
-impl<'a> Field<'a> {
+impl<'a> BalanceInput<'a> {
     /// Gathers shards, items and rules; or says what is missing.
     pub(super) fn new(
-        roles: &Roles<'a>,
+        roles: &ShardRoles<'a>,
         by: &Measure,
-        ground: Ground<'a>,
+        ground: PlannerInput<'a>,
     ) -> Result<Self, Vec<String>> {
         let mut problems = Vec::new();
         let mut field = Self {
@@ -46,7 +48,7 @@ impl<'a> Field<'a> {
         for name in &roles.all {
             match ground.shard(name) {
                 Some(info) => field.add_shard(info, roles),
-                None => problems.push(unknown_shard(name)),
+                None => problems.push(ground.unknown_shard(name)),
             }
         }
         if problems.is_empty() {
@@ -63,9 +65,9 @@ impl<'a> Field<'a> {
         }
     }
 
-    fn add_shard(&mut self, info: &'a ShardInfo, roles: &Roles<'_>) {
+    fn add_shard(&mut self, info: &'a ShardInfo, roles: &ShardRoles<'_>) {
         self.infos.push(info);
-        self.shards.push(Shard {
+        self.shards.push(RebalanceShard {
             name: info.name.clone(),
             capacity: info.capacity.into(),
             space: info.space,
@@ -74,7 +76,12 @@ impl<'a> Field<'a> {
         });
     }
 
-    fn add_items(&mut self, index: usize, roles: &Roles<'_>, by: &Measure) -> Result<(), String> {
+    fn add_items(
+        &mut self,
+        index: usize,
+        roles: &ShardRoles<'_>,
+        by: &Measure,
+    ) -> Result<(), String> {
         let name = &self.infos[index].name;
         let shard = u32::try_from(index).map_err(|_| "too many shards".to_owned())?;
         let stays = roles.drained.is_some_and(|drained| drained != name);
@@ -93,7 +100,7 @@ impl<'a> Field<'a> {
                     }
                 }
             };
-            self.items.push(Item {
+            self.items.push(RebalanceItem {
                 shard,
                 cost: item.cost,
                 bytes: item.bytes,
@@ -136,7 +143,7 @@ impl<'a> Field<'a> {
         self.allowed.id(set)
     }
 
-    pub(super) fn balanced(&self, limits: &Limits) -> Result<Rebalance, String> {
+    pub(super) fn balanced(&self, limits: &RebalanceLimits) -> Result<RebalanceResult, String> {
         rebalance::rebalance(&self.shards, &self.items, self.allowed.sets(), limits)
             .map_err(|error| error.to_string())
     }
@@ -170,14 +177,19 @@ impl<'a> Field<'a> {
     }
 
     /// The moves as wishes, in their order.
-    pub(super) fn wishes(&self, outcome: &Rebalance, drop_tables: bool, draft: &mut Draft) {
+    pub(super) fn wishes(
+        &self,
+        outcome: &RebalanceResult,
+        drop_tables: bool,
+        draft: &mut PlanDraft,
+    ) {
         for one in &outcome.moves {
             let indices = one.items.iter().cloned().flatten();
             let keys = items::union(
                 &self.ground.map.no_keys(),
                 indices.map(|item| self.keys(item)),
             );
-            draft.wishes.push(Wish {
+            draft.wishes.push(WantedMove {
                 source: self.name(one.from).clone(),
                 target: self.name(one.to).clone(),
                 mode: self.ground.options.mode,

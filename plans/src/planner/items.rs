@@ -1,6 +1,6 @@
 //! What was measured on a shard, as items that together are exactly what the shard owns.
 
-use super::wish::Ground;
+use super::wish::PlannerInput;
 use crate::id::ShardName;
 use crate::inspection::ItemLoad;
 use crate::key_set::{Buckets, KeySet};
@@ -8,7 +8,7 @@ use crate::request::Measure;
 
 /// Keys that move as a whole.
 #[derive(Debug, Clone)]
-pub(super) struct Measured {
+pub(super) struct MeasuredKeys {
     pub(super) keys: KeySet,
     pub(super) cost: u64,
     pub(super) bytes: u64,
@@ -18,8 +18,8 @@ pub(super) struct Measured {
 pub(super) fn of_shard(
     shard: &ShardName,
     by: &Measure,
-    ground: Ground<'_>,
-) -> Result<Vec<Measured>, String> {
+    ground: PlannerInput<'_>,
+) -> Result<Vec<MeasuredKeys>, String> {
     let owned = ground.map.owned_by(shard);
     let Some(load) = ground.load(shard) else {
         if owned.is_empty() {
@@ -27,13 +27,13 @@ pub(super) fn of_shard(
         }
         return Err(format!("the load of shard {shard} was not measured"));
     };
-    let measured = |item: &ItemLoad, keys: KeySet| Measured {
+    let measured = |item: &ItemLoad, keys: KeySet| MeasuredKeys {
         keys,
         cost: item.cost(by),
         bytes: item.bytes,
     };
-    let seen = union(&owned.none(), load.items.iter().map(|item| &item.keys));
-    let mut items: Vec<Measured> = if owned.covers(&seen) {
+    let counted = union(&owned.none(), load.items.iter().map(|item| &item.keys));
+    let mut items: Vec<MeasuredKeys> = if owned.covers(&counted) {
         let all = load.items.iter().filter(|item| !item.keys.is_empty());
         all.map(|item| measured(item, item.keys.clone())).collect()
     } else {
@@ -46,8 +46,8 @@ pub(super) fn of_shard(
             .map(|(item, keys)| measured(item, keys))
             .collect()
     };
-    let rest = owned.minus(&seen);
-    items.extend(rest.pieces().into_iter().map(|keys| Measured {
+    let rest = owned.minus(&counted);
+    items.extend(rest.pieces().into_iter().map(|keys| MeasuredKeys {
         keys,
         cost: 0,
         bytes: 0,

@@ -31,11 +31,11 @@ use crate::shard_map::{MapSettings, ShardMap};
 use crate::step::{FORWARD, OFFLINE, StepKind};
 use crate::survey::Survey;
 use crate::table::{CopyBy, MovingTable, copy_by, copy_format};
-use wish::Ground;
+use wish::PlannerInput;
 
 /// Loads that must be measured before an outline can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Needs {
+pub struct LoadNeeds {
     /// On which shards.
     pub shards: Vec<ShardName>,
     /// What is counted.
@@ -91,8 +91,8 @@ pub enum PlanError {
         /// Each reason.
         problems: Vec<String>,
     },
-    /// The survey found what must be mended first.
-    #[error("{} thing(s) must be mended first: {}", findings.len(), first_lines(findings))]
+    /// The survey found what must be fixed first; the findings say what, each on its own.
+    #[error("{} must be fixed first", counted(findings))]
     Refused {
         /// Each finding that refuses.
         findings: Vec<Finding>,
@@ -104,7 +104,7 @@ pub enum PlanError {
 
 /// What must be measured before [`outline`]; `None`: nothing.
 #[must_use]
-pub fn needs(request: &Request, map: &ShardMap) -> Option<Needs> {
+pub fn needs(request: &Request, map: &ShardMap) -> Option<LoadNeeds> {
     let owners = map.shards();
     let (shards, by, watch_seconds) = match request {
         Request::Split(split) => (vec![split.source.clone()], split.even.clone()?, 10),
@@ -126,7 +126,7 @@ pub fn needs(request: &Request, map: &ShardMap) -> Option<Needs> {
     } else {
         0
     };
-    Some(Needs {
+    Some(LoadNeeds {
         shards,
         by,
         watch_seconds,
@@ -149,7 +149,7 @@ pub fn outline(
             map: map.name.clone(),
         });
     }
-    let ground = Ground {
+    let ground = PlannerInput {
         map,
         fleet,
         loads,
@@ -338,10 +338,9 @@ fn graph(mode: Mode) -> Result<StepGraph, PlanError> {
     Ok(StepGraph::new(nodes)?)
 }
 
-fn first_lines(findings: &[Finding]) -> String {
-    let lines: Vec<String> = findings
-        .iter()
-        .map(|f| format!("{}: {} ({})", f.object, f.problem, f.remedy))
-        .collect();
-    lines.join("; ")
+fn counted(findings: &[Finding]) -> String {
+    match findings.len() {
+        1 => "1 thing".to_owned(),
+        number => format!("{number} things"),
+    }
 }

@@ -1,10 +1,10 @@
 //! Which keys go where: each operation as a set of moves, checked and in order.
 
-use super::wish::{Draft, Ground};
+use super::wish::{PlanDraft, PlannerInput};
 use super::{Outline, PlanError, balance, check, even, explicit};
 use crate::request::{Request, Split};
 
-pub(super) fn outline(request: &Request, ground: Ground<'_>) -> Result<Outline, PlanError> {
+pub(super) fn outline(request: &Request, ground: PlannerInput<'_>) -> Result<Outline, PlanError> {
     let mut draft = match request {
         Request::Split(split) => parted(split, ground),
         Request::Merge(merge) => explicit::merge(merge, ground),
@@ -23,7 +23,7 @@ pub(super) fn outline(request: &Request, ground: Ground<'_>) -> Result<Outline, 
     }
 }
 
-fn parted(split: &Split, ground: Ground<'_>) -> Draft {
+fn parted(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
     match &split.even {
         Some(by) => even::split(split, by, ground),
         None => explicit::split(split, ground),

@@ -1,7 +1,7 @@
 //! What to do about keys that are too hot for a balance: requests that the operator may make.
 
 use super::figures::{amount, shell, times};
-use super::wish::Ground;
+use super::wish::PlannerInput;
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::inspection::{KeyLoad, Load};
@@ -14,7 +14,7 @@ use crate::shard_map::ShardMap;
 const NEW_SHARD: &str = "NEW-SHARD";
 
 /// The command that gives `key` a shard of its own.
-pub(super) fn isolate(key: &Key, ground: Ground<'_>) -> String {
+pub(super) fn isolate(key: &Key, ground: PlannerInput<'_>) -> String {
     format!(
         "shardwright plan isolate {} {} --to {NEW_SHARD}",
         shell(ground.map.name.as_str()),
@@ -23,7 +23,7 @@ pub(super) fn isolate(key: &Key, ground: Ground<'_>) -> String {
 }
 
 /// How `keys` on `shard`, which nothing can balance as a whole, are made lighter.
-pub(super) fn relief(keys: &KeySet, shard: &ShardName, ground: Ground<'_>) -> String {
+pub(super) fn relief(keys: &KeySet, shard: &ShardName, ground: PlannerInput<'_>) -> String {
     let hottest = ground.load(shard).and_then(|load| {
         let mut named = load.hottest.iter();
         named
@@ -90,7 +90,7 @@ pub struct HotKey {
 #[must_use]
 pub fn hot_keys(map: &ShardMap, fleet: &[ShardInfo], loads: &[Load], by: &Measure) -> Vec<HotKey> {
     let options = Options::default();
-    let ground = Ground {
+    let ground = PlannerInput {
         map,
         fleet,
         loads,
@@ -122,7 +122,7 @@ pub(super) fn hot_keys_of(
     shard: &ShardName,
     fair: u64,
     by: &Measure,
-    ground: Ground<'_>,
+    ground: PlannerInput<'_>,
 ) -> Vec<HotKey> {
     let Some(load) = ground.load(shard) else {
         return Vec::new();

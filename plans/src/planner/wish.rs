@@ -5,20 +5,21 @@ use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::inspection::Load;
 use crate::key_set::KeySet;
+use crate::nearest::nearest_name;
 use crate::plan::{After, Until};
 use crate::request::{Mode, Options};
 use crate::shard_map::ShardMap;
 
 /// What every operation is worked out from.
 #[derive(Clone, Copy)]
-pub(super) struct Ground<'a> {
+pub(super) struct PlannerInput<'a> {
     pub(super) map: &'a ShardMap,
     pub(super) fleet: &'a [ShardInfo],
     pub(super) loads: &'a [Load],
     pub(super) options: &'a Options,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> PlannerInput<'a> {
     pub(super) fn shard(&self, name: &ShardName) -> Option<&'a ShardInfo> {
         self.fleet.iter().find(|shard| &shard.name == name)
     }
@@ -27,8 +28,20 @@ impl<'a> Ground<'a> {
         self.loads.iter().find(|load| &load.shard == shard)
     }
 
+    /// The sentence for a shard that is not registered.
+    pub(super) fn unknown_shard(&self, shard: &ShardName) -> String {
+        let known = self.fleet.iter().map(|known| known.name.as_str());
+        match nearest_name(shard.as_str(), known) {
+            Some(meant) => format!("there is no shard {shard}; did you mean {meant}?"),
+            None => format!("there is no shard {shard}; `shardwright shard add` registers it"),
+        }
+    }
+
     /// The sentence for a shard without keys.
     pub(super) fn owns_nothing(&self, shard: &ShardName) -> String {
+        if self.shard(shard).is_none() && !self.map.shards().contains(shard) {
+            return self.unknown_shard(shard);
+        }
         format!(
             "shard {shard} owns no keys in map {} version {}",
             self.map.name, self.map.version
@@ -38,7 +51,7 @@ impl<'a> Ground<'a> {
 
 /// A move without what follows from its place in the plan.
 #[derive(Debug)]
-pub(super) struct Wish {
+pub(super) struct WantedMove {
     pub(super) source: ShardName,
     pub(super) target: ShardName,
     pub(super) keys: KeySet,
@@ -51,13 +64,13 @@ pub(super) struct Wish {
 
 /// Moves, what is to be said of them, and what stands in the way.
 #[derive(Debug, Default)]
-pub(super) struct Draft {
-    pub(super) wishes: Vec<Wish>,
+pub(super) struct PlanDraft {
+    pub(super) wishes: Vec<WantedMove>,
     pub(super) notes: Vec<String>,
     pub(super) problems: Vec<String>,
 }
 
-impl Draft {
+impl PlanDraft {
     /// A draft that is refused.
     pub(super) fn refused(problem: String) -> Self {
         Self {

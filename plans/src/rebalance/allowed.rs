@@ -1,6 +1,6 @@
 //! Sets of shards that items may be on; items share them, so that a million items with constraints stay small.
 
-use super::types::Shard;
+use super::types::RebalanceShard;
 use std::collections::BTreeMap;
 
 /// Index into a table of distinct sets of allowed shards.
@@ -37,7 +37,7 @@ impl AllowedSet {
 
     /// The shards of which `test` is true: of their labels, say.
     #[must_use]
-    pub fn matching(shards: &[Shard], test: impl Fn(&Shard) -> bool) -> Self {
+    pub fn matching(shards: &[RebalanceShard], test: impl Fn(&RebalanceShard) -> bool) -> Self {
         Self::of(
             (0_u32..)
                 .zip(shards)

@@ -1,9 +1,9 @@
 //! The fleet while it is planned: where each item would be, and what each shard would then carry.
 
 use super::allowed::AllowedSet;
-use super::gather::Draft;
-use super::share::{Goal, Ratio, goals};
-use super::types::{InvalidInput, Item, Limits, MoveKind, Shard};
+use super::gather::UnscheduledMove;
+use super::share::{LoadRatio, ShardGoal, goals};
+use super::types::{InvalidInput, MoveKind, RebalanceItem, RebalanceLimits, RebalanceShard};
 
 /// An index as the standard library wants it.
 pub(super) fn at(index: u32) -> usize {
@@ -12,13 +12,13 @@ pub(super) fn at(index: u32) -> usize {
 
 /// The input, and the places so far.
 #[derive(Debug)]
-pub(super) struct Board<'a> {
-    pub(super) shards: &'a [Shard],
-    pub(super) items: &'a [Item],
+pub(super) struct RebalanceState<'a> {
+    pub(super) shards: &'a [RebalanceShard],
+    pub(super) items: &'a [RebalanceItem],
     pub(super) allowed: &'a [AllowedSet],
-    pub(super) limits: &'a Limits,
+    pub(super) limits: &'a RebalanceLimits,
     /// Per shard: what it should carry.
-    pub(super) goals: Vec<Goal>,
+    pub(super) goals: Vec<ShardGoal>,
     /// Per shard: cost that it would carry.
     pub(super) load: Vec<u128>,
     /// Per shard: bytes that it would hold.
@@ -28,18 +28,18 @@ pub(super) struct Board<'a> {
     /// Per set of allowed shards: the greatest fair share in it.
     greatest_fair: Vec<u128>,
     /// Per set of allowed shards: their load per capacity if all of them were equally loaded; see `set_levels`.
-    pub(super) levels: Vec<Ratio>,
+    pub(super) levels: Vec<LoadRatio>,
     /// Bytes that would move.
     spent: u128,
 }
 
-impl<'a> Board<'a> {
+impl<'a> RebalanceState<'a> {
     /// Every item where it is today.
     pub(super) fn new(
-        shards: &'a [Shard],
-        items: &'a [Item],
+        shards: &'a [RebalanceShard],
+        items: &'a [RebalanceItem],
         allowed: &'a [AllowedSet],
-        limits: &'a Limits,
+        limits: &'a RebalanceLimits,
     ) -> Result<Self, InvalidInput> {
         check(shards, items, allowed)?;
         let total = items.iter().map(|item| u128::from(item.cost)).sum();
@@ -53,7 +53,8 @@ impl<'a> Board<'a> {
         let greatest_fair = allowed
             .iter()
             .map(|set| {
-                let fair = |(shard, goal): (u32, &Goal)| set.contains(shard).then_some(goal.fair);
+                let fair =
+                    |(shard, goal): (u32, &ShardGoal)| set.contains(shard).then_some(goal.fair);
                 (0..).zip(&goals).filter_map(fair).max().unwrap_or(0)
             })
             .collect();
@@ -106,18 +107,18 @@ impl<'a> Board<'a> {
     }
 
     /// Computes `levels` from what the shards carry now and what is to come to each set of allowed shards.
-    pub(super) fn set_levels(&mut self, coming: &[u128]) {
-        let level = |(set, coming): (&AllowedSet, &u128)| {
+    pub(super) fn set_levels(&mut self, incoming: &[u128]) {
+        let level = |(set, incoming): (&AllowedSet, &u128)| {
             let open = self.shard_indices().filter(|shard| self.accepts(*shard));
             let (load, weight) = open.filter(|shard| set.contains(*shard)).map(at).fold(
-                (*coming, 0),
+                (*incoming, 0),
                 |(load, weight), shard| {
                     (load + self.load[shard], weight + self.goals[shard].weight)
                 },
             );
-            Ratio::new(load, weight)
+            LoadRatio::new(load, weight)
         };
-        self.levels = self.allowed.iter().zip(coming).map(level).collect();
+        self.levels = self.allowed.iter().zip(incoming).map(level).collect();
     }
 
     /// Whether the item outweighs the fair share of every shard that it may be on: no move helps.
@@ -132,8 +133,8 @@ impl<'a> Board<'a> {
     }
 
     /// The shard's load per capacity, with `more` cost on it.
-    pub(super) fn ratio_with(&self, shard: u32, more: u64) -> Ratio {
-        Ratio::new(
+    pub(super) fn ratio_with(&self, shard: u32, more: u64) -> LoadRatio {
+        LoadRatio::new(
             self.load[at(shard)] + u128::from(more),
             self.goals[at(shard)].weight,
         )
@@ -167,7 +168,7 @@ impl<'a> Board<'a> {
 
     /// Puts the item on the shard.
     pub(super) fn put(&mut self, item: u32, shard: u32) {
-        let Item {
+        let RebalanceItem {
             shard: owner,
             cost,
             bytes,
@@ -187,7 +188,7 @@ impl<'a> Board<'a> {
     }
 
     /// Puts the items of moves that cannot be done back where they are today.
-    pub(super) fn take_back(&mut self, drafts: &[Draft]) {
+    pub(super) fn take_back(&mut self, drafts: &[UnscheduledMove]) {
         for draft in drafts {
             for item in draft.items.iter().cloned().flatten() {
                 self.put(item, draft.from);
@@ -197,7 +198,11 @@ impl<'a> Board<'a> {
 }
 
 /// Every index must point to something.
-fn check(shards: &[Shard], items: &[Item], allowed: &[AllowedSet]) -> Result<(), InvalidInput> {
+fn check(
+    shards: &[RebalanceShard],
+    items: &[RebalanceItem],
+    allowed: &[AllowedSet],
+) -> Result<(), InvalidInput> {
     if u32::try_from(items.len()).is_err() {
         return Err(InvalidInput::TooManyItems { count: items.len() });
     }

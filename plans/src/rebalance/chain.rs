@@ -3,8 +3,8 @@
 //! The shortest chain from an overloaded shard to one with room is found by breadth; then each shard of it, the
 //! last one first, hands on what the one before needs. No shard of the chain ends above its limit.
 
-use super::board::{Board, at};
-use super::receiver::{Bar, fits};
+use super::board::{RebalanceState, at};
+use super::receiver::{ReceiverLimit, fits};
 use super::shed::{self, Candidate};
 use std::collections::{BTreeMap, VecDeque};
 
@@ -12,11 +12,11 @@ use std::collections::{BTreeMap, VecDeque};
 const CHAINS: usize = 64;
 
 /// Relieves the shards that are over their limit, as far as chains exist.
-pub(super) fn relieve(board: &mut Board<'_>) {
+pub(super) fn relieve(board: &mut RebalanceState<'_>) {
     if board.allowed.len() < 2 {
         return;
     }
-    let mut network = Network::new(board);
+    let mut network = HandoverGraph::new(board);
     for source in shed::sources(board) {
         let mut chains = 0;
         while chains < CHAINS
@@ -30,7 +30,7 @@ pub(super) fn relieve(board: &mut Board<'_>) {
 }
 
 /// What could be handed on from where.
-struct Network {
+struct HandoverGraph {
     /// Per shard: items that may leave; those that left are still there.
     lists: Vec<Vec<Candidate>>,
     /// Per shard and set of allowed shards: least cost of such an item.
@@ -41,8 +41,8 @@ struct Network {
     closed: Vec<bool>,
 }
 
-impl Network {
-    fn new(board: &Board<'_>) -> Self {
+impl HandoverGraph {
+    fn new(board: &RebalanceState<'_>) -> Self {
         let lists = shed::candidates(board, &vec![true; board.shards.len()]);
         let mut least = vec![BTreeMap::new(); lists.len()];
         for (list, least) in lists.iter().zip(&mut least) {
@@ -60,12 +60,12 @@ impl Network {
     }
 
     /// The shortest chain of shards from `source` to one that has room for an item of the shard before it.
-    fn path(&mut self, board: &Board<'_>, source: u32) -> Option<Vec<u32>> {
+    fn path(&mut self, board: &RebalanceState<'_>, source: u32) -> Option<Vec<u32>> {
         if self.closed[at(source)] {
             return None;
         }
         let mut before: BTreeMap<u32, u32> = BTreeMap::new();
-        let mut seen = vec![false; board.allowed.len()];
+        let mut visited = vec![false; board.allowed.len()];
         let mut unknown: Vec<u32> = board
             .shard_indices()
             .filter(|shard| *shard != source && board.accepts(*shard))
@@ -73,7 +73,7 @@ impl Network {
         let mut queue = VecDeque::from([source]);
         while let Some(shard) = queue.pop_front() {
             for (set, cost) in &self.least[at(shard)] {
-                if unknown.is_empty() || std::mem::replace(&mut seen[at(*set)], true) {
+                if unknown.is_empty() || std::mem::replace(&mut visited[at(*set)], true) {
                     continue;
                 }
                 let found = unknown.extract_if(.., |next| board.allowed[at(*set)].contains(*next));
@@ -94,7 +94,7 @@ impl Network {
     }
 
     /// Hands items on along the chain; whether its first shard lost load. If not, nothing is changed.
-    fn push(&mut self, board: &mut Board<'_>, path: &[u32]) -> bool {
+    fn push(&mut self, board: &mut RebalanceState<'_>, path: &[u32]) -> bool {
         let Some(source) = path.first() else {
             return false;
         };
@@ -120,7 +120,7 @@ impl Network {
     /// Moves items from one shard to the next until the first has `keep` room; what was moved, and from where.
     fn hand_on(
         &mut self,
-        board: &mut Board<'_>,
+        board: &mut RebalanceState<'_>,
         (from, to): (u32, u32),
         keep: u128,
     ) -> Vec<(u32, u32)> {
@@ -134,7 +134,7 @@ impl Network {
             if board.load[at(from)] + keep <= board.goals[at(from)].limit {
                 break;
             }
-            if board.place[at(*item)] == from && fits(board, *item, to, Bar::Limit) {
+            if board.place[at(*item)] == from && fits(board, *item, to, ReceiverLimit::Limit) {
                 board.put(*item, to);
                 self.add(board, *item, to);
                 moved.push((*item, from));
@@ -148,7 +148,7 @@ impl Network {
     }
 
     /// Notes an item that came to the shard.
-    fn add(&mut self, board: &Board<'_>, item: u32, shard: u32) {
+    fn add(&mut self, board: &RebalanceState<'_>, item: u32, shard: u32) {
         self.lists[at(shard)].push(Candidate::of(board, item));
         self.sorted[at(shard)] = false;
         note(&mut self.least[at(shard)], board, item);
@@ -156,7 +156,7 @@ impl Network {
 }
 
 /// Keeps the least cost per set of allowed shards.
-fn note(least: &mut BTreeMap<u32, u64>, board: &Board<'_>, item: u32) {
+fn note(least: &mut BTreeMap<u32, u64>, board: &RebalanceState<'_>, item: u32) {
     let item = &board.items[at(item)];
     least
         .entry(item.allowed.0)

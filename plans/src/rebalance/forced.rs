@@ -2,11 +2,11 @@
 //!
 //! Items with the fewest shards to go to choose first. A shard is filled beyond its limit only when nothing else is left.
 
-use super::board::{Board, at};
-use super::receiver::{Bar, Receivers};
+use super::board::{RebalanceState, at};
+use super::receiver::{ReceiverLimit, Receivers};
 
 /// Puts every item that must leave somewhere else, as far as space and the limit on bytes permit.
-pub(super) fn place(board: &mut Board<'_>) {
+pub(super) fn place(board: &mut RebalanceState<'_>) {
     let choices: Vec<usize> = board
         .allowed
         .iter()
@@ -29,12 +29,17 @@ pub(super) fn place(board: &mut Board<'_>) {
         })
         .collect();
     forced.sort_unstable();
-    let mut coming = vec![0; board.allowed.len()];
+    let mut incoming = vec![0; board.allowed.len()];
     for (_, _, _, set, item) in &forced {
-        coming[at(set.0)] += u128::from(board.items[at(*item)].cost);
+        incoming[at(set.0)] += u128::from(board.items[at(*item)].cost);
     }
-    board.set_levels(&coming);
-    let bars = [Bar::Fair, Bar::Limit, Bar::Level, Bar::Any];
+    board.set_levels(&incoming);
+    let bars = [
+        ReceiverLimit::Fair,
+        ReceiverLimit::Limit,
+        ReceiverLimit::Level,
+        ReceiverLimit::Any,
+    ];
     let mut receivers = Receivers::default();
     let mut source = None;
     for (_, _, owner, _, item) in forced {

@@ -1,13 +1,13 @@
 //! Gathers items that change their place into one move per pair of shards.
 
-use super::board::Board;
+use super::board::RebalanceState;
 use super::types::MoveKind;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// A move that has no place in the timetable yet.
 #[derive(Debug)]
-pub(super) struct Draft {
+pub(super) struct UnscheduledMove {
     pub(super) from: u32,
     pub(super) to: u32,
     /// Most urgent reason of its items.
@@ -17,7 +17,7 @@ pub(super) struct Draft {
     pub(super) bytes: u128,
 }
 
-impl Draft {
+impl UnscheduledMove {
     fn add(&mut self, item: u32) {
         match self.items.last_mut() {
             Some(last) if last.end == item => last.end = item + 1,
@@ -27,15 +27,15 @@ impl Draft {
 }
 
 /// All moves: the most urgent first, then by pair of shards.
-pub(super) fn drafts(board: &Board<'_>) -> Vec<Draft> {
-    let mut pairs: BTreeMap<(u32, u32), Draft> = BTreeMap::new();
+pub(super) fn drafts(board: &RebalanceState<'_>) -> Vec<UnscheduledMove> {
+    let mut pairs: BTreeMap<(u32, u32), UnscheduledMove> = BTreeMap::new();
     for ((index, item), to) in (0_u32..).zip(board.items).zip(&board.place) {
         let (from, to) = (item.shard, *to);
         if from == to {
             continue;
         }
         let kind = board.must_leave(index).unwrap_or(MoveKind::Balance);
-        let draft = pairs.entry((from, to)).or_insert_with(|| Draft {
+        let draft = pairs.entry((from, to)).or_insert_with(|| UnscheduledMove {
             from,
             to,
             kind,
@@ -48,7 +48,7 @@ pub(super) fn drafts(board: &Board<'_>) -> Vec<Draft> {
         draft.bytes += u128::from(item.bytes);
         draft.add(index);
     }
-    let mut drafts: Vec<Draft> = pairs.into_values().collect();
+    let mut drafts: Vec<UnscheduledMove> = pairs.into_values().collect();
     drafts.sort_by_key(|draft| draft.kind);
     drafts
 }

@@ -22,11 +22,11 @@ mod types;
 
 pub use allowed::{AllowedId, AllowedSet, AllowedTable};
 pub use types::{
-    Balance, InvalidInput, Item, Limits, Move, MoveKind, Obstacle, Rebalance, Shard, Shares,
-    TooBig, Unresolved,
+    InvalidInput, MoveKind, MoveShares, Obstacle, RebalanceItem, RebalanceLimits, RebalanceMove,
+    RebalanceResult, RebalanceShard, ShardBalance, TooBig, Unresolved,
 };
 
-use board::Board;
+use board::RebalanceState;
 
 /// Plans the moves that bring every shard within `limits.threshold_ppm` of its fair share, as far as
 /// constraints, space and `limits.max_bytes` permit; what stays out of reach is said in `unresolved`.
@@ -36,18 +36,18 @@ use board::Board;
 /// # Errors
 /// When an item names a shard or a set of allowed shards that is not there, or there are 2^32 items or more.
 pub fn rebalance(
-    shards: &[Shard],
-    items: &[Item],
+    shards: &[RebalanceShard],
+    items: &[RebalanceItem],
     allowed: &[AllowedSet],
-    limits: &Limits,
-) -> Result<Rebalance, InvalidInput> {
-    let mut board = Board::new(shards, items, allowed, limits)?;
+    limits: &RebalanceLimits,
+) -> Result<RebalanceResult, InvalidInput> {
+    let mut board = RebalanceState::new(shards, items, allowed, limits)?;
     let before = report::balances(&board);
     forced::place(&mut board);
     shed::all(&mut board);
     let timetable = timetable::build(&board, gather::drafts(&board), limits);
     board.take_back(&timetable.dropped);
-    Ok(Rebalance {
+    Ok(RebalanceResult {
         too_big: report::too_big(&board),
         unresolved: report::unresolved(&board, &timetable.dropped),
         after: report::balances(&board),

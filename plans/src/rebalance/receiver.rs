@@ -2,12 +2,12 @@
 //!
 //! A shard that already takes from the same source comes first, so that moves stay few; then the one with the most room.
 
-use super::board::{Board, at};
+use super::board::{RebalanceState, at};
 use std::collections::BTreeMap;
 
 /// How full a shard may become by taking an item; the order is that of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Bar {
+pub(super) enum ReceiverLimit {
     /// Up to its fair share.
     Fair,
     /// Up to its limit.
@@ -29,18 +29,24 @@ pub(super) struct Receivers {
     /// Shards that took items of the present source, the latest last.
     recent: Vec<u32>,
     /// Per bar and set of allowed shards: cost and bytes of an item for which no shard was found.
-    failed: BTreeMap<(Bar, u32), (u64, u64)>,
+    failed: BTreeMap<(ReceiverLimit, u32), (u64, u64)>,
 }
 
 impl Receivers {
     /// Items of another source follow.
     pub(super) fn next_source(&mut self) {
         self.recent.clear();
-        self.failed.retain(|(bar, _), _| *bar <= Bar::Limit);
+        self.failed
+            .retain(|(bar, _), _| *bar <= ReceiverLimit::Limit);
     }
 
     /// The shard that should take the item, by the first of `bars` that any shard meets.
-    pub(super) fn find(&mut self, board: &Board<'_>, item: u32, bars: &[Bar]) -> Option<u32> {
+    pub(super) fn find(
+        &mut self,
+        board: &RebalanceState<'_>,
+        item: u32,
+        bars: &[ReceiverLimit],
+    ) -> Option<u32> {
         let found = bars.iter().find_map(|bar| self.by(board, item, *bar))?;
         if self.recent.last() != Some(&found) {
             self.recent.retain(|shard| *shard != found);
@@ -52,12 +58,12 @@ impl Receivers {
         Some(found)
     }
 
-    fn by(&mut self, board: &Board<'_>, item: u32, bar: Bar) -> Option<u32> {
+    fn by(&mut self, board: &RebalanceState<'_>, item: u32, bar: ReceiverLimit) -> Option<u32> {
         if !board.within_bytes(item) {
             return None;
         }
         let fits = |shard: &u32| fits(board, item, *shard, bar);
-        if bar <= Bar::Level
+        if bar <= ReceiverLimit::Level
             && let Some(shard) = self.recent.iter().rev().copied().find(fits)
         {
             return Some(shard);
@@ -73,15 +79,15 @@ impl Receivers {
         }
         let candidates = board.shard_indices().filter(fits);
         let found = match bar {
-            Bar::Fair => candidates.min_by_key(|shard| {
+            ReceiverLimit::Fair => candidates.min_by_key(|shard| {
                 let goal = &board.goals[at(*shard)];
                 std::cmp::Reverse(goal.fair - board.load[at(*shard)])
             }),
-            Bar::Limit => candidates.min_by_key(|shard| {
+            ReceiverLimit::Limit => candidates.min_by_key(|shard| {
                 let goal = &board.goals[at(*shard)];
                 std::cmp::Reverse(goal.limit - board.load[at(*shard)])
             }),
-            Bar::Level | Bar::BelowSource | Bar::Any => {
+            ReceiverLimit::Level | ReceiverLimit::BelowSource | ReceiverLimit::Any => {
                 candidates.min_by_key(|shard| board.ratio_with(*shard, cost))
             }
         };
@@ -98,12 +104,17 @@ impl Receivers {
 }
 
 /// Whether the shard may take the item and stays under the bar.
-pub(super) fn fits(board: &Board<'_>, item: u32, shard: u32, bar: Bar) -> bool {
+pub(super) fn fits(board: &RebalanceState<'_>, item: u32, shard: u32, bar: ReceiverLimit) -> bool {
     has_room(board, item, shard, bar) && board.has_space(item, shard) && board.within_bytes(item)
 }
 
 /// The same, whatever the bytes.
-pub(super) fn has_room(board: &Board<'_>, item: u32, shard: u32, bar: Bar) -> bool {
+pub(super) fn has_room(
+    board: &RebalanceState<'_>,
+    item: u32,
+    shard: u32,
+    bar: ReceiverLimit,
+) -> bool {
     let source = board.place[at(item)];
     let cost = board.items[at(item)].cost;
     let after = board.load[at(shard)] + u128::from(cost);
@@ -113,14 +124,14 @@ pub(super) fn has_room(board: &Board<'_>, item: u32, shard: u32, bar: Bar) -> bo
         after.clearly_below(source, board.limits.threshold_ppm)
     };
     let under = || match bar {
-        Bar::Fair => after <= goal.fair,
-        Bar::Limit => after <= goal.limit,
-        Bar::Level => {
+        ReceiverLimit::Fair => after <= goal.fair,
+        ReceiverLimit::Limit => after <= goal.limit,
+        ReceiverLimit::Level => {
             let level = board.levels[at(board.items[at(item)].allowed.0)];
             board.ratio_with(shard, cost) <= level && (board.stranded(item) || below_source())
         }
-        Bar::BelowSource => below_source(),
-        Bar::Any => true,
+        ReceiverLimit::BelowSource => below_source(),
+        ReceiverLimit::Any => true,
     };
     shard != source && board.accepts(shard) && board.allows(item, shard) && under()
 }

@@ -1,9 +1,12 @@
 //! Says what the fleet carries, what no move can fit, and why each move is made.
 
-use super::board::{Board, at};
-use super::gather::Draft;
-use super::receiver::{Bar, has_room};
-use super::types::{Balance, Item, Move, MoveKind, Obstacle, Shard, TooBig, Unresolved};
+use super::board::{RebalanceState, at};
+use super::gather::UnscheduledMove;
+use super::receiver::{ReceiverLimit, has_room};
+use super::types::{
+    MoveKind, Obstacle, RebalanceItem, RebalanceMove, RebalanceShard, ShardBalance, TooBig,
+    Unresolved,
+};
 use std::collections::BTreeMap;
 
 /// A sum as reports carry it.
@@ -12,14 +15,14 @@ fn number(sum: u128) -> u64 {
 }
 
 /// What every shard would carry.
-pub(super) fn balances(board: &Board<'_>) -> Vec<Balance> {
+pub(super) fn balances(board: &RebalanceState<'_>) -> Vec<ShardBalance> {
     let mut items = vec![0; board.shards.len()];
     for shard in &board.place {
         items[at(*shard)] += 1;
     }
     let balance = |shard: u32| {
         let goal = &board.goals[at(shard)];
-        Balance {
+        ShardBalance {
             shard,
             cost: number(board.load[at(shard)]),
             fair: number(goal.fair),
@@ -32,7 +35,7 @@ pub(super) fn balances(board: &Board<'_>) -> Vec<Balance> {
 }
 
 /// Items that outweigh the fair share of the shard where they would be, the heaviest first.
-pub(super) fn too_big(board: &Board<'_>) -> Vec<TooBig> {
+pub(super) fn too_big(board: &RebalanceState<'_>) -> Vec<TooBig> {
     let mut found: Vec<TooBig> = (0..)
         .zip(board.items)
         .zip(&board.place)
@@ -42,7 +45,12 @@ pub(super) fn too_big(board: &Board<'_>) -> Vec<TooBig> {
     found
 }
 
-fn heavy(board: &Board<'_>, index: u32, item: &Item, shard: u32) -> Option<TooBig> {
+fn heavy(
+    board: &RebalanceState<'_>,
+    index: u32,
+    item: &RebalanceItem,
+    shard: u32,
+) -> Option<TooBig> {
     let fair = number(board.goals[at(shard)].fair);
     if !board.accepts(shard) || item.cost <= fair {
         return None;
@@ -64,7 +72,10 @@ fn heavy(board: &Board<'_>, index: u32, item: &Item, shard: u32) -> Option<TooBi
 }
 
 /// Shards that stay above their limit or keep items that should leave.
-pub(super) fn unresolved(board: &Board<'_>, dropped: &[Draft]) -> Vec<Unresolved> {
+pub(super) fn unresolved(
+    board: &RebalanceState<'_>,
+    dropped: &[UnscheduledMove],
+) -> Vec<Unresolved> {
     let mut stranded = vec![0_u64; board.shards.len()];
     let mut heavy = vec![0_u128; board.shards.len()];
     // Per shard and set of allowed shards: the item that is easiest to move.
@@ -107,13 +118,13 @@ pub(super) fn unresolved(board: &Board<'_>, dropped: &[Draft]) -> Vec<Unresolved
 }
 
 /// What keeps the item where it is.
-fn obstacle(board: &Board<'_>, item: u32, dropped: &[Draft]) -> Obstacle {
+fn obstacle(board: &RebalanceState<'_>, item: u32, dropped: &[UnscheduledMove]) -> Obstacle {
     let place = board.place[at(item)];
     let cost = u128::from(board.items[at(item)].cost);
     let bar = if board.stranded(item) {
-        Bar::Any
+        ReceiverLimit::Any
     } else {
-        Bar::Limit
+        ReceiverLimit::Limit
     };
     let open = |shard: &u32| board.accepts(*shard);
     let room = |shard: &u32| has_room(board, item, *shard, bar);
@@ -132,7 +143,7 @@ fn obstacle(board: &Board<'_>, item: u32, dropped: &[Draft]) -> Obstacle {
         } else {
             Obstacle::Coarse
         }
-    } else if bar == Bar::Any
+    } else if bar == ReceiverLimit::Any
         || board.shard_indices().filter(open).any(|shard| {
             shard != place && board.load[at(shard)] + cost <= board.goals[at(shard)].limit
         })
@@ -143,7 +154,12 @@ fn obstacle(board: &Board<'_>, item: u32, dropped: &[Draft]) -> Obstacle {
     }
 }
 
-fn explain(board: &Board<'_>, shard: u32, stranded: u64, obstacle: Obstacle) -> Unresolved {
+fn explain(
+    board: &RebalanceState<'_>,
+    shard: u32,
+    stranded: u64,
+    obstacle: Obstacle,
+) -> Unresolved {
     let goal = &board.goals[at(shard)];
     let name = &board.shards[at(shard)].name;
     let state = match super::share::hundredths(board.load[at(shard)], goal.fair) {
@@ -161,7 +177,7 @@ fn explain(board: &Board<'_>, shard: u32, stranded: u64, obstacle: Obstacle) -> 
     };
     Unresolved {
         shard,
-        over: number(board.excess(shard)),
+        excess: number(board.excess(shard)),
         stranded,
         obstacle,
         why: format!("shard {name} {state}: {because}"),
@@ -177,7 +193,7 @@ fn times(hundredths: Option<u64>) -> String {
     format!("{}x", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-impl Move {
+impl RebalanceMove {
     /// The items in words: their number.
     pub(super) fn count(&self) -> String {
         match self
@@ -193,7 +209,7 @@ impl Move {
 
     /// Why the move is made, with `what` for its items: "buckets 12-40".
     #[must_use]
-    pub fn explain(&self, shards: &[Shard], what: &str) -> String {
+    pub fn explain(&self, shards: &[RebalanceShard], what: &str) -> String {
         let name = |shard: u32| {
             shards
                 .get(at(shard))
@@ -213,13 +229,13 @@ impl Move {
                 "shard {from} is drained, {to} {to_before}; moving {what} gives {to} {to_after}"
             ),
             MoveKind::Balance => {
-                let over = if shares.from_before > Some(100) {
+                let verb = if shares.from_before > Some(100) {
                     " over"
                 } else {
                     ""
                 };
                 let before = times(shares.from_before);
-                format!("shard {from} {before}{over}, {to} {to_before}; moving {what} gives {both}")
+                format!("shard {from} {before}{verb}, {to} {to_before}; moving {what} gives {both}")
             }
         }
     }

@@ -1,6 +1,6 @@
 //! Fair shares, limits, and comparison of relative loads, in integers.
 
-use super::types::Shard;
+use super::types::RebalanceShard;
 use std::cmp::Ordering;
 
 /// A million: the unit of thresholds.
@@ -8,7 +8,7 @@ const MILLION: u128 = 1_000_000;
 
 /// What one shard should carry.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Goal {
+pub(super) struct ShardGoal {
     /// Its capacity; 0 if it takes nothing.
     pub(super) weight: u128,
     /// Its share of all costs, rounded up.
@@ -18,8 +18,8 @@ pub(super) struct Goal {
 }
 
 /// The goals of all shards for costs that sum up to `total`.
-pub(super) fn goals(shards: &[Shard], total: u128, threshold_ppm: u64) -> Vec<Goal> {
-    let weight = |shard: &Shard| {
+pub(super) fn goals(shards: &[RebalanceShard], total: u128, threshold_ppm: u64) -> Vec<ShardGoal> {
+    let weight = |shard: &RebalanceShard| {
         if shard.accepts {
             u128::from(shard.capacity)
         } else {
@@ -33,7 +33,7 @@ pub(super) fn goals(shards: &[Shard], total: u128, threshold_ppm: u64) -> Vec<Go
             let weight = weight(shard);
             let fair = total.saturating_mul(weight).div_ceil(weights.max(1));
             let slack = fair.saturating_mul(u128::from(threshold_ppm)) / MILLION;
-            Goal {
+            ShardGoal {
                 weight,
                 fair,
                 limit: fair.saturating_add(slack),
@@ -44,12 +44,12 @@ pub(super) fn goals(shards: &[Shard], total: u128, threshold_ppm: u64) -> Vec<Go
 
 /// Load per capacity.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Ratio {
+pub(super) struct LoadRatio {
     load: u128,
     weight: u128,
 }
 
-impl Ratio {
+impl LoadRatio {
     /// A load on a shard that takes nothing is infinite; no load is nothing anywhere.
     pub(super) fn new(load: u128, weight: u128) -> Self {
         Self {
@@ -67,26 +67,26 @@ impl Ratio {
     }
 }
 
-impl Ord for Ratio {
+impl Ord for LoadRatio {
     fn cmp(&self, other: &Self) -> Ordering {
         let left = self.load.saturating_mul(other.weight);
         left.cmp(&other.load.saturating_mul(self.weight))
     }
 }
 
-impl PartialOrd for Ratio {
+impl PartialOrd for LoadRatio {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl PartialEq for Ratio {
+impl PartialEq for LoadRatio {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other) == Ordering::Equal
     }
 }
 
-impl Eq for Ratio {}
+impl Eq for LoadRatio {}
 
 /// A load in hundredths of a fair share, rounded; nothing where the fair share is nothing.
 pub(super) fn hundredths(load: u128, fair: u128) -> Option<u64> {

@@ -3,9 +3,9 @@
 //! Order: into shards with room; then along chains of shards where constraints leave no direct room; then, where
 //! even that is not enough, at least onto shards that are clearly less loaded, which in turn shed once more.
 
-use super::board::{Board, at};
+use super::board::{RebalanceState, at};
 use super::chain;
-use super::receiver::{Bar, Receivers};
+use super::receiver::{ReceiverLimit, Receivers};
 use std::cmp::Reverse;
 
 /// Rounds after which what is still over its limit stays so.
@@ -23,16 +23,16 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// The item with its rank for leaving the shard that it is on now.
-    pub(super) fn of(board: &Board<'_>, item: u32) -> Self {
+    pub(super) fn of(board: &RebalanceState<'_>, item: u32) -> Self {
         let rank = rank(board.items[at(item)].cost, board.extra_bytes(item));
         Self { rank, item }
     }
 }
 
 /// Sheds until no shard is over its limit, or nothing helps any more.
-pub(super) fn all(board: &mut Board<'_>) {
+pub(super) fn all(board: &mut RebalanceState<'_>) {
     for _ in 0..ROUNDS {
-        pass(board, &[Bar::Fair, Bar::Limit]);
+        pass(board, &[ReceiverLimit::Fair, ReceiverLimit::Limit]);
         if sources(board).is_empty() {
             return;
         }
@@ -40,7 +40,12 @@ pub(super) fn all(board: &mut Board<'_>) {
         board.set_levels(&vec![0; board.allowed.len()]);
         if !pass(
             board,
-            &[Bar::Fair, Bar::Limit, Bar::Level, Bar::BelowSource],
+            &[
+                ReceiverLimit::Fair,
+                ReceiverLimit::Limit,
+                ReceiverLimit::Level,
+                ReceiverLimit::BelowSource,
+            ],
         ) {
             return;
         }
@@ -48,15 +53,15 @@ pub(super) fn all(board: &mut Board<'_>) {
 }
 
 /// Shards over their limit, the relatively most loaded first.
-pub(super) fn sources(board: &Board<'_>) -> Vec<u32> {
-    let over = |shard: &u32| board.accepts(*shard) && board.excess(*shard) > 0;
-    let mut sources: Vec<u32> = board.shard_indices().filter(over).collect();
+pub(super) fn sources(board: &RebalanceState<'_>) -> Vec<u32> {
+    let overloaded = |shard: &u32| board.accepts(*shard) && board.excess(*shard) > 0;
+    let mut sources: Vec<u32> = board.shard_indices().filter(overloaded).collect();
     sources.sort_by_key(|shard| Reverse(board.ratio_with(*shard, 0)));
     sources
 }
 
 /// Per shard of `wanted`: its items that may leave, in no order yet.
-pub(super) fn candidates(board: &Board<'_>, wanted: &[bool]) -> Vec<Vec<Candidate>> {
+pub(super) fn candidates(board: &RebalanceState<'_>, wanted: &[bool]) -> Vec<Vec<Candidate>> {
     let mut lists = vec![Vec::new(); wanted.len()];
     for ((item, spec), shard) in (0_u32..).zip(board.items).zip(&board.place) {
         if wanted[at(*shard)] && spec.cost > 0 && !board.outweighs(item) {
@@ -67,7 +72,7 @@ pub(super) fn candidates(board: &Board<'_>, wanted: &[bool]) -> Vec<Vec<Candidat
 }
 
 /// Lets every source shed once; whether any did.
-fn pass(board: &mut Board<'_>, bars: &[Bar]) -> bool {
+fn pass(board: &mut RebalanceState<'_>, bars: &[ReceiverLimit]) -> bool {
     let sources = sources(board);
     let mut wanted = vec![false; board.shards.len()];
     for source in &sources {
@@ -95,9 +100,9 @@ fn pass(board: &mut Board<'_>, bars: &[Bar]) -> bool {
 
 /// One source that sheds.
 struct Shedding<'a, 'b> {
-    board: &'a mut Board<'b>,
+    board: &'a mut RebalanceState<'b>,
     receivers: &'a mut Receivers,
-    bars: &'a [Bar],
+    bars: &'a [ReceiverLimit],
     source: u32,
 }
 
@@ -122,16 +127,16 @@ impl Shedding<'_, '_> {
             .map(|candidate| candidate.item)
             .collect();
         for _ in 0..ENDS {
-            let (end, others) = self.end(&rest);
+            let (end, remaining) = self.end(&rest);
             for item in end {
                 if self.excess() > 0 {
                     self.place(item);
                 }
             }
-            if self.excess() == 0 || others.is_empty() {
+            if self.excess() == 0 || remaining.is_empty() {
                 return;
             }
-            rest = others;
+            rest = remaining;
         }
     }
 
@@ -140,16 +145,16 @@ impl Shedding<'_, '_> {
     fn end(&self, rest: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let mut left = self.excess();
         let mut bytes = 0;
-        let (mut small, mut others): (Vec<u32>, Vec<u32>) = rest.iter().partition(|item| {
-            let taken = left > 0 && self.cost(**item) <= left;
-            if taken {
+        let (mut small, mut large): (Vec<u32>, Vec<u32>) = rest.iter().partition(|item| {
+            let fits = left > 0 && self.cost(**item) <= left;
+            if fits {
                 left -= self.cost(**item);
                 bytes += self.bytes(**item);
             }
-            taken
+            fits
         });
         let last = if left > 0 {
-            self.cover(&others, left)
+            self.cover(&large, left)
         } else {
             None
         };
@@ -157,16 +162,16 @@ impl Shedding<'_, '_> {
         if let Some(single) = self.cover(rest, self.excess())
             && (left > 0 && last.is_none() || self.bytes(single) <= all)
         {
-            let others = rest
+            let remaining = rest
                 .iter()
                 .copied()
                 .filter(|item| *item != single)
                 .collect();
-            return (vec![single], others);
+            return (vec![single], remaining);
         }
         small.extend(last);
-        others.retain(|item| Some(*item) != last);
-        (small, others)
+        large.retain(|item| Some(*item) != last);
+        (small, large)
     }
 
     /// The item of fewest bytes, then of least cost, that covers an excess by itself.

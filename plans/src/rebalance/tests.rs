@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 mod properties;
 
-const LIMITS: Limits = Limits {
+const LIMITS: RebalanceLimits = RebalanceLimits {
     threshold_ppm: 100_000,
     max_bytes: None,
     per_shard: 1,
     total: 4,
 };
 
-fn shard(name: &str, capacity: u64) -> Shard {
-    Shard {
+fn shard(name: &str, capacity: u64) -> RebalanceShard {
+    RebalanceShard {
         name: name.into(),
         capacity,
         space: None,
@@ -22,8 +22,8 @@ fn shard(name: &str, capacity: u64) -> Shard {
     }
 }
 
-fn item(shard: u32, cost: u64, allowed: u32) -> Item {
-    Item {
+fn item(shard: u32, cost: u64, allowed: u32) -> RebalanceItem {
+    RebalanceItem {
         shard,
         cost,
         bytes: cost * 10,
@@ -31,7 +31,7 @@ fn item(shard: u32, cost: u64, allowed: u32) -> Item {
     }
 }
 
-fn items(shard: u32, cost: u64, count: usize) -> Vec<Item> {
+fn items(shard: u32, cost: u64, count: usize) -> Vec<RebalanceItem> {
     vec![item(shard, cost, 0); count]
 }
 
@@ -39,12 +39,12 @@ fn everywhere() -> [AllowedSet; 1] {
     [AllowedSet::everywhere()]
 }
 
-fn costs(outcome: &Rebalance) -> Vec<u64> {
+fn costs(outcome: &RebalanceResult) -> Vec<u64> {
     outcome.after.iter().map(|balance| balance.cost).collect()
 }
 
 /// First items and ends of a move's ranges.
-fn ranges(made: &Move) -> Vec<(u32, u32)> {
+fn ranges(made: &RebalanceMove) -> Vec<(u32, u32)> {
     made.items
         .iter()
         .map(|range| (range.start, range.end))
@@ -55,7 +55,7 @@ fn ranges(made: &Move) -> Vec<(u32, u32)> {
 fn a_skewed_fleet_ends_within_the_threshold_with_one_move_per_pair() {
     let shards = [shard("a", 1), shard("b", 1), shard("c", 1), shard("d", 1)];
     let costs_per_shard = [10, 1, 1, 1];
-    let all: Vec<Item> = (0..4)
+    let all: Vec<RebalanceItem> = (0..4)
         .zip(costs_per_shard)
         .flat_map(|(at, cost)| items(at, cost, 64))
         .collect();
@@ -119,24 +119,24 @@ fn what_costs_fewest_bytes_leaves_first() {
 #[test]
 fn the_end_is_the_cheaper_of_one_item_and_several() {
     let shards = [shard("a", 1), shard("b", 1)];
-    let with = |cost, bytes| Item {
+    let with = |cost, bytes| RebalanceItem {
         bytes,
         ..item(0, cost, 0)
     };
-    let pinned = Item {
+    let pinned = RebalanceItem {
         allowed: AllowedId(1),
         ..with(155, 1)
     };
     let all = [pinned, with(30, 300), with(10, 110), with(5, 60)];
     let allowed = [AllowedSet::everywhere(), AllowedSet::of([0])];
-    let limits = Limits {
+    let limits = RebalanceLimits {
         threshold_ppm: 700_000,
         ..LIMITS
     };
     let outcome = rebalance(&shards, &all, &allowed, &limits).unwrap();
     assert_eq!(outcome.after[0].limit, 170);
     assert_eq!(ranges(&outcome.moves[0]), [(1, 2)]);
-    let limits = Limits {
+    let limits = RebalanceLimits {
         threshold_ppm: 850_000,
         ..LIMITS
     };
@@ -154,7 +154,7 @@ fn a_misplaced_item_is_repaired_although_the_balance_suffers() {
     let shards = [shard("eu", 1), shard("us", 1)];
     let all = [items(0, 1, 10), items(1, 1, 10), vec![item(1, 9, 1)]].concat();
     let allowed = [AllowedSet::everywhere(), AllowedSet::of([0])];
-    let limits = Limits {
+    let limits = RebalanceLimits {
         threshold_ppm: 1_000_000,
         ..LIMITS
     };
@@ -231,7 +231,7 @@ fn a_move_waits_until_its_target_has_the_space() {
     let mut shards = [shard("a", 1), shard("b", 1), shard("c", 1)];
     shards[1].space = Some(600);
     // b is full of bytes that belong on c; a's excess has to wait for them.
-    let stray = Item {
+    let stray = RebalanceItem {
         bytes: 500,
         ..item(1, 1, 1)
     };
@@ -270,11 +270,11 @@ fn shards_that_wait_for_each_others_space_are_reported() {
 #[test]
 fn pins_hold_and_what_they_prevent_is_reported() {
     let shards = [shard("a", 1), shard("b", 1)];
-    let all: Vec<Item> = (0..100).map(|_| item(0, 1, 0)).collect();
+    let all: Vec<RebalanceItem> = (0..100).map(|_| item(0, 1, 0)).collect();
     let outcome = rebalance(&shards, &all, &[AllowedSet::of([0])], &LIMITS).unwrap();
     assert_eq!(outcome.moves, []);
     assert_eq!(outcome.unresolved[0].obstacle, Obstacle::Constraints);
-    assert_eq!(outcome.unresolved[0].over, 45);
+    assert_eq!(outcome.unresolved[0].excess, 45);
     assert_eq!(
         outcome.unresolved[0].why,
         "shard a stays at 2x: pins and exclusions leave no shard with room"
@@ -304,7 +304,7 @@ fn constrained_shards_at_least_share_what_they_cannot_shed() {
 #[test]
 fn the_limit_on_bytes_holds_and_is_named() {
     let shards = [shard("a", 1), shard("b", 1)];
-    let limits = Limits {
+    let limits = RebalanceLimits {
         max_bytes: Some(100),
         ..LIMITS
     };
@@ -328,7 +328,7 @@ fn sets_of_allowed_shards_come_from_labels_and_are_shared() {
     shards[1]
         .labels
         .insert("region".to_owned(), "eu".to_owned());
-    let eu = |shard: &Shard| {
+    let eu = |shard: &RebalanceShard| {
         shard
             .labels
             .get("region")

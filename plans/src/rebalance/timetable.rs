@@ -3,21 +3,25 @@
 //! A move is due when both its shards have a free lane, its target has the space without what is still to leave,
 //! and it improves the balance as it then is, unless its items have to leave anyway.
 
-use super::board::{Board, at};
-use super::gather::Draft;
-use super::share::{Goal, Ratio, hundredths};
-use super::types::{Limits, Move, MoveKind, Shard, Shares};
+use super::board::{RebalanceState, at};
+use super::gather::UnscheduledMove;
+use super::share::{LoadRatio, ShardGoal, hundredths};
+use super::types::{MoveKind, MoveShares, RebalanceLimits, RebalanceMove, RebalanceShard};
 use std::collections::BTreeMap;
 
 /// What can be done, in order, and what cannot.
 pub(super) struct Timetable {
-    pub(super) moves: Vec<Move>,
+    pub(super) moves: Vec<RebalanceMove>,
     /// Moves that wait for each other's space, or that others would have had to make worthwhile.
-    pub(super) dropped: Vec<Draft>,
+    pub(super) dropped: Vec<UnscheduledMove>,
 }
 
 /// Places every draft in the first wave where it is due.
-pub(super) fn build(board: &Board<'_>, drafts: Vec<Draft>, limits: &Limits) -> Timetable {
+pub(super) fn build(
+    board: &RebalanceState<'_>,
+    drafts: Vec<UnscheduledMove>,
+    limits: &RebalanceLimits,
+) -> Timetable {
     let mut fleet = Fleet::new(board);
     let mut moves = Vec::with_capacity(drafts.len());
     let mut pending = drafts;
@@ -57,7 +61,7 @@ struct Lanes {
 }
 
 impl Lanes {
-    fn new(limits: &Limits) -> Self {
+    fn new(limits: &RebalanceLimits) -> Self {
         let (per_shard, total) = (limits.per_shard.max(1), limits.total.max(1));
         Self {
             per_shard,
@@ -66,7 +70,7 @@ impl Lanes {
         }
     }
 
-    fn free(&self, draft: &Draft) -> bool {
+    fn free(&self, draft: &UnscheduledMove) -> bool {
         let free = |shard| {
             self.used
                 .get(&shard)
@@ -75,7 +79,7 @@ impl Lanes {
         self.total > 0 && free(draft.from) && free(draft.to)
     }
 
-    fn take(&mut self, draft: &Draft) {
+    fn take(&mut self, draft: &UnscheduledMove) {
         self.total -= 1;
         for shard in [draft.from, draft.to] {
             *self.used.entry(shard).or_default() += 1;
@@ -85,8 +89,8 @@ impl Lanes {
 
 /// The fleet as it is when the waves so far are complete.
 struct Fleet<'a> {
-    shards: &'a [Shard],
-    goals: &'a [Goal],
+    shards: &'a [RebalanceShard],
+    goals: &'a [ShardGoal],
     load: Vec<u128>,
     /// Bytes per shard, with those that come in the present wave and those that leave in it.
     held: Vec<u128>,
@@ -98,7 +102,7 @@ struct Fleet<'a> {
 
 impl<'a> Fleet<'a> {
     /// The fleet as it is today.
-    fn new(board: &'a Board<'a>) -> Self {
+    fn new(board: &'a RebalanceState<'a>) -> Self {
         let count = board.shards.len();
         let (mut load, mut held) = (vec![0; count], vec![0; count]);
         for item in board.items {
@@ -115,26 +119,26 @@ impl<'a> Fleet<'a> {
         }
     }
 
-    fn due(&self, draft: &Draft) -> bool {
+    fn due(&self, draft: &UnscheduledMove) -> bool {
         let space = self.shards[at(draft.to)].space.map(u128::from);
         let fits = space.is_none_or(|space| self.held[at(draft.to)] + draft.bytes <= space);
         fits && (draft.kind != MoveKind::Balance || self.improves(draft))
     }
 
     /// Whether the greater relative load of the two shards falls.
-    fn improves(&self, draft: &Draft) -> bool {
+    fn improves(&self, draft: &UnscheduledMove) -> bool {
         let (from, to) = (at(draft.from), at(draft.to));
-        let ratio = |shard: usize, load| Ratio::new(load, self.goals[shard].weight);
+        let ratio = |shard: usize, load| LoadRatio::new(load, self.goals[shard].weight);
         let before = ratio(from, self.load[from]).max(ratio(to, self.load[to]));
         let after =
             ratio(from, self.load[from] - draft.cost).max(ratio(to, self.load[to] + draft.cost));
         after < before
     }
 
-    fn start(&mut self, draft: Draft, wave: u32) -> Move {
+    fn start(&mut self, draft: UnscheduledMove, wave: u32) -> RebalanceMove {
         let (from, to) = (at(draft.from), at(draft.to));
         let times = |shard: usize, load| hundredths(load, self.goals[shard].fair);
-        let shares = Shares {
+        let shares = MoveShares {
             from_before: times(from, self.load[from]),
             from_after: times(from, self.load[from] - draft.cost),
             to_before: times(to, self.load[to]),
@@ -144,7 +148,7 @@ impl<'a> Fleet<'a> {
         self.load[to] += draft.cost;
         self.held[to] += draft.bytes;
         self.demand[to] += draft.bytes;
-        let mut made = Move {
+        let mut made = RebalanceMove {
             from: draft.from,
             to: draft.to,
             items: draft.items,

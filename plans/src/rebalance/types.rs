@@ -8,7 +8,7 @@ use std::ops::Range;
 
 /// A shard of the fleet, as the rebalance sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shard {
+pub struct RebalanceShard {
     /// By the operator's name for it.
     pub name: ShardName,
     /// Relative share of the load that it should carry; 0 means none.
@@ -23,7 +23,7 @@ pub struct Shard {
 
 /// Something that moves as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Item {
+pub struct RebalanceItem {
     /// Index of the shard that owns it.
     pub shard: u32,
     /// Load that it causes, in any unit: rows, bytes, writes.
@@ -36,7 +36,7 @@ pub struct Item {
 
 /// How far a rebalance goes, and how much of it runs at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct RebalanceLimits {
     /// How much a shard may carry above its fair share, in millionths: 100 000 is 10 %.
     pub threshold_ppm: u64,
     /// Bytes that may move in all.
@@ -49,22 +49,22 @@ pub struct Limits {
 
 /// The outcome: moves in an order in which they can be done, and what they do not reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rebalance {
+pub struct RebalanceResult {
     /// Ordered by wave.
-    pub moves: Vec<Move>,
+    pub moves: Vec<RebalanceMove>,
     /// Items that outweigh the fair share of the shard where they end up.
     pub too_big: Vec<TooBig>,
     /// Every shard as it is, in the order of the input.
-    pub before: Vec<Balance>,
+    pub before: Vec<ShardBalance>,
     /// Every shard once all moves are complete, in the order of the input.
-    pub after: Vec<Balance>,
+    pub after: Vec<ShardBalance>,
     /// Shards that stay above their limit or keep items that should leave.
     pub unresolved: Vec<Unresolved>,
 }
 
 /// Everything that goes from one shard to one other.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Move {
+pub struct RebalanceMove {
     /// Index of the shard that gives.
     pub from: u32,
     /// Index of the shard that takes.
@@ -82,8 +82,8 @@ pub struct Move {
     /// Moves of one wave may run at the same time; a wave starts when the one before is complete.
     pub wave: u32,
     /// What the move does to the two shards, at its place in the order.
-    pub shares: Shares,
-    /// The explanation for the operator; see [`Move::explain`].
+    pub shares: MoveShares,
+    /// The explanation for the operator; see [`RebalanceMove::explain`].
     pub why: String,
 }
 
@@ -101,7 +101,7 @@ pub enum MoveKind {
 
 /// Load of a move's two shards in hundredths of their fair shares; absent where the fair share is nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Shares {
+pub struct MoveShares {
     /// The giving shard, before.
     pub from_before: Option<u64>,
     /// The giving shard, after.
@@ -114,7 +114,7 @@ pub struct Shares {
 
 /// What one shard carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Balance {
+pub struct ShardBalance {
     /// Index of the shard.
     pub shard: u32,
     /// Sum of its items' costs.
@@ -152,7 +152,8 @@ pub struct Unresolved {
     /// Index of the shard.
     pub shard: u32,
     /// Cost above its limit once all moves are complete.
-    pub over: u64,
+    #[serde(rename = "over")]
+    pub excess: u64,
     /// Items on it that should have left: not allowed there, or the shard is drained.
     pub stranded: u64,
     /// The first thing in the way.

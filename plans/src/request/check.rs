@@ -49,12 +49,12 @@ impl Request {
 
     fn table_problems(&self) -> Vec<String> {
         let (tables, ignore) = self.tables();
-        let mut seen = BTreeSet::new();
+        let mut names = BTreeSet::new();
         tables
             .keys()
             .chain(ignore)
             .map(|text| TableName::parse(text))
-            .filter(|table| !seen.insert(table.clone()))
+            .filter(|table| !names.insert(table.clone()))
             .map(|table| format!("table {table} is listed twice under `tables` and `ignore`"))
             .collect()
     }
@@ -99,9 +99,9 @@ impl Merge {
                 self.into
             ));
         }
-        let mut seen = BTreeSet::new();
+        let mut names = BTreeSet::new();
         for source in &self.sources {
-            if !seen.insert(source) {
+            if !names.insert(source) {
                 problems.push(format!("shard {source} is named twice under `sources`"));
             }
         }

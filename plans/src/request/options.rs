@@ -1,7 +1,7 @@
 //! How a migration behaves, with a default for everything.
 
 use crate::table::CopyFormat;
-use crate::throttle::{Limits, Throttle};
+use crate::throttle::{MigrationLimits, Throttle};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
@@ -243,15 +243,15 @@ pub enum Hold {
 impl Options {
     /// The limits that these options set.
     #[must_use]
-    pub fn limits(&self) -> Limits {
-        Limits {
+    pub fn limits(&self) -> MigrationLimits {
+        MigrationLimits {
             streams: self.copy_streams,
             throttle: self.throttle.clone(),
         }
     }
 }
 
-impl Default for Limits {
+impl Default for MigrationLimits {
     /// Those of a plan that sets none.
     fn default() -> Self {
         Options::default().limits()

@@ -4,9 +4,11 @@
 //! tagged enum would buffer what it reads, and with that lose every position.
 
 use super::{Drain, Isolate, Merge, MoveKeys, Rebalance, Request, RequestError, Split};
+use crate::nearest::nearest_name;
 use serde::Deserialize;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
@@ -16,7 +18,7 @@ const OPERATION: &str = "operation";
 /// What a request can ask for.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
-enum Operation {
+enum OperationName {
     Split,
     Merge,
     Move,
@@ -26,67 +28,151 @@ enum Operation {
 }
 
 /// The operations by the names that they are written with.
-const OPERATIONS: [(&str, Operation); 6] = [
-    ("split", Operation::Split),
-    ("merge", Operation::Merge),
-    ("move", Operation::Move),
-    ("isolate", Operation::Isolate),
-    ("drain", Operation::Drain),
-    ("rebalance", Operation::Rebalance),
+const OPERATIONS: [(&str, OperationName); 6] = [
+    ("split", OperationName::Split),
+    ("merge", OperationName::Merge),
+    ("move", OperationName::Move),
+    ("isolate", OperationName::Isolate),
+    ("drain", OperationName::Drain),
+    ("rebalance", OperationName::Rebalance),
 ];
 
-impl TryFrom<String> for Operation {
+impl TryFrom<String> for OperationName {
     type Error = String;
 
     fn try_from(name: String) -> Result<Self, String> {
         let found = OPERATIONS.iter().find(|(known, _)| *known == name);
         found.map(|(_, operation)| *operation).ok_or_else(|| {
             let known: Vec<&str> = OPERATIONS.iter().map(|(known, _)| *known).collect();
-            format!("unknown operation `{name}`, expected {}", known.join(", "))
+            let meant = nearest_name(&name, known.iter().copied()).map(did_you_mean);
+            format!(
+                "unknown operation `{name}`, expected {}{}",
+                known.join(", "),
+                meant.map_or_else(String::new, |meant| format!("; {meant}"))
+            )
         })
     }
 }
 
 /// The operation of a request, whatever else it says.
 #[derive(Deserialize)]
-struct Head {
-    operation: Operation,
+struct RequestHead {
+    operation: OperationName,
+}
+
+/// Whether a text names an operation at all.
+#[derive(Deserialize)]
+struct Named {
+    operation: Option<IgnoredAny>,
+}
+
+/// The fields that a request of some operation has.
+const FIELDS: [&str; 19] = [
+    OPERATION,
+    "map",
+    "source",
+    "sources",
+    "into",
+    "even",
+    "moves",
+    "key",
+    "target",
+    "targets",
+    "by",
+    "drop_tables",
+    "onto",
+    "threshold_percent",
+    "max_bytes",
+    "watch_seconds",
+    "tables",
+    "ignore",
+    "options",
+];
+
+/// A mapping that has fields of requests only.
+#[derive(Deserialize)]
+struct Known(
+    #[expect(dead_code, reason = "what is read is an error or nothing")]
+    BTreeMap<KnownField, IgnoredAny>,
+);
+
+/// A field that some request has.
+#[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
+struct KnownField(String);
+
+impl TryFrom<String> for KnownField {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<Self, String> {
+        if FIELDS.contains(&name.as_str()) {
+            return Ok(Self(name));
+        }
+        let meant = nearest_name(&name, FIELDS).unwrap_or(OPERATION);
+        Err(format!("unknown field `{name}`; {}", did_you_mean(meant)))
+    }
+}
+
+fn did_you_mean(name: &str) -> String {
+    format!("did you mean `{name}`?")
 }
 
 /// Reads a request; contradictions within it are not looked for.
 pub(super) fn read(text: &str) -> Result<Request, RequestError> {
-    let head: Head = serde_saphyr::from_str(text).map_err(malformed)?;
+    let head = serde_saphyr::from_str::<RequestHead>(text);
+    let head = head.map_err(|error| malformed(misspelled(text).unwrap_or(error)))?;
     let request = match head.operation {
-        Operation::Split => Request::Split(body::<Split>(text)?),
-        Operation::Merge => Request::Merge(body::<Merge>(text)?),
-        Operation::Move => Request::Move(body::<MoveKeys>(text)?),
-        Operation::Isolate => Request::Isolate(body::<Isolate>(text)?),
-        Operation::Drain => Request::Drain(body::<Drain>(text)?),
-        Operation::Rebalance => Request::Rebalance(body::<Rebalance>(text)?),
+        OperationName::Split => Request::Split(body::<Split>(text)?),
+        OperationName::Merge => Request::Merge(body::<Merge>(text)?),
+        OperationName::Move => Request::Move(body::<MoveKeys>(text)?),
+        OperationName::Isolate => Request::Isolate(body::<Isolate>(text)?),
+        OperationName::Drain => Request::Drain(body::<Drain>(text)?),
+        OperationName::Rebalance => Request::Rebalance(body::<Rebalance>(text)?),
     };
     Ok(request)
 }
 
 fn body<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, RequestError> {
-    serde_saphyr::from_str::<Body<T>>(text)
+    serde_saphyr::from_str::<RequestBody<T>>(text)
         .map(|body| body.0)
         .map_err(malformed)
+}
+
+/// The error of the first field that no request has, in a text that names no operation: probably that field, misspelled.
+fn misspelled(text: &str) -> Option<serde_saphyr::Error> {
+    let named: Named = serde_saphyr::from_str(text).ok()?;
+    if named.operation.is_some() {
+        return None;
+    }
+    serde_saphyr::from_str::<Known>(text).err()
 }
 
 fn malformed(error: serde_saphyr::Error) -> RequestError {
     let place = error.location();
     let text = error.to_string();
+    let mut message = text.strip_prefix("error: ").unwrap_or(&text).to_owned();
+    if let Some(meant) = meant_field(&text) {
+        message = format!("{}\n{}", message.trim_end(), did_you_mean(meant));
+    }
     RequestError::Malformed {
         line: place.map(|p| p.line()),
         column: place.map(|p| p.column()),
-        message: text.strip_prefix("error: ").unwrap_or(&text).to_owned(),
+        message,
     }
 }
 
-/// A `T` that stands beside the operation's name in one mapping.
-struct Body<T>(T);
+/// The known field that is nearest to the unknown one, of the parser's sentence about it.
+fn meant_field(text: &str) -> Option<&str> {
+    let (_, rest) = text.split_once("unknown field `")?;
+    let (name, rest) = rest.split_once("`, expected one of ")?;
+    let known = rest.lines().next()?.split(", ");
+    nearest_name(name, known)
+}
 
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Body<T> {
+/// A `T` that stands beside the operation's name in one mapping.
+struct RequestBody<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for RequestBody<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_map(BodyVisitor(PhantomData))
     }
@@ -95,14 +181,14 @@ impl<'de, T: Deserialize<'de>> Deserialize<'de> for Body<T> {
 struct BodyVisitor<T>(PhantomData<T>);
 
 impl<'de, T: Deserialize<'de>> Visitor<'de> for BodyVisitor<T> {
-    type Value = Body<T>;
+    type Value = RequestBody<T>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a mapping with the fields of a request")
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
-        T::deserialize(MapAccessDeserializer::new(WithoutOperation(map))).map(Body)
+        T::deserialize(MapAccessDeserializer::new(WithoutOperation(map))).map(RequestBody)
     }
 }
 

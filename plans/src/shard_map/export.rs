@@ -74,14 +74,14 @@ fn csv(map: &ShardMap) -> String {
 
 fn json(map: &ShardMap) -> String {
     #[derive(Serialize)]
-    struct Entry<'a> {
+    struct ExportEntry<'a> {
         keys: Selection,
         shard: &'a str,
     }
     let lines: Vec<String> = map
         .mappings
         .iter()
-        .map(|mapping| Entry {
+        .map(|mapping| ExportEntry {
             keys: Selection::of(&mapping.keys),
             shard: mapping.shard.as_str(),
         })

@@ -32,7 +32,7 @@ pub enum ImportForm {
 
 /// Where in the input something stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum InputPosition {
     /// Nowhere in particular.
     Whole,
     /// A line of a file, from 1.
@@ -43,7 +43,7 @@ pub enum Place {
     Row(u64),
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for InputPosition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Whole => f.write_str("the input"),
@@ -58,7 +58,7 @@ impl fmt::Display for Place {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportProblem {
     /// Where.
-    pub place: Place,
+    pub place: InputPosition,
     /// What is wrong there.
     pub reason: String,
 }
@@ -102,14 +102,14 @@ impl ImportError {
         Self { problems, more }
     }
 
-    fn one(place: Place, reason: String) -> Self {
+    fn one(place: InputPosition, reason: String) -> Self {
         Self::of(vec![ImportProblem { place, reason }])
     }
 }
 
 /// One entry of the input, or what is wrong with it.
-struct Entry {
-    place: Place,
+struct ImportEntry {
+    place: InputPosition,
     read: Result<(KeySet, ShardName), String>,
 }
 
@@ -148,11 +148,11 @@ pub fn import_rows(
     collect(table::read_rows(columns, rows, shape)?, shape)
 }
 
-fn collect(entries: Vec<Entry>, shape: &ShardMap) -> Result<Vec<Mapping>, ImportError> {
+fn collect(entries: Vec<ImportEntry>, shape: &ShardMap) -> Result<Vec<Mapping>, ImportError> {
     let mut problems = Vec::new();
     let mut places = Vec::with_capacity(entries.len());
     let mut mappings = Vec::with_capacity(entries.len());
-    for Entry { place, read } in entries {
+    for ImportEntry { place, read } in entries {
         let reason = match read {
             Ok((keys, _)) if keys.is_empty() => format!("{keys} is no range of keys"),
             Ok((_, shard)) if shard.as_str().is_empty() => "the name of the shard is empty".into(),
@@ -182,7 +182,7 @@ fn collect(entries: Vec<Entry>, shape: &ShardMap) -> Result<Vec<Mapping>, Import
     };
     match map.validated() {
         Ok(map) => Ok(map.mappings),
-        Err(error) => Err(ImportError::one(Place::Whole, error.to_string())),
+        Err(error) => Err(ImportError::one(InputPosition::Whole, error.to_string())),
     }
 }
 
@@ -203,7 +203,11 @@ fn by_shard(mappings: Vec<Mapping>) -> Vec<Mapping> {
 }
 
 /// Entries that name keys of an earlier one; a key that is listed twice for the same shard does no harm.
-fn overlaps(mappings: &[Mapping], places: &[Place], strategy: Strategy) -> Vec<ImportProblem> {
+fn overlaps(
+    mappings: &[Mapping],
+    places: &[InputPosition],
+    strategy: Strategy,
+) -> Vec<ImportProblem> {
     let mut spans: Vec<(Span, usize)> = Vec::with_capacity(mappings.len());
     for (index, mapping) in mappings.iter().enumerate() {
         spans.extend(mapping.keys.spans().into_iter().map(|span| (span, index)));

@@ -26,7 +26,7 @@ pub enum Router {
 
 /// Where an application, or its pooler, finds a shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct ShardAddress {
     /// Host, several separated by commas where the router can have them.
     pub host: String,
     /// Port.
@@ -72,7 +72,7 @@ impl RouterError {
 pub fn route(
     map: &ShardMap,
     router: Router,
-    places: &BTreeMap<ShardName, Place>,
+    places: &BTreeMap<ShardName, ShardAddress>,
 ) -> Result<String, RouterError> {
     let head = format!(
         "shard map {:?}, version {}: written anew by each export",
@@ -96,7 +96,7 @@ pub fn route(
             // libpq takes `[a]b]` for the service `a`.
             let fits = |name: &str| !name.contains(|c: char| c.is_control() || c == ']');
             let (lines, left_out) = named(map, places, fits, |name, place| {
-                let Place { host, port, dbname } = place;
+                let ShardAddress { host, port, dbname } = place;
                 format!("[{name}]\nhost={host}\nport={port}\ndbname={dbname}\n")
             })?;
             Ok(format!("# {head}{left_out}\n{lines}"))
@@ -106,9 +106,9 @@ pub fn route(
 }
 
 fn place<'p>(
-    places: &'p BTreeMap<ShardName, Place>,
+    places: &'p BTreeMap<ShardName, ShardAddress>,
     shard: &ShardName,
-) -> Result<&'p Place, RouterError> {
+) -> Result<&'p ShardAddress, RouterError> {
     let place = places.get(shard);
     let place = place.ok_or_else(|| RouterError::NoPlace(shard.clone()))?;
     let written = [shard.as_str(), &place.host, &place.port, &place.dbname];
@@ -122,9 +122,9 @@ fn place<'p>(
 /// line of the file can hold, whose keys somebody else may have chosen.
 fn named(
     map: &ShardMap,
-    places: &BTreeMap<ShardName, Place>,
+    places: &BTreeMap<ShardName, ShardAddress>,
     fits: impl Fn(&str) -> bool,
-    line: impl Fn(&str, &Place) -> String,
+    line: impl Fn(&str, &ShardAddress) -> String,
 ) -> Result<(String, String), RouterError> {
     let mut out = String::new();
     let mut left_out = 0;
@@ -170,13 +170,16 @@ fn ini_name(name: &str) -> String {
     }
 }
 
-fn pgdog(map: &ShardMap, places: &BTreeMap<ShardName, Place>) -> Result<String, RouterError> {
+fn pgdog(
+    map: &ShardMap,
+    places: &BTreeMap<ShardName, ShardAddress>,
+) -> Result<String, RouterError> {
     let data_type = pgdog_type(map)?;
     let name = toml(map.name.as_str());
     let shards = map.shards();
     let mut out = String::new();
     for (number, shard) in shards.iter().enumerate() {
-        let Place { host, port, dbname } = place(places, shard)?;
+        let ShardAddress { host, port, dbname } = place(places, shard)?;
         let (host, dbname) = (toml(host), toml(dbname));
         // Writing to a String cannot fail.
         let _ = write!(

@@ -11,7 +11,7 @@ use std::fmt;
 /// Where some keys must live, or must not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Rule {
+pub struct PlacementRule {
     /// Its name, by which a plan that breaks it is refused.
     pub name: String,
     /// Whether the keys must live there, or must not.
@@ -37,7 +37,7 @@ pub enum Effect {
     Exclude,
 }
 
-impl Rule {
+impl PlacementRule {
     /// Whether the rule allows `keys` on `shard`.
     #[must_use]
     pub fn allows(&self, keys: &KeySet, shard: &ShardInfo) -> bool {

@@ -1,7 +1,7 @@
 //! What a map knows besides its mappings: its tables, its rules, how shards share out sequences.
 
 use super::ShardMap;
-use super::rules::Rule;
+use super::rules::PlacementRule;
 use crate::id::MapName;
 use crate::table::{MovingTable, TableKey, TableName};
 use schemars::JsonSchema;
@@ -28,7 +28,7 @@ pub struct MapSettings {
     pub sequences: Sequences,
     /// Where keys must live, and where not.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<PlacementRule>,
     /// Seconds between two checks of the map by the controller; none: only by hand.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check_every: Option<u32>,
@@ -87,16 +87,16 @@ impl MapSettings {
 
     /// Takes tables that `tables` or `through` lists off the lists that were not given with these: who says where the
     /// rows of a table belong has listed it anew. No table stops being sharded by being listed elsewhere.
-    pub fn take_off_others(&mut self, is_given: impl Fn(&str) -> bool) {
-        let says_where = |list: &str| is_given(list) && ["tables", "through"].contains(&list);
-        let given = self
+    pub fn remove_from_other_lists(&mut self, is_listed: impl Fn(&str) -> bool) {
+        let names_tables = |list: &str| is_listed(list) && ["tables", "through"].contains(&list);
+        let listed = self
             .lists()
             .into_iter()
-            .filter(|(list, _)| says_where(list));
-        let tables = given.flat_map(|(_, tables)| tables);
+            .filter(|(list, _)| names_tables(list));
+        let tables = listed.flat_map(|(_, tables)| tables);
         let tables: BTreeSet<TableName> = tables.map(|table| TableName::parse(table)).collect();
         let stays =
-            |list: &str, table: &str| is_given(list) || !tables.contains(&TableName::parse(table));
+            |list: &str, table: &str| is_listed(list) || !tables.contains(&TableName::parse(table));
         self.tables.retain(|table, _| stays("tables", table));
         self.through.retain(|table, _| stays("through", table));
         self.reference.retain(|table| stays("reference", table));
@@ -228,8 +228,8 @@ impl Serialize for KeyColumns {
 
 impl<'de> Deserialize<'de> for KeyColumns {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Columns;
-        impl<'de> serde::de::Visitor<'de> for Columns {
+        struct ColumnList;
+        impl<'de> serde::de::Visitor<'de> for ColumnList {
             type Value = KeyColumns;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -251,7 +251,7 @@ impl<'de> Deserialize<'de> for KeyColumns {
                 Ok(KeyColumns(names))
             }
         }
-        deserializer.deserialize_any(Columns)
+        deserializer.deserialize_any(ColumnList)
     }
 }
 

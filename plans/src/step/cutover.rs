@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// How long writes to the moving keys were refused, milliseconds, by part.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Window {
+pub struct WriteBlockTimes {
     /// From the fence to the open register.
     pub total: f64,
     /// The fence itself, with the first look for writers.
@@ -26,7 +26,7 @@ pub struct Window {
     pub open: f64,
 }
 
-impl Window {
+impl WriteBlockTimes {
     /// Its parts in their order, each with its name for people.
     #[must_use]
     pub fn parts(&self) -> [(&'static str, f64); 7] {
@@ -44,13 +44,14 @@ impl Window {
 
 /// The result of a cutover or of a roll back.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct CutOver {
+pub struct CutoverResult {
     /// The attempt that went through.
     pub attempt: i64,
     /// The map version that it made.
     pub map_version: i64,
     /// The write stop.
-    pub window: Window,
+    #[serde(rename = "window")]
+    pub write_block: WriteBlockTimes,
     /// Keys compared inside the window.
     pub dirty_keys: i64,
     /// Writes that the guards of both shards refused, from right before the fence until the gaining shard was open, or

@@ -241,15 +241,23 @@ mod tests {
             tables: vec![orders.clone(), table("public.items", 9, "b2")],
             ..Verified::default()
         };
-        let told = |recorded: &[TableVerified]| verified.objection_to(recorded).unwrap_or_default();
-        assert_eq!(told(&[table("public.items", 9, "b2"), orders.clone()]), "");
-        assert_eq!(told(&[]), "the shard has no record of table public.orders");
+        let objection =
+            |recorded: &[TableVerified]| verified.objection_to(recorded).unwrap_or_default();
+        assert_eq!(
+            objection(&[table("public.items", 9, "b2"), orders.clone()]),
+            ""
+        );
+        assert_eq!(
+            objection(&[]),
+            "the shard has no record of table public.orders"
+        );
         let empty = table("public.items", 0, "b2");
         assert!(
-            told(&[orders.clone(), empty]).contains("record of 0 row(s) of table public.items")
+            objection(&[orders.clone(), empty])
+                .contains("record of 0 row(s) of table public.items")
         );
         let other = table("public.items", 9, "c3");
-        assert!(told(&[orders, other]).ends_with("found 9 with another digest"));
+        assert!(objection(&[orders, other]).ends_with("found 9 with another digest"));
     }
 
     #[test]

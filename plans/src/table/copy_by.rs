@@ -41,7 +41,7 @@ const FEW_PPM: i64 = 50_000;
 #[must_use]
 pub fn copy_by(table: &MovingTable, moving_ppm: i64, snapshot_age_s: u32) -> (CopyBy, String) {
     let seconds = table.bytes / BYTES_PER_SECOND;
-    let Some(order) = &table.order else {
+    let Some(row_order) = &table.row_order else {
         return (
             CopyBy::Blocks,
             if table.identity.is_empty() {
@@ -58,8 +58,11 @@ pub fn copy_by(table: &MovingTable, moving_ppm: i64, snapshot_age_s: u32) -> (Co
             format!("one pass would take some {seconds} s, too long for one snapshot"),
         );
     }
-    let by_shard_key = table.key_names().first() == Some(&order.column.as_str());
-    if by_shard_key && moving_ppm < FEW_PPM && order.correlation_percent.abs() >= ORDERED_PERCENT {
+    let by_shard_key = table.key_names().first() == Some(&row_order.column.as_str());
+    if by_shard_key
+        && moving_ppm < FEW_PPM
+        && row_order.correlation_percent.abs() >= ORDERED_PERCENT
+    {
         return (
             CopyBy::KeyRanges,
             "few of its rows move, and they lie together".to_owned(),
@@ -90,7 +93,7 @@ mod tests {
             columns: Vec::new(),
             rows: 1,
             bytes,
-            order: correlation.map(|correlation_percent| RowOrder {
+            row_order: correlation.map(|correlation_percent| RowOrder {
                 column: "k".to_owned(),
                 correlation_percent,
             }),

@@ -59,7 +59,7 @@ pub enum CopyFormat {
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
-pub struct Majors {
+pub struct MajorVersions {
     /// Of the source.
     pub source: i32,
     /// Of the target.
@@ -68,7 +68,11 @@ pub struct Majors {
 
 /// Decides in which form the rows of `table` are copied, and why.
 #[must_use]
-pub fn copy_format(table: &MovingTable, majors: Majors, wish: CopyFormat) -> (Format, String) {
+pub fn copy_format(
+    table: &MovingTable,
+    majors: MajorVersions,
+    wish: CopyFormat,
+) -> (Format, String) {
     if wish == CopyFormat::Text {
         return (Format::Text, "`copy_format: text`".to_owned());
     }
@@ -154,7 +158,7 @@ mod tests {
             columns: columns.iter().enumerate().map(column).collect(),
             rows: 1,
             bytes: 1,
-            order: None,
+            row_order: None,
             copy_by: CopyBy::Blocks,
             copy_why: String::new(),
             format: Format::Binary,
@@ -162,11 +166,11 @@ mod tests {
         }
     }
 
-    const SAME: Majors = Majors {
+    const SAME: MajorVersions = MajorVersions {
         source: 15,
         target: 15,
     };
-    const OTHER: Majors = Majors {
+    const OTHER: MajorVersions = MajorVersions {
         source: 15,
         target: 18,
     };

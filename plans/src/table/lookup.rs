@@ -77,7 +77,7 @@ fn row_of(parts: &[String]) -> String {
 mod tests {
     use super::*;
 
-    fn looked_up(of: usize, ordered: usize, is_scalar: bool) -> String {
+    fn lookup_sql(of: usize, ordered: usize, is_scalar: bool) -> String {
         let texts = |texts: [&str; 3]| texts[..of].iter().map(|t| (*t).to_owned()).collect();
         let columns: Vec<String> = texts(["t.a", "t.b", "t.c"]);
         let values: Vec<String> = texts(["$1", "$2", "$3"]);
@@ -87,20 +87,20 @@ mod tests {
     #[test]
     fn a_row_is_bounded_from_both_sides_and_asked_for_in_the_order_of_the_index() {
         assert_eq!(
-            looked_up(1, 1, true),
+            lookup_sql(1, 1, true),
             "where t.a >= $1 and t.a <= $1 order by t.a limit 1"
         );
         assert_eq!(
-            looked_up(2, 2, true),
+            lookup_sql(2, 2, true),
             "where t.a = any (array[$1]) and t.b >= $2 and t.b <= $2 order by t.a, t.b limit 1"
         );
         assert_eq!(
-            looked_up(3, 3, true),
+            lookup_sql(3, 3, true),
             "where t.a = any (array[$1]) and (t.b, t.c) >= ($2, $3) and (t.b, t.c) <= ($2, $3) order by t.a, t.b, t.c limit 1"
         );
         // A list of arrays would be one array of more dimensions.
         assert_eq!(
-            looked_up(2, 2, false),
+            lookup_sql(2, 2, false),
             "where (t.a, t.b) >= ($1, $2) and (t.a, t.b) <= ($1, $2) order by t.a, t.b limit 1"
         );
     }
@@ -108,9 +108,12 @@ mod tests {
     #[test]
     fn columns_that_the_index_lacks_are_compared_behind_it() {
         assert_eq!(
-            looked_up(2, 1, true),
+            lookup_sql(2, 1, true),
             "where t.a >= $1 and t.a <= $1 and t.b = $2 order by t.a limit 1"
         );
-        assert_eq!(looked_up(2, 0, true), "where t.a = $1 and t.b = $2 limit 1");
+        assert_eq!(
+            lookup_sql(2, 0, true),
+            "where t.a = $1 and t.b = $2 limit 1"
+        );
     }
 }

@@ -57,10 +57,10 @@ fn split_quoted(text: &str) -> Option<(String, &str)> {
     let mut schema = String::new();
     let mut rest = text;
     loop {
-        let (part, behind) = rest.split_once('"')?;
+        let (part, rest_of_name) = rest.split_once('"')?;
         schema.push_str(part);
-        let Some(more) = behind.strip_prefix('"') else {
-            return Some((schema, behind.strip_prefix('.')?));
+        let Some(more) = rest_of_name.strip_prefix('"') else {
+            return Some((schema, rest_of_name.strip_prefix('.')?));
         };
         schema.push('"');
         rest = more;

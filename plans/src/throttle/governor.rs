@@ -1,15 +1,15 @@
 //! From signals to a share: the tightest limit governs, and is named.
 
-use super::hold::Hold;
-use super::reserve::Reserve;
-use super::{LEAST_SHARE, Slowed, Throttle};
+use super::hold::HoldLoop;
+use super::reserve::ReserveLoop;
+use super::{MIN_RATIO, Throttle, ThrottleStatus};
 use crate::render::bytes;
 
 /// What is known about application and shards at one moment.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Signals {
+pub struct HealthSignals {
     /// What the application reported last.
-    pub application: Option<Reading>,
+    pub application: Option<LatencyReading>,
     /// Source and target, as far as they answered.
     pub shards: Vec<ShardLoad>,
     /// The copy has waited for its rate, rather than for its share, since the last look.
@@ -18,7 +18,7 @@ pub struct Signals {
 
 /// An application's p99.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Reading {
+pub struct LatencyReading {
     /// Milliseconds.
     pub p99_ms: f64,
     /// When it was reported, milliseconds since 1970.
@@ -50,33 +50,33 @@ pub struct ReplicaLag {
     /// Its `application_name`.
     pub name: String,
     /// Seconds since it had replayed all that there was.
-    pub behind_s: f64,
+    pub lag_s: f64,
 }
 
 /// What heavy work may do until the next look.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Verdict {
-    /// The part of the time in which it may run, from [`LEAST_SHARE`] to 1.
-    pub share: f64,
+pub struct ThrottleVerdict {
+    /// The part of the time in which it may run, from [`MIN_RATIO`] to 1.
+    pub ratio: f64,
     /// What governs, if anything does.
     pub reason: Option<String>,
 }
 
-impl Verdict {
+impl ThrottleVerdict {
     /// How it is shown; `None` where nothing holds the migration back.
     #[must_use]
-    pub fn slowed(&self) -> Option<Slowed> {
-        Some(Slowed {
-            share: self.share,
+    pub fn slowed(&self) -> Option<ThrottleStatus> {
+        Some(ThrottleStatus {
+            ratio: self.ratio,
             reason: self.reason.clone()?,
         })
     }
 }
 
-impl Default for Verdict {
+impl Default for ThrottleVerdict {
     fn default() -> Self {
         Self {
-            share: 1.0,
+            ratio: 1.0,
             reason: None,
         }
     }
@@ -84,23 +84,28 @@ impl Default for Verdict {
 
 /// Finds the share; one for each migration, told about every change of signals.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Governor {
-    hold: Hold,
-    reserve: Reserve,
+pub struct ThrottleGovernor {
+    hold: HoldLoop,
+    reserve: ReserveLoop,
 }
 
-impl Governor {
+impl ThrottleGovernor {
     /// The verdict at `now_ms`, milliseconds since 1970; total for every input.
-    pub fn observe(&mut self, limits: &Throttle, signals: &Signals, now_ms: i64) -> Verdict {
+    pub fn observe(
+        &mut self,
+        limits: &Throttle,
+        signals: &HealthSignals,
+        now_ms: i64,
+    ) -> ThrottleVerdict {
         let held = if let Some(set_point) = limits.latency_ms {
             self.hold.observe(set_point, signals.application, now_ms)
         } else {
-            self.hold = Hold::default();
+            self.hold = HoldLoop::default();
             (1.0, None)
         };
         let kept = self.reserve.observe(&limits.shards, signals, now_ms);
-        let (share, reason) = if kept.0 < held.0 { kept } else { held };
-        let share = share.clamp(LEAST_SHARE, 1.0);
+        let (ratio, reason) = if kept.0 < held.0 { kept } else { held };
+        let ratio = ratio.clamp(MIN_RATIO, 1.0);
         let rate = limits.rate_bytes_s.filter(|_| signals.rate_bound);
         let closed = limits.hours.filter(|hours| !hours.contains(now_ms));
         let reason = match (closed, rate) {
@@ -111,6 +116,6 @@ impl Governor {
             }
             (None, None) => reason,
         };
-        Verdict { share, reason }
+        ThrottleVerdict { ratio, reason }
     }
 }

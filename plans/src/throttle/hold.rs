@@ -3,8 +3,8 @@
 //! The error is the logarithm of p99 over set point, so that the loop does not depend on how slow the application
 //! is; the share is multiplied by its exponential. Noise is smoothed, steps are bounded, and only a new report moves it.
 
-use super::governor::Reading;
-use super::{LEAST_SHARE, Millis};
+use super::governor::LatencyReading;
+use super::{MIN_RATIO, Millis};
 
 /// The share where holding begins: found from below.
 const FIRST: f64 = 0.05;
@@ -29,18 +29,18 @@ const STALE_MS: i64 = 10_000;
 
 /// The state of the loop.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Hold {
-    share: f64,
+pub(super) struct HoldLoop {
+    ratio: f64,
     smoothed: Option<f64>,
     last_ms: Option<i64>,
     /// Since when it is held.
     since_ms: Option<i64>,
 }
 
-impl Default for Hold {
+impl Default for HoldLoop {
     fn default() -> Self {
         Self {
-            share: FIRST,
+            ratio: FIRST,
             smoothed: None,
             last_ms: None,
             since_ms: None,
@@ -48,12 +48,12 @@ impl Default for Hold {
     }
 }
 
-impl Hold {
+impl HoldLoop {
     /// The share that holds `set_point` milliseconds, and why; 1 without a fresh report, once the first was waited for.
     pub(super) fn observe(
         &mut self,
         set_point: Millis,
-        reading: Option<Reading>,
+        reading: Option<LatencyReading>,
         now_ms: i64,
     ) -> (f64, Option<String>) {
         let known = reading.filter(|reading| reading.p99_ms.is_finite() && reading.p99_ms > 0.0);
@@ -82,15 +82,15 @@ impl Hold {
             );
         }
         self.learn(set_point, reading);
-        let told = format!(
+        let reason = format!(
             "application p99 {} ms, set point {set_point} ms",
-            beside(reading.p99_ms, set_point)
+            with_digits_of(reading.p99_ms, set_point)
         );
-        (self.share, (self.share < 1.0).then_some(told))
+        (self.ratio, (self.ratio < 1.0).then_some(reason))
     }
 
     /// Moves by one report, once.
-    fn learn(&mut self, set_point: Millis, reading: Reading) {
+    fn learn(&mut self, set_point: Millis, reading: LatencyReading) {
         let since = self
             .last_ms
             .map_or(1000, |last| reading.at_ms.saturating_sub(last));
@@ -113,12 +113,12 @@ impl Hold {
             -GAIN * smoothed * seconds
         };
         let step = step.clamp(DOWN, UP);
-        self.share = (self.share * step.exp()).clamp(LEAST_SHARE, 1.0);
+        self.ratio = (self.ratio * step.exp()).clamp(MIN_RATIO, 1.0);
     }
 }
 
 /// As many digits as the set point has, which it is compared with.
-fn beside(ms: f64, set_point: Millis) -> String {
+fn with_digits_of(ms: f64, set_point: Millis) -> String {
     if set_point.get().fract() == 0.0 {
         brief(ms)
     } else {

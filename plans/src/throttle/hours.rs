@@ -93,7 +93,7 @@ impl fmt::Display for Hours {
         match self.offset {
             0 => Ok(()),
             ahead if ahead > 0 => write!(f, "+{}", clock(ahead)),
-            behind => write!(f, "-{}", clock(-behind)),
+            negative => write!(f, "-{}", clock(-negative)),
         }
     }
 }

@@ -1,29 +1,29 @@
 //! Keeps shards within their limits: down at once by a factor, up again slowly by addition.
 
-use super::governor::{ShardLoad, Signals};
+use super::governor::{HealthSignals, ShardLoad};
 use super::hold::brief;
-use super::{LEAST_SHARE, ShardLimits};
+use super::{MIN_RATIO, ShardLimits};
 
-/// The share after a sign of strain, of what it was.
+/// The ratio after a sign of strain, of what it was.
 const CUT: f64 = 0.6;
 /// Between two cuts, milliseconds: a cut needs time to show.
 const CUT_EVERY_MS: i64 = 1000;
-/// The share comes back by this much a second.
+/// The ratio comes back by this much a second.
 const BACK_PER_S: f64 = 0.03;
 
 /// The state of the loop.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Reserve {
-    share: f64,
+pub(super) struct ReserveLoop {
+    ratio: f64,
     cut_ms: Option<i64>,
     last_ms: Option<i64>,
     why: String,
 }
 
-impl Default for Reserve {
+impl Default for ReserveLoop {
     fn default() -> Self {
         Self {
-            share: 1.0,
+            ratio: 1.0,
             cut_ms: None,
             last_ms: None,
             why: String::new(),
@@ -31,12 +31,12 @@ impl Default for Reserve {
     }
 }
 
-impl Reserve {
-    /// The share that leaves the shards what they need, and why.
+impl ReserveLoop {
+    /// The ratio that leaves the shards what they need, and why.
     pub(super) fn observe(
         &mut self,
         limits: &ShardLimits,
-        signals: &Signals,
+        signals: &HealthSignals,
         now_ms: i64,
     ) -> (f64, Option<String>) {
         let elapsed = self
@@ -49,24 +49,24 @@ impl Reserve {
                 .cut_ms
                 .is_none_or(|at| !(0..CUT_EVERY_MS).contains(&now_ms.saturating_sub(at)));
             if due {
-                self.share = (self.share * CUT).max(LEAST_SHARE);
+                self.ratio = (self.ratio * CUT).max(MIN_RATIO);
                 self.cut_ms = Some(now_ms);
             }
             self.why = why;
-            return (self.share, Some(self.why.clone()));
+            return (self.ratio, Some(self.why.clone()));
         }
         let seconds = f64::from(i32::try_from(elapsed).unwrap_or(0)) / 1000.0;
-        self.share = (self.share + BACK_PER_S * seconds).min(1.0);
-        let slowed = self.share < 1.0;
+        self.ratio = (self.ratio + BACK_PER_S * seconds).min(1.0);
+        let slowed = self.ratio < 1.0;
         (
-            self.share,
+            self.ratio,
             slowed.then(|| format!("speeding up again after: {}", self.why)),
         )
     }
 }
 
 /// The signal that is furthest beyond its limit.
-fn worst(limits: &ShardLimits, signals: &Signals) -> Option<String> {
+fn worst(limits: &ShardLimits, signals: &HealthSignals) -> Option<String> {
     let beyond = signals.shards.iter().flat_map(|load| of(limits, load));
     let strained = beyond.filter(|(ratio, _)| *ratio > 1.0);
     let worst = strained.max_by(|a, b| a.0.total_cmp(&b.0));
@@ -79,10 +79,10 @@ fn of(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     let mut found = Vec::new();
     if let Some(limit) = limits.replica_lag_s {
         found.extend(load.replicas.iter().map(|replica| {
-            let (name, behind) = (&replica.name, replica.behind_s);
-            let told =
-                format!("replica {name} of {shard} is {behind:.0} s behind, limit {limit} s");
-            (behind / f64::from(limit), told)
+            let (name, lag_s) = (&replica.name, replica.lag_s);
+            let reason =
+                format!("replica {name} of {shard} is {lag_s:.0} s behind, limit {limit} s");
+            (lag_s / f64::from(limit), reason)
         }));
     }
     let counts = [
@@ -95,16 +95,16 @@ fn of(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     ];
     for (count, limit, what) in counts {
         if let Some((count, limit)) = count.zip(limit) {
-            let told = format!("shard {shard} has {count} {what}, limit {limit}");
-            found.push((f64::from(count) / f64::from(limit), told));
+            let reason = format!("shard {shard} has {count} {what}, limit {limit}");
+            found.push((f64::from(count) / f64::from(limit), reason));
         }
     }
     if let Some((took, limit)) = load.commit_ms.zip(limits.commit_ms) {
-        let told = format!(
+        let reason = format!(
             "a commit on {shard} takes {} ms, limit {limit} ms",
             brief(took)
         );
-        found.push((took / f64::from(limit), told));
+        found.push((took / f64::from(limit), reason));
     }
     found.extend(log(limits, load));
     found
@@ -117,18 +117,18 @@ fn log(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     let mut found = Vec::new();
     if let Some((rate, limit)) = load.wal_bytes_s.zip(limits.wal_mib_s) {
         let rate = rate / MIB;
-        let told = format!(
+        let reason = format!(
             "shard {shard} writes {} MiB/s of log, limit {limit} MiB/s",
             brief(rate)
         );
-        found.push((rate / f64::from(limit), told));
+        found.push((rate / f64::from(limit), reason));
     }
     if let Some((apart, limit)) = load.checkpoint_s.zip(limits.checkpoint_s) {
-        let told = format!(
+        let reason = format!(
             "a checkpoint of {shard} began {} s after the one before, limit {limit} s",
             brief(apart)
         );
-        found.push((f64::from(limit) / apart.max(1.0), told));
+        found.push((f64::from(limit) / apart.max(1.0), reason));
     }
     found
 }

@@ -1,6 +1,6 @@
 //! One limit by its name, and its value as a person writes it.
 
-use super::{Hours, InvalidMillis, Limits, MOST_STREAMS, Millis};
+use super::{Hours, InvalidMillis, MOST_STREAMS, MigrationLimits, Millis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
@@ -79,10 +79,15 @@ impl Setting {
     ///
     /// # Errors
     /// [`InvalidSetting`]; `limits` are as they were then.
-    pub fn set(self, limits: &mut Limits, value: &str, streams: u32) -> Result<(), InvalidSetting> {
+    pub fn set(
+        self,
+        limits: &mut MigrationLimits,
+        value: &str,
+        streams: u32,
+    ) -> Result<(), InvalidSetting> {
         let value = value.trim();
-        let given = (value != "off").then_some(value);
-        self.put(limits, given, streams)
+        let limit = (value != "off").then_some(value);
+        self.put(limits, limit, streams)
             .map_err(|why| InvalidSetting {
                 setting: self,
                 value: value.to_owned(),
@@ -92,12 +97,12 @@ impl Setting {
 
     fn put(
         self,
-        limits: &mut Limits,
+        limits: &mut MigrationLimits,
         value: Option<&str>,
         usual_streams: u32,
     ) -> Result<(), String> {
         let number = |least: u32, most: u32| value.map(|text| whole(text, least, most)).transpose();
-        let Limits { streams, throttle } = limits;
+        let MigrationLimits { streams, throttle } = limits;
         let shards = &mut throttle.shards;
         match self {
             Self::Rate => throttle.rate_bytes_s = value.map(rate).transpose()?,

@@ -12,9 +12,9 @@ fn millis(whole: u32) -> Millis {
 }
 
 /// Noise that is the same in every run, from -1 to 1.
-struct Noise(u64);
+struct TestNoise(u64);
 
-impl Noise {
+impl TestNoise {
     fn next(&mut self) -> f64 {
         self.0 = self
             .0
@@ -27,22 +27,22 @@ impl Noise {
 
 /// An application whose p99 grows with its load and with the share of the copy: it reports once a second what was
 /// so a second ago, with noise of a quarter up and down.
-struct Plant {
-    governor: Governor,
-    noise: Noise,
+struct SimulatedApplication {
+    governor: ThrottleGovernor,
+    noise: TestNoise,
     now_ms: i64,
-    share: f64,
+    ratio: f64,
     before: f64,
-    reading: Option<Reading>,
+    reading: Option<LatencyReading>,
 }
 
-impl Plant {
+impl SimulatedApplication {
     fn new() -> Self {
         Self {
-            governor: Governor::default(),
-            noise: Noise(7),
+            governor: ThrottleGovernor::default(),
+            noise: TestNoise(7),
             now_ms: 0,
-            share: 1.0,
+            ratio: 1.0,
             before: 1.0,
             reading: None,
         }
@@ -54,41 +54,41 @@ impl Plant {
             latency_ms: Some(millis(SET_POINT)),
             ..Throttle::default()
         };
-        let mut seen = Vec::new();
+        let mut ratios = Vec::new();
         for tick in 0..seconds * 1000 / TICK_MS {
             if tick % 4 == 0 {
-                let p99 = |share: f64| 5.0 / (1.0 - load) * (1.0 + 12.0 * share * load);
+                let p99 = |ratio: f64| 5.0 / (1.0 - load) * (1.0 + 12.0 * ratio * load);
                 let noisy = p99(self.before) * (1.0 + 0.25 * self.noise.next());
-                self.reading = Some(Reading {
+                self.reading = Some(LatencyReading {
                     p99_ms: noisy,
                     at_ms: self.now_ms,
                 });
-                seen.push((p99(self.share), self.share));
-                self.before = self.share;
+                ratios.push((p99(self.ratio), self.ratio));
+                self.before = self.ratio;
             }
-            let signals = Signals {
+            let signals = HealthSignals {
                 application: self.reading,
-                ..Signals::default()
+                ..HealthSignals::default()
             };
-            self.share = self.governor.observe(&limits, &signals, self.now_ms).share;
+            self.ratio = self.governor.observe(&limits, &signals, self.now_ms).ratio;
             self.now_ms += TICK_MS;
         }
-        seen
+        ratios
     }
 }
 
 #[test]
 fn the_applications_p99_is_held_at_its_set_point_through_steps_of_its_load() {
-    let mut plant = Plant::new();
+    let mut plant = SimulatedApplication::new();
     for load in [0.3, 0.7, 0.3] {
         let settled = &plant.run(load, 70)[10..];
         let count = f64::from(u32::try_from(settled.len()).unwrap());
         let mean = settled.iter().map(|(p99, _)| p99).sum::<f64>() / count;
         let off = mean / f64::from(SET_POINT) - 1.0;
         assert!(off.abs() < 0.2, "load {load}: mean p99 {mean:.1} ms");
-        let shares = settled[10..].iter().map(|(_, share)| *share);
-        let (low, high) = shares.fold((f64::MAX, 0.0_f64), |(low, high), share| {
-            (low.min(share), high.max(share))
+        let shares = settled[10..].iter().map(|(_, ratio)| *ratio);
+        let (low, high) = shares.fold((f64::MAX, 0.0_f64), |(low, high), ratio| {
+            (low.min(ratio), high.max(ratio))
         });
         // A loop that swings goes from end to end; noise alone moves it by less than a half.
         assert!(high / low < 2.0, "load {load}: share from {low} to {high}");
@@ -97,101 +97,101 @@ fn the_applications_p99_is_held_at_its_set_point_through_steps_of_its_load() {
 
 #[test]
 fn requests_that_queue_up_cut_the_share_within_two_reports() {
-    let mut plant = Plant::new();
+    let mut plant = SimulatedApplication::new();
     plant.run(0.3, 70);
-    let before = plant.share;
+    let before = plant.ratio;
     let limits = Throttle {
         latency_ms: Some(millis(SET_POINT)),
         ..Throttle::default()
     };
     for _ in 0..2 {
         plant.now_ms += 1000;
-        let signals = Signals {
-            application: Some(Reading {
+        let signals = HealthSignals {
+            application: Some(LatencyReading {
                 p99_ms: 20.0 * f64::from(SET_POINT),
                 at_ms: plant.now_ms,
             }),
-            ..Signals::default()
+            ..HealthSignals::default()
         };
         let verdict = plant.governor.observe(&limits, &signals, plant.now_ms);
-        plant.share = verdict.share;
+        plant.ratio = verdict.ratio;
     }
     assert!(
-        plant.share <= (before / 10.0).max(LEAST_SHARE),
+        plant.ratio <= (before / 10.0).max(MIN_RATIO),
         "from {before} to {}",
-        plant.share
+        plant.ratio
     );
 }
 
 #[test]
 fn noise_apart_the_share_settles_and_stays() {
-    let mut plant = Plant::new();
-    plant.noise = Noise(0);
+    let mut plant = SimulatedApplication::new();
+    plant.noise = TestNoise(0);
     let limits = Throttle {
         latency_ms: Some(millis(SET_POINT)),
         ..Throttle::default()
     };
     let mut shares = Vec::new();
-    let mut share = 1.0_f64;
+    let mut ratio = 1.0_f64;
     for second in 0..60 {
-        let signals = Signals {
-            application: Some(Reading {
-                p99_ms: 10.0 * (1.0 + 6.0 * share),
+        let signals = HealthSignals {
+            application: Some(LatencyReading {
+                p99_ms: 10.0 * (1.0 + 6.0 * ratio),
                 at_ms: second * 1000,
             }),
-            ..Signals::default()
+            ..HealthSignals::default()
         };
-        share = plant
+        ratio = plant
             .governor
             .observe(&limits, &signals, second * 1000)
-            .share;
-        shares.push(share);
+            .ratio;
+        shares.push(ratio);
     }
     let (last, before) = (shares[59], shares[40]);
     assert!((last - 0.25).abs() < 0.01, "{last}");
     assert!((last - before).abs() < 0.01, "{before} then {last}");
 }
 
-fn strained(behind_s: f64) -> Signals {
-    Signals {
+fn strained(lag_s: f64) -> HealthSignals {
+    HealthSignals {
         shards: vec![ShardLoad {
             shard: "s1".to_owned(),
             replicas: vec![ReplicaLag {
                 name: "r1".to_owned(),
-                behind_s,
+                lag_s,
             }],
             active: Some(3),
             waiting: Some(0),
             commit_ms: Some(2.0),
             ..ShardLoad::default()
         }],
-        ..Signals::default()
+        ..HealthSignals::default()
     }
 }
 
 #[test]
 fn a_strained_shard_cuts_the_share_at_once_and_gives_it_back_slowly() {
-    let (mut governor, limits) = (Governor::default(), Throttle::default());
+    let (mut governor, limits) = (ThrottleGovernor::default(), Throttle::default());
     let cut = governor.observe(&limits, &strained(12.0), 0);
     assert_eq!(
         cut.slowed().unwrap().sentence(),
         "slowed to 60 %: replica r1 of s1 is 12 s behind, limit 10 s"
     );
     let soon = governor.observe(&limits, &strained(12.0), 250);
-    assert!((soon.share - cut.share).abs() < 1e-9, "one cut a second");
+    assert!((soon.ratio - cut.ratio).abs() < 1e-9, "one cut a second");
     let again = governor.observe(&limits, &strained(12.0), 1000);
-    assert!((again.share - 0.36).abs() < 1e-9);
+    assert!((again.ratio - 0.36).abs() < 1e-9);
     let back = governor.observe(&limits, &strained(0.0), 2000);
-    assert!(back.share > again.share && back.share < again.share + 0.05);
+    assert!(back.ratio > again.ratio && back.ratio < again.ratio + 0.05);
     assert_eq!(
         back.reason.unwrap(),
         "speeding up again after: replica r1 of s1 is 12 s behind, limit 10 s"
     );
-    let mut last = back.share;
+    let mut last = back.ratio;
     for second in 3..30 {
         last = governor
             .observe(&limits, &strained(0.0), second * 1000)
-            .share;
+            .ratio;
     }
     assert!((last - 1.0).abs() < 1e-9);
 }
@@ -200,8 +200,8 @@ fn a_strained_shard_cuts_the_share_at_once_and_gives_it_back_slowly() {
 fn a_limit_that_is_off_does_not_slow() {
     let mut limits = Throttle::default();
     limits.shards.replica_lag_s = None;
-    let verdict = Governor::default().observe(&limits, &strained(1e9), 0);
-    assert_eq!(verdict, Verdict::default());
+    let verdict = ThrottleGovernor::default().observe(&limits, &strained(1e9), 0);
+    assert_eq!(verdict, ThrottleVerdict::default());
 }
 
 #[test]
@@ -210,9 +210,9 @@ fn the_tightest_limit_governs_and_is_named() {
         latency_ms: Some(millis(25)),
         ..Throttle::default()
     };
-    let mut governor = Governor::default();
+    let mut governor = ThrottleGovernor::default();
     let mut signals = strained(12.0);
-    signals.application = Some(Reading {
+    signals.application = Some(LatencyReading {
         p99_ms: 31.0,
         at_ms: 0,
     });
@@ -226,7 +226,7 @@ fn the_tightest_limit_governs_and_is_named() {
         ..Throttle::default()
     };
     signals.shards.clear();
-    let verdict = Governor::default().observe(&finer, &signals, 0);
+    let verdict = ThrottleGovernor::default().observe(&finer, &signals, 0);
     assert_eq!(
         verdict.reason.unwrap(),
         "application p99 31.0 ms, set point 30.5 ms"
@@ -239,15 +239,15 @@ fn an_old_report_is_not_held_against_the_migration_and_this_is_said() {
         latency_ms: Some(millis(25)),
         ..Throttle::default()
     };
-    let signals = Signals {
-        application: Some(Reading {
+    let signals = HealthSignals {
+        application: Some(LatencyReading {
             p99_ms: 400.0,
             at_ms: 0,
         }),
-        ..Signals::default()
+        ..HealthSignals::default()
     };
-    let mut governor = Governor::default();
-    assert!(governor.observe(&limits, &signals, 0).share < 1.0);
+    let mut governor = ThrottleGovernor::default();
+    assert!(governor.observe(&limits, &signals, 0).ratio < 1.0);
     let late = governor
         .observe(&limits, &signals, 15_000)
         .slowed()
@@ -264,17 +264,17 @@ fn the_first_report_is_waited_for_with_a_small_share_but_not_for_ever() {
         latency_ms: Some(millis(25)),
         ..Throttle::default()
     };
-    let mut governor = Governor::default();
-    let mut at = |now_ms| governor.observe(&limits, &Signals::default(), now_ms);
+    let mut governor = ThrottleGovernor::default();
+    let mut at = |now_ms| governor.observe(&limits, &HealthSignals::default(), now_ms);
     let first = at(7_000);
-    assert!(first.share < 0.2);
+    assert!(first.ratio < 0.2);
     assert_eq!(
         first.reason.unwrap(),
         "waiting for the application's first p99, set point 25 ms"
     );
-    assert!(at(16_999).share < 0.2);
+    assert!(at(16_999).ratio < 0.2);
     let late = at(17_000);
-    assert!((late.share - 1.0).abs() < 1e-9);
+    assert!((late.ratio - 1.0).abs() < 1e-9);
     assert_eq!(
         late.reason.unwrap(),
         "the application reports no p99, set point 25 ms is not held"
@@ -288,15 +288,15 @@ fn a_rate_by_hand_is_named_where_it_binds_and_hours_before_everything() {
         hours: Some(Hours::parse("22:00-06:00").unwrap()),
         ..Throttle::default()
     };
-    let signals = Signals {
+    let signals = HealthSignals {
         rate_bound: true,
-        ..Signals::default()
+        ..HealthSignals::default()
     };
     let noon = 12 * 3_600_000;
-    let verdict = Governor::default().observe(&limits, &signals, noon);
+    let verdict = ThrottleGovernor::default().observe(&limits, &signals, noon);
     assert_eq!(verdict.reason.unwrap(), "outside 22:00-06:00");
     limits.hours = None;
-    let verdict = Governor::default().observe(&limits, &signals, noon);
+    let verdict = ThrottleGovernor::default().observe(&limits, &signals, noon);
     assert_eq!(
         verdict.reason.unwrap(),
         "rate limited to 20.0 MiB/s by hand"
@@ -314,9 +314,9 @@ fn hours_pass_midnight_and_know_their_offset() {
     assert_eq!(summer.to_string(), "22:00-06:00+02:00");
     assert_eq!(night.next(at(12, 30) + 7), at(22, 0));
     assert_eq!(summer.next(at(12, 30)), at(20, 0));
-    let behind = Hours::parse("01:00-02:00-05:30").unwrap();
-    assert!(behind.contains(at(6, 30)) && !behind.contains(at(7, 30)));
-    assert_eq!(behind.to_string(), "01:00-02:00-05:30");
+    let west = Hours::parse("01:00-02:00-05:30").unwrap();
+    assert!(west.contains(at(6, 30)) && !west.contains(at(7, 30)));
+    assert_eq!(west.to_string(), "01:00-02:00-05:30");
 }
 
 #[test]
@@ -385,7 +385,7 @@ fn a_log_that_grows_too_fast_and_checkpoints_too_close_together_are_signs_only_w
             shards,
             ..Throttle::default()
         };
-        let verdict = Governor::default().observe(&limits, &signals, 0);
+        let verdict = ThrottleGovernor::default().observe(&limits, &signals, 0);
         verdict.slowed().map(|slowed| slowed.sentence())
     };
     assert_eq!(judged(ShardLimits::default()), None);
@@ -422,7 +422,7 @@ fn any_float() -> impl Strategy<Value = f64> {
     ]
 }
 
-fn any_signals() -> impl Strategy<Value = (Signals, i64)> {
+fn any_signals() -> impl Strategy<Value = (HealthSignals, i64)> {
     let application = proptest::option::of((any_float(), any::<i64>()));
     let load = (
         any_float(),
@@ -431,9 +431,10 @@ fn any_signals() -> impl Strategy<Value = (Signals, i64)> {
         any_float(),
     );
     (application, load, any::<bool>(), any::<i64>()).prop_map(
-        |(application, (behind_s, active, waiting, commit), rate_bound, now)| {
-            let mut signals = strained(behind_s);
-            signals.application = application.map(|(p99_ms, at_ms)| Reading { p99_ms, at_ms });
+        |(application, (lag_s, active, waiting, commit), rate_bound, now)| {
+            let mut signals = strained(lag_s);
+            signals.application =
+                application.map(|(p99_ms, at_ms)| LatencyReading { p99_ms, at_ms });
             signals.shards[0].active = active;
             signals.shards[0].waiting = waiting;
             signals.shards[0].commit_ms = Some(commit);
@@ -446,15 +447,15 @@ fn any_signals() -> impl Strategy<Value = (Signals, i64)> {
 proptest! {
     #[test]
     fn whatever_is_reported_the_share_stays_in_bounds(
-        looks in proptest::collection::vec(any_signals(), 1..40),
+        samples in proptest::collection::vec(any_signals(), 1..40),
         set_point in proptest::option::of(0.1_f64..60_000.0),
     ) {
         let latency_ms = set_point.map(|ms| Millis::new(ms).unwrap());
         let limits = Throttle { latency_ms, ..Throttle::default() };
-        let mut governor = Governor::default();
-        for (signals, now) in looks {
-            let share = governor.observe(&limits, &signals, now).share;
-            prop_assert!((LEAST_SHARE..=1.0).contains(&share), "{share}");
+        let mut governor = ThrottleGovernor::default();
+        for (signals, now) in samples {
+            let ratio = governor.observe(&limits, &signals, now).ratio;
+            prop_assert!((MIN_RATIO..=1.0).contains(&ratio), "{ratio}");
         }
     }
 

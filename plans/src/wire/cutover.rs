@@ -20,7 +20,8 @@ pub struct CutoverCall {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<WireSecret>,
     /// What it asks.
-    pub ask: CutoverAsk,
+    #[serde(rename = "ask")]
+    pub query: CutoverQuery,
 }
 
 /// A transaction of somebody else that has written to the moving tables and does not end.
@@ -71,7 +72,7 @@ impl fmt::Debug for Markers {
 /// What the cutover asks.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
-pub enum CutoverAsk {
+pub enum CutoverQuery {
     /// C2: READY (or an interrupted attempt) to FENCING(n); `Reverse` asks for the way back.
     Begin {
         /// Which cutover.
@@ -131,7 +132,8 @@ pub enum CutoverAnswer {
     /// What was asked is allowed.
     Granted,
     /// The operator has not answered yet.
-    Asked,
+    #[serde(rename = "asked")]
+    AwaitingOperator,
     /// The map names the shard that gains the keys in the direction asked for, whichever attempt gave them to it.
     Flipped {
         /// The new version.

@@ -3,7 +3,7 @@
 use crate::failure::Failure;
 use crate::id::ShardName;
 use crate::names::Direction;
-use crate::throttle::Slowed;
+use crate::throttle::ThrottleStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub struct Progress {
     pub eta_seconds: Option<f64>,
     /// What holds heavy work back now, if anything does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub slowed: Option<Slowed>,
+    pub slowed: Option<ThrottleStatus>,
     /// What it found on the shards that has to end before it goes on, if anything does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<String>,

@@ -4,7 +4,7 @@ use crate::fixture::{self, planned};
 use plans::failure::Severity;
 use plans::plan::Plan;
 use plans::planner::{PlanError, plan};
-use plans::render::plan_text;
+use plans::render::{plan_summary, plan_text};
 use plans::request::Request;
 
 #[test]
@@ -17,6 +17,25 @@ fn every_example_has_the_plan_of_its_snapshot() {
             insta::assert_snapshot!(format!("{name}.text"), plan_text(&plan));
             insta::assert_snapshot!(format!("{name}.plan"), json);
         });
+    }
+}
+
+#[test]
+fn a_summary_has_what_a_move_costs_and_leaves_the_details_out() {
+    for (name, text) in fixture::examples() {
+        let plan = planned(&text);
+        let (whole, summary) = (plan_text(&plan), plan_summary(&plan));
+        for line in ["Steps", "locks:", "where ", "copied by"] {
+            assert!(
+                whole.contains(line) && !summary.contains(line),
+                "{name}: {summary}"
+            );
+        }
+        let (hash, all) = (&plan.hash, plan.moves.iter().flat_map(|m| &m.moving.tables));
+        assert!(summary.contains(hash), "{summary}");
+        for table in all {
+            assert!(summary.contains(&table.table.to_string()), "{summary}");
+        }
     }
 }
 

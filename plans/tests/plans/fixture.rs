@@ -13,7 +13,7 @@ use plans::request::Request;
 use plans::shard_map::{KeyColumns, MapSettings, Mapping, MappingState, ShardMap, Strategy};
 use plans::survey::Survey;
 use plans::table::{
-    BinaryForm, Column, CopyBy, Format, KeyColumn, Majors, MovingTable, TableKey, TableName,
+    BinaryForm, Column, CopyBy, Format, KeyColumn, MajorVersions, MovingTable, TableKey, TableName,
 };
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -272,7 +272,7 @@ pub(crate) fn surveys_of(request: &Request, outline: &Outline) -> Vec<Survey> {
         } else {
             TargetState::New
         },
-        majors: Majors::default(),
+        majors: MajorVersions::default(),
         schema_fingerprint: "sha256:2c26b46b68ffc68f".to_owned(),
         findings: vec![finding(Severity::Warning)],
     };
@@ -309,7 +309,7 @@ fn moving_table(table: &str, key: &KeyColumns, types: &[KeyType], nth: i64) -> M
         columns,
         rows: nth * 100_000,
         bytes: nth * 9_000_000,
-        order: None,
+        row_order: None,
         copy_by: CopyBy::Blocks,
         copy_why: String::new(),
         format: Format::Text,

@@ -60,12 +60,12 @@ fn a_split_of_virtual_shards_and_of_listed_keys() {
 fn a_split_that_leaves_keys_out_or_names_them_twice_is_refused() {
     let gap = "{operation: split, map: m, source: b, into: [{shard: b, keys: {from: 100, to: 120}}, {shard: d, keys: {from: 130, to: 200}}]}";
     let expected = [
-        "the parts make up [100, 120), [130, 200), but shard b owns [100, 200) in map m version 7; together they must be one mapping, or all of it",
+        "the parts make up [100, 120), [130, 200), but shard b owns [100, 200) in map m version 7; together they must be one mapping, or all of it; no part has [120, 130)",
     ];
     assert_eq!(refused(gap, &ranges()), expected);
     let twice = "{operation: split, map: m, source: b, into: [{shard: b, keys: {from: 100, to: 160}}, {shard: d, keys: {from: 150, to: 200}}, {shard: d, keys: {from: 9, to: 9}}]}";
     let expected = [
-        "part d ([150, 200)) overlaps another part",
+        "part b ([100, 160)) and part d ([150, 200)) overlap: both have [150, 160)",
         "part d has no keys",
     ];
     assert_eq!(refused(twice, &ranges())[..2], expected);
@@ -141,7 +141,7 @@ fn everything_in_the_way_of_a_move_is_said_at_once() {
     let expected = [
         "[10, 20) of shard a would move twice",
         "shard d owns no keys in map m version 7",
-        "shard a does not own [0, 150) in map m version 7",
+        "shard a does not own [0, 150) in map m version 7; [100, 150): on shard b",
         "there is no shard nowhere; `shardwright shard add` registers it",
     ];
     assert_eq!(refused(text, &ranges()), expected);

@@ -92,6 +92,46 @@ fn a_missing_field_is_named() {
 }
 
 #[test]
+fn a_misspelled_field_is_named_with_the_one_that_was_meant() {
+    for (from, to, place, name, meant) in [
+        (
+            "operation: split",
+            "opperation: split",
+            (1, 1),
+            "opperation",
+            "operation",
+        ),
+        (
+            "operation: split",
+            "verb: split",
+            (1, 1),
+            "verb",
+            "operation",
+        ),
+        ("source: a", "sorce: a", (3, 1), "sorce", "source"),
+        ("from: 5", "form: 5", (8, 13), "form", "from"),
+        (
+            "  copy_streams: 2",
+            "  copy_stream: 2",
+            (12, 3),
+            "copy_stream",
+            "copy_streams",
+        ),
+    ] {
+        let (line, column, message) = refused(from, to);
+        assert_eq!((line, column), place, "{message}");
+        for words in [
+            format!("unknown field `{name}`"),
+            format!("did you mean `{meant}`?"),
+        ] {
+            assert!(message.contains(&words), "{message}");
+        }
+    }
+    let (_, _, message) = refused("operation: split", "operation: spilt");
+    assert!(message.contains("did you mean `split`?"), "{message}");
+}
+
+#[test]
 fn an_unknown_operation_is_refused_with_the_known_ones() {
     let (line, column, message) = refused("operation: split", "operation: splat");
     assert_eq!((line, column), (1, 12));
@@ -248,4 +288,60 @@ fn a_request_that_does_not_fit_the_map_says_what_the_map_has() {
     );
     let unknown = unfit(&[(None, None, "c")]);
     assert_eq!(unknown, "shard a owns no keys in map tenants version 7");
+}
+
+#[test]
+fn what_does_not_fit_a_map_is_named_to_the_key_and_the_shard() {
+    let map = fixture::map("tenants", &[(None, Some(10), "a"), (Some(10), None, "b")]);
+    let fleet = fixture::fleet(&["a", "b", "c"]);
+    let split = "operation: split\nmap: tenants\nsource: a\ninto:\n";
+    let moving = "operation: move\nmap: tenants\nmoves:\n";
+    for (text, expected) in [
+        (
+            format!(
+                "{split}- {{ shard: a, keys: {{ to: 7 }} }}\n- {{ shard: c, keys: {{ from: 5, to: 10 }} }}\n"
+            ),
+            "part a ((-∞, 7)) and part c ([5, 10)) overlap: both have [5, 7)",
+        ),
+        (
+            format!(
+                "{split}- {{ shard: a, keys: {{ to: 3 }} }}\n- {{ shard: c, keys: {{ from: 5, to: 12 }} }}\n"
+            ),
+            "; no part has [3, 5); the shard does not own [10, 12)",
+        ),
+        (
+            split.replace("source: a", "source: A")
+                + "- { shard: a, keys: { to: 3 } }\n- { shard: c, keys: { from: 3 } }\n",
+            "there is no shard A; did you mean a?",
+        ),
+        (
+            "operation: merge\nmap: tenants\nsources: [B]\ninto: a\n".to_owned(),
+            "there is no shard B; did you mean b?",
+        ),
+        (
+            format!("{moving}- {{ source: a, target: C }}\n"),
+            "there is no shard C; did you mean c?",
+        ),
+        (
+            format!("{moving}- {{ source: x9, target: c, keys: {{ to: 3 }} }}\n"),
+            "there is no shard x9; `shardwright shard add` registers it",
+        ),
+        (
+            format!("{moving}- {{ source: a, target: c, keys: {{ from: 5, to: 12 }} }}\n"),
+            "shard a does not own [5, 12) in map tenants version 7; [10, 12): on shard b",
+        ),
+    ] {
+        let problems = fixture::try_outline(&text, &map, &fleet, &[]).unwrap_err();
+        assert!(problems.concat().contains(expected), "{problems:?}");
+    }
+}
+
+#[test]
+fn a_refused_plan_counts_its_findings_and_leaves_the_words_to_them() {
+    let of = |number: usize| {
+        let findings = vec![fixture::finding(plans::failure::Severity::Refused); number];
+        PlanError::Refused { findings }.to_string()
+    };
+    assert_eq!(of(1), "1 thing must be fixed first");
+    assert_eq!(of(12), "12 things must be fixed first");
 }

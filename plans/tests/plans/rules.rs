@@ -6,7 +6,7 @@ use plans::key_set::{KeyRange, KeySet};
 use plans::planner::{RevertError, revert};
 use plans::request::Request;
 use plans::shard_map::{
-    Effect, KeyColumns, MapSettings, Rule, ShardMap, Strategy as Division, ThroughRef,
+    Effect, KeyColumns, MapSettings, PlacementRule, ShardMap, Strategy as Division, ThroughRef,
 };
 use proptest::prelude::*;
 
@@ -14,8 +14,8 @@ fn two() -> ShardMap {
     map("m", &[(None, Some(100), "a-1"), (Some(100), None, "b-1")])
 }
 
-fn rule(name: &str, effect: Effect, keys: Option<KeySet>, region: &str) -> Rule {
-    Rule {
+fn rule(name: &str, effect: Effect, keys: Option<KeySet>, region: &str) -> PlacementRule {
+    PlacementRule {
         name: name.to_owned(),
         effect,
         keys,
@@ -106,7 +106,7 @@ fn settings_get_the_types_of_the_map() {
 
 #[test]
 fn settings_that_do_not_fit_are_refused_with_every_reason() {
-    let shard = |name: &str, keys: Option<KeySet>| Rule {
+    let shard = |name: &str, keys: Option<KeySet>| PlacementRule {
         shard: Some("a".into()),
         labels: [].into(),
         ..rule(name, Effect::Pin, keys, "")
@@ -134,7 +134,7 @@ fn settings_that_do_not_fit_are_refused_with_every_reason() {
             shard("one", Some(KeySet::Range(vec![bad]))),
             shard("one", Some(KeySet::list([Key::Int(1)]))),
             shard("none", Some(range(Some(3), Some(3)))),
-            Rule {
+            PlacementRule {
                 shard: None,
                 ..shard("all", None)
             },

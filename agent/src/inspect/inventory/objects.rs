@@ -70,7 +70,7 @@ async fn slots(client: &Connected, found: &mut FoundObjects) -> Result<(), tokio
         match id.filter(|_| ours) {
             Some(id) => add(found, ObjectKind::Slot, name, None, Whose::Migration(id)),
             // A temporary slot goes with its session.
-            None if temporary => add(found, ObjectKind::Slot, name, None, Whose::LiveLook),
+            None if temporary => add(found, ObjectKind::Slot, name, None, Whose::LiveProbe),
             None => similar(
                 found,
                 format!("slot {name}"),
@@ -103,8 +103,8 @@ async fn publications(
         match (id, look) {
             (Some(id), _) if ours => add(found, kind, name, None, Whose::Migration(id)),
             // Who watches the log holds a lock of this name.
-            (None, Some(_)) if ours && free => add(found, kind, name, None, Whose::Look),
-            (None, Some(_)) if ours => add(found, kind, name, None, Whose::LiveLook),
+            (None, Some(_)) if ours && free => add(found, kind, name, None, Whose::Probe),
+            (None, Some(_)) if ours => add(found, kind, name, None, Whose::LiveProbe),
             (_, _) => similar(
                 found,
                 format!("publication {name}"),
@@ -141,7 +141,7 @@ async fn triggers(
             .and_then(|rest| rest.strip_prefix("away_"));
         let whose = match (id, away) {
             (Some(id), _) => Some(Whose::Migration(id)),
-            (None, Some(_)) => Some(Whose::Away),
+            (None, Some(_)) => Some(Whose::ReleasedKeys),
             (None, None) => None,
         };
         match whose.filter(|_| ours) {
@@ -248,7 +248,9 @@ async fn schema(client: &Connected, found: &mut FoundObjects) -> Result<(), toki
                 None => (ObjectKind::Register, name.strip_prefix("own_").and_then(id)),
             },
             "rows" => (ObjectKind::Rows, id(&name)),
-            _ if name.starts_with("guard_away_") => (ObjectKind::Function, Some(Whose::Away)),
+            _ if name.starts_with("guard_away_") => {
+                (ObjectKind::Function, Some(Whose::ReleasedKeys))
+            }
             _ => (
                 ObjectKind::Function,
                 guard.and_then(|rest| id(rest.split('_').next().unwrap_or(rest))),

@@ -6,7 +6,7 @@
 use connect::Connected;
 use futures::{SinkExt, TryStreamExt};
 use plans::fleet::ShardRef;
-use plans::inspection::check::Mended;
+use plans::inspection::check::RepairResult;
 use plans::sql::quote_ident;
 use plans::table::{MovingTable, TableKey, TableName};
 
@@ -27,7 +27,7 @@ pub(super) async fn run(
     to: &ShardRef,
     to_digest: &str,
     table: &TableName,
-) -> Result<Mended, StepError> {
+) -> Result<RepairResult, StepError> {
     let source = super::super::session_to_change(from, "mend").await?;
     let target = super::super::shard(to)?;
     let target = target.replica_session("mend").await?;
@@ -57,7 +57,7 @@ pub(super) async fn run(
         return Err(changed(format_args!("table {table}")));
     };
     if right == wrong {
-        return Ok(Mended {
+        return Ok(RepairResult {
             done: format!("{what}: both shards have the same rows"),
             rows: 0,
         });
@@ -77,7 +77,7 @@ pub(super) async fn run(
         ));
     }
     target.batch_execute("commit").await.at(&what)?;
-    Ok(Mended {
+    Ok(RepairResult {
         done: format!("{what}: {rows} row(s) written or deleted"),
         rows,
     })

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use connect::Connected;
 use plans::fleet::ShardRef;
-use plans::inspection::check::{MendTask, Mended};
+use plans::inspection::check::{RepairResult, RepairTask};
 use plans::key::Key;
 use plans::sql::quote_ident;
 use plans::table::MovingTable;
@@ -23,12 +23,12 @@ use crate::shard::identity::{self, TimelineRule};
 use crate::shard::user_code::CodeProver;
 
 pub(super) async fn run(
-    task: &MendTask,
+    task: &RepairTask,
     shard: &ShardRef,
     owner: &ShardRef,
     keys: &[Key],
     files: &Path,
-) -> Result<Mended, StepError> {
+) -> Result<RepairResult, StepError> {
     let here = super::super::shard(shard)?;
     let here = here.replica_session("mend").await?;
     let there = super::super::session_to_change(owner, "mend").await?;
@@ -73,7 +73,7 @@ pub(super) async fn run(
     let folder = kept.close(&owner.name).await?;
     here.batch_execute("commit").await.at(&what)?;
     let _ = there.batch_execute("rollback").await;
-    Ok(Mended {
+    Ok(RepairResult {
         done: format!(
             "{what}: {rows} row(s) of {} key(s), which the agent keeps in {folder}",
             keys.len()

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use connect::Connected;
-use plans::fix::{Stage, Statement};
+use plans::fix::{FixStage, FixStatement};
 use plans::table::{MovingTable, TableKey, TableName};
 
 use super::{DoctorQuery, Findings};
@@ -13,7 +13,7 @@ use crate::error::{StepError, WithIntent};
 pub(super) const ALWAYS: &[DoctorQuery] = &[
     DoctorQuery {
         code: "role.monitor",
-        fix: Some(Stage::Roles),
+        fix: Some(FixStage::Roles),
         sql: "
             select pg_catalog.format('role %s', session_user),
                    'it cannot see the sessions of others, so neither long writers nor standbys that lag would be noticed',
@@ -22,7 +22,7 @@ pub(super) const ALWAYS: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "role.connections",
-        fix: Some(Stage::Roles),
+        fix: Some(FixStage::Roles),
         sql: "
             select pg_catalog.format('role %s', r.rolname),
                    pg_catalog.format('its connection limit is %s, a move takes up to 16', r.rolconnlimit),
@@ -61,7 +61,7 @@ pub(super) const BEYOND: &[DoctorQuery] = &[DoctorQuery {
 pub(super) const TABLES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "role.owner",
-        fix: Some(Stage::Roles),
+        fix: Some(FixStage::Roles),
         sql: "
             select pg_catalog.format('role %s', session_user),
                    pg_catalog.format('it may not act as %s, who owns %s of the tables, the first is %s; neither a guard nor a publication of them can be made',
@@ -74,7 +74,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "role.row_security",
-        fix: Some(Stage::Roles),
+        fix: Some(FixStage::Roles),
         sql: "
             select pg_catalog.format('table %s', t.label),
                    pg_catalog.format('its row security holds for role %s, which would see and write some rows only', session_user),
@@ -110,7 +110,7 @@ pub(in crate::inspect) async fn usable(
         if tied.iter().any(|(table, _)| table.schema == schema) {
             let (object, problem, remedy): (String, String, String) =
                 (row.get(1), row.get(2), row.get(3));
-            let statement = Statement::new(Stage::Roles, &remedy);
+            let statement = FixStatement::new(FixStage::Roles, &remedy);
             let object = format!("shard {shard}, {object}");
             let finding = findings.add("role.usage", object, problem, remedy);
             finding.fixed_by(shard, vec![statement]);

@@ -1,6 +1,6 @@
 //! Sequences behind the columns of the tables that move.
 
-use plans::fix::Stage;
+use plans::fix::FixStage;
 
 use super::DoctorQuery;
 
@@ -52,7 +52,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "sequence.cycle",
-        fix: Some(Stage::Others),
+        fix: Some(FixStage::Others),
         sql: of_columns!(
             "select distinct label, 'it begins anew when it has come to its end, and then issues values that are on a shard already',
                     pg_catalog.format('alter sequence %s no cycle', sql)

@@ -1,6 +1,6 @@
 //! Settings of the server and what is under way there.
 
-use plans::fix::Stage;
+use plans::fix::FixStage;
 
 use super::DoctorQuery;
 
@@ -8,7 +8,7 @@ use super::DoctorQuery;
 pub(super) const ALWAYS: &[DoctorQuery] = &[
     DoctorQuery {
         code: "server.fsync",
-        fix: Some(Stage::Settings),
+        fix: Some(FixStage::Settings),
         sql: "
             select pg_catalog.format('setting %s', s.name),
                    'it is off; a crash of the server loses what was acknowledged, and what closes the moved keys',
@@ -31,7 +31,7 @@ pub(super) const ALWAYS: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "server.connections",
-        fix: Some(Stage::Settings),
+        fix: Some(FixStage::Settings),
         sql: "
             select pg_catalog.format('database %s', d.datname),
                    pg_catalog.format('its connection limit is %s, a move takes up to 16', d.datconnlimit),
@@ -103,7 +103,7 @@ pub(super) const ALWAYS: &[DoctorQuery] = &[
 pub(super) const CAPTURE: &[DoctorQuery] = &[
     DoctorQuery {
         code: "server.sender_timeout",
-        fix: Some(Stage::Settings),
+        fix: Some(FixStage::Settings),
         sql: "
             select 'setting wal_sender_timeout',
                    pg_catalog.format('it is %s ms; a short pause of the agent or of the network ends the stream each time', s.setting),
@@ -113,7 +113,7 @@ pub(super) const CAPTURE: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "server.idle_slots",
-        fix: Some(Stage::Settings),
+        fix: Some(FixStage::Settings),
         sql: "
             select 'setting idle_replication_slot_timeout',
                    pg_catalog.format('it is %s; a slot that no agent reads for so long is lost, and with it the migration', s.setting),

@@ -1,7 +1,7 @@
 //! Definitions of the tables that move, beyond what identifies their rows.
 
 use connect::Connected;
-use plans::fix::Stage;
+use plans::fix::FixStage;
 use plans::table::{MovingTable, TableKey, one_of_each_top};
 
 use super::{DoctorQuery, Findings};
@@ -22,7 +22,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "table.invalid_index",
-        fix: Some(Stage::Indexes),
+        fix: Some(FixStage::Indexes),
         sql: "
             select pg_catalog.format('index %s of %s', c.relname, t.label),
                    'it is not valid: it was not built to its end, and a new target would not get it',
@@ -35,7 +35,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "table.not_valid",
-        fix: Some(Stage::Constraints),
+        fix: Some(FixStage::Constraints),
         sql: "
             select pg_catalog.format('constraint %s of %s', k.conname, t.label),
                    'it was never checked against the rows that were there before it; rows that break it cannot be written anew',
@@ -48,7 +48,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "foreign_key.not_valid",
-        fix: Some(Stage::Constraints),
+        fix: Some(FixStage::Constraints),
         sql: "
             select pg_catalog.format('foreign key %s of %s', k.conname, t.label),
                    case when e.enforced then 'it was never checked against the rows that were there before it' else 'it is not enforced' end

@@ -1,6 +1,6 @@
 //! What runs beside a write or a definition: triggers, rules, event triggers.
 
-use plans::fix::Stage;
+use plans::fix::FixStage;
 
 use super::DoctorQuery;
 
@@ -23,7 +23,7 @@ pub(super) const ALWAYS: &[DoctorQuery] = &[DoctorQuery {
 pub(super) const TABLES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "trigger.always",
-        fix: Some(Stage::Others),
+        fix: Some(FixStage::Others),
         sql: "
             select pg_catalog.format('trigger %s of %s', g.tgname, t.label),
                    pg_catalog.format('it fires for replicated changes too (enable %s), so what it does would be done once more on the target',
@@ -37,7 +37,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
     DoctorQuery {
         code: "rule.always",
-        fix: Some(Stage::Others),
+        fix: Some(FixStage::Others),
         sql: "
             select pg_catalog.format('rule %s of %s', r.rulename, t.label),
                    pg_catalog.format('it acts on replicated changes too (enable %s), so they would be rewritten on the target',

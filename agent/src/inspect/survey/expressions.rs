@@ -2,7 +2,7 @@
 //! without a search path.
 
 use connect::Connected;
-use plans::fix::Statement;
+use plans::fix::FixStatement;
 use plans::table::TableName;
 use tokio_postgres::Row;
 
@@ -59,7 +59,7 @@ pub(super) async fn check(
 fn refuse(
     object: String,
     problem: String,
-    statements: Vec<Statement>,
+    statements: Vec<FixStatement>,
     shard: &str,
     findings: &mut Findings,
 ) {

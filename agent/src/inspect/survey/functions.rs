@@ -1,7 +1,7 @@
 //! The functions that need a search path which no session of ours has, and the statement that gives them one of their own.
 
 use connect::Connected;
-use plans::fix::{Stage, Statement};
+use plans::fix::{FixStage, FixStatement};
 use plans::table::TableName;
 use tokio_postgres::{Error, Row};
 
@@ -80,7 +80,7 @@ impl FunctionName {
 pub(super) async fn of_expressions(
     client: &Connected,
     table: &TableName,
-) -> Result<Vec<Statement>, StepError> {
+) -> Result<Vec<FixStatement>, StepError> {
     let shard = client.name();
     let sql = format!("{OF_EXPRESSIONS} {WITHOUT_PATH}");
     let rows = client.query(&sql, &[&table.sql()]).await;
@@ -94,7 +94,7 @@ pub(super) async fn of_expressions(
 pub(super) async fn named(
     client: &Connected,
     function: &FunctionName,
-) -> Result<Vec<Statement>, StepError> {
+) -> Result<Vec<FixStatement>, StepError> {
     let shard = client.name();
     let (signature, name) = match function {
         FunctionName::Signature(signature) => (Some(signature), None),
@@ -106,10 +106,10 @@ pub(super) async fn named(
     Ok(rows.iter().map(with_path).collect())
 }
 
-fn with_path(row: &Row) -> Statement {
+fn with_path(row: &Row) -> FixStatement {
     let (signature, path): (String, String) = (row.get(0), row.get(1));
     let sql = format!("alter routine {signature} set search_path = {path}");
-    Statement::new(Stage::Functions, sql)
+    FixStatement::new(FixStage::Functions, sql)
 }
 
 #[cfg(test)]

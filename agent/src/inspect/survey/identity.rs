@@ -2,7 +2,7 @@
 //!
 //! A table that lacks an identity is offered a unique index that fits, by the statement that makes it one.
 
-use plans::fix::Statement;
+use plans::fix::FixStatement;
 use plans::request::Mode;
 use plans::sql::quote_ident;
 use plans::table::{KeyColumn, TableName};
@@ -15,7 +15,7 @@ use crate::postgres::definitions::UniqueIndex;
 /// What gives the rows of a table an identity, and the statements where these are all that is needed.
 struct IdentityRemedy {
     text: String,
-    statements: Vec<Statement>,
+    statements: Vec<FixStatement>,
 }
 
 /// How the rows of a table are tied to the shard key, as far as their identity goes.
@@ -221,7 +221,7 @@ fn after_columns(
 }
 
 /// The statement itself.
-fn by(statement: Statement) -> IdentityRemedy {
+fn by(statement: FixStatement) -> IdentityRemedy {
     let sql = statement.sql.trim_end_matches(';').to_owned();
     IdentityRemedy {
         text: sql,

@@ -1,7 +1,7 @@
 //! What a server must offer: version, settings, privileges, free slots; and two servers together.
 
 use connect::Connected;
-use plans::fix::{Stage, Statement};
+use plans::fix::{FixStage, FixStatement};
 use plans::key::KeyType;
 use plans::request::Mode;
 use plans::sql::{quote_ident, quote_literal};
@@ -124,7 +124,7 @@ async fn check_role(
     let (role, database): (String, String) = (row.get(4), row.get(5));
     let mut refuse = |code: &str, problem: &str, statement: String| {
         let finding = findings.refuse(code, object.clone(), problem, statement.clone());
-        finding.fixed_by(shard, vec![Statement::new(Stage::Roles, statement)]);
+        finding.fixed_by(shard, vec![FixStatement::new(FixStage::Roles, statement)]);
     };
     if !replication && mode == Mode::Online {
         let statement = format!("alter role {role} replication");
@@ -227,6 +227,6 @@ fn check_roles(here: &[String], there: &[String], task: &SurveyTask, findings: &
         // Where it was created meanwhile, nothing is left to do.
         let body = format!("begin {create}; exception when duplicate_object then null; end");
         let statement = format!("do {}", quote_literal(&body));
-        finding.fixed_by(target, vec![Statement::new(Stage::Roles, statement)]);
+        finding.fixed_by(target, vec![FixStatement::new(FixStage::Roles, statement)]);
     }
 }

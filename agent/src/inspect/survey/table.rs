@@ -3,7 +3,7 @@
 
 use plans::request::Mode;
 use plans::sql::quote_ident;
-use plans::table::{KeyColumn, TableKey, Through};
+use plans::table::{KeyColumn, TableKey, ThroughTable};
 
 use super::super::fixes;
 use super::identity::KeyTie;
@@ -136,7 +136,12 @@ impl TableCheck<'_> {
     }
 
     /// The columns that tie a row to its parent; true when rows can be asked for by them.
-    pub(super) fn through(&self, through: &Through, mode: Mode, findings: &mut Findings) -> bool {
+    pub(super) fn through(
+        &self,
+        through: &ThroughTable,
+        mode: Mode,
+        findings: &mut Findings,
+    ) -> bool {
         self.identity(KeyTie::Through, findings);
         if let (Mode::Online, Some(held)) = (mode, held_key(through)) {
             let (table, held) = (&self.facts.table, held.join(","));
@@ -177,7 +182,7 @@ impl TableCheck<'_> {
 }
 
 /// The own columns that hold the key, where a row refers to its parent by the parent's key.
-fn held_key(through: &Through) -> Option<Vec<&str>> {
+fn held_key(through: &ThroughTable) -> Option<Vec<&str>> {
     let TableKey::Columns(key) = &through.key else {
         return None;
     };

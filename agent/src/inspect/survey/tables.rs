@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use connect::Connected;
 use plans::sql::quote_ident;
 use plans::survey::SurveyTask;
-use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, Through};
+use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, ThroughTable};
 
 use super::super::fixes;
 use super::super::keys::join_condition;
@@ -184,7 +184,7 @@ fn moving_table(key: TableKey, facts: &TableFacts, columns: &[FoundColumn]) -> M
         columns: columns.iter().map(|found| found.column.clone()).collect(),
         rows: facts.rows,
         bytes: facts.bytes,
-        order: facts.order.clone(),
+        row_order: facts.order.clone(),
         copy_by: CopyBy::Blocks,
         copy_why: String::new(),
         format: Format::Text,
@@ -197,7 +197,9 @@ fn missing(table: &TableName, list: &str, shard: &str, findings: &mut Findings) 
         "table.missing",
         format!("shard {shard}, table {table}"),
         "it does not exist",
-        format!("correct the name under `{list}`, with its schema"),
+        format!(
+            "create it as on the map's other shards, or correct the name under `{list}`, with its schema"
+        ),
     );
 }
 
@@ -304,7 +306,7 @@ pub(super) async fn check_orphans(
 /// The foreign keys by which a row belongs to its parent.
 fn declared<'a>(
     table: &'a MovingTable,
-    through: &'a Through,
+    through: &'a ThroughTable,
     references: &'a [ForeignKey],
 ) -> impl Iterator<Item = &'a ForeignKey> {
     let wanted: BTreeSet<&(String, String)> = through.columns.iter().collect();
@@ -319,7 +321,7 @@ fn declared<'a>(
 fn proven(
     listed: &ListedTables,
     table: &MovingTable,
-    through: &Through,
+    through: &ThroughTable,
     references: &[ForeignKey],
 ) -> bool {
     let holds = declared(table, through, references).any(|key| key.validated);

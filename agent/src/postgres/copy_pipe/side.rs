@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use bytes::BytesMut;
-use connect::{Frames, Part, Refusal};
+use connect::{Frames, MessagePart, Refusal};
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
@@ -173,7 +173,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
             let (count, part) = self.frames.step(&bytes[at..])?;
             let end = at + count;
             if self.frames.kind() == COPY_DATA {
-                if part == Part::Body {
+                if part == MessagePart::Body {
                     bytes.copy_within(at..end, kept);
                     kept += count;
                 }

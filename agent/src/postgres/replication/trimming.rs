@@ -3,7 +3,7 @@
 use std::io;
 
 use bytes::{BufMut, BytesMut};
-use connect::{Frames, Part};
+use connect::{Frames, MessagePart};
 
 use crate::postgres::pgoutput::{MessageTrimmer, WHOLE};
 
@@ -44,9 +44,9 @@ impl MessageFilter {
             let (now, later) = bytes.split_at(count);
             bytes = later;
             match (part, &mut self.large) {
-                (Part::Header, _) => self.header(now),
-                (Part::Body, None) => self.out.put_slice(now),
-                (Part::Body, Some(large)) => large.take(now),
+                (MessagePart::Header, _) => self.header(now),
+                (MessagePart::Body, None) => self.out.put_slice(now),
+                (MessagePart::Body, Some(large)) => large.take(now),
             }
             if self.frames.between()
                 && let Some(large) = self.large.take()

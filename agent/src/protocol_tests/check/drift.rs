@@ -119,7 +119,7 @@ async fn a_guard_that_is_missing_disabled_or_altered_is_put_back() {
         (
             format!(
                 "create or replace trigger {trigger} after insert on public.good for each row when (new.tenant_id = 150) execute function shardwright.{}(); alter table public.good enable always trigger {trigger}",
-                plans::names::away_function(&fleet.map.name)
+                plans::names::released_keys_function(&fleet.map.name)
             ),
             "is altered",
         ),

@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use futures::stream::{self, StreamExt};
 use plans::doctor::Finding;
-use plans::doctor::{Place, Script, script};
+use plans::doctor::{Script, ShardDatabase, script};
 use plans::id::ShardName;
 use plans::identity::DatabaseIdentity;
 use plans::request::Mode;
@@ -28,7 +28,7 @@ async fn written(database: &Database, findings: &[Finding]) -> Script {
         database: Some(row.get(1)),
         ..DatabaseIdentity::default()
     };
-    let place = Place {
+    let place = ShardDatabase {
         shard: &ShardName::from("a"),
         identity: Some(&identity),
     };

@@ -102,7 +102,7 @@ async fn agent_process() {
     let stream = ApplyStream::start(
         StreamSpec {
             direction: Direction::Forward,
-            destination: shard("t", &orders.target),
+            downstream: shard("t", &orders.target),
             system: identify.identify_system().await.expect("identified"),
             token: EpochToken {
                 migration: migration.clone(),
@@ -110,7 +110,7 @@ async fn agent_process() {
                 until: MapVersion(VERSION),
             },
             tables: Arc::new(tables(&session).await),
-            origin,
+            upstream: origin,
             sessions: 2,
             spool: None,
             dual_write: Some(DualWrite {
@@ -118,7 +118,7 @@ async fn agent_process() {
                 watchdog: program("watchdog_process"),
             }),
             spool_beyond: u64::MAX,
-            keep_behind: 0,
+            keep_on_upstream: 0,
             log_limit: u64::MAX,
             max_attempts: 50,
         },

@@ -3,7 +3,7 @@
 use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::inspection::inventory::{InventoryTask, Object, ObjectKind};
-use plans::inspection::sweep::{Ground, SweepTask, judge};
+use plans::inspection::sweep::{SweepInput, SweepTask, judge};
 use plans::inspection::{Inspected, Inspection};
 use plans::names::Direction;
 use plans::sql::quote_literal;
@@ -205,7 +205,7 @@ async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for
     let named = |object: &&Object| object.kind == ObjectKind::StandbyName;
     let found = seen.objects.iter().find(named);
     assert_eq!(found.map(|object| &object.name), Some(&name));
-    let sweeps = judge(&Ground::default(), &[*seen]).remove(0).1;
+    let sweeps = judge(&SweepInput::default(), &[*seen]).remove(0).1;
     let task = SweepTask { shard, sweeps };
     let swept = inspect::run(&Inspection::Sweep(Box::new(task)), &std::env::temp_dir()).await;
     swept.expect("swept");
@@ -293,7 +293,10 @@ async fn a_name_that_the_server_refused_to_take_over_is_not_left_in_its_files() 
     let stream = ApplyStream::start(spec, false, true);
     until("it is written", || async { is_written(&bench) }).await;
     let why = until_degraded(&stream).await;
-    assert_eq!(why, "our name is not in force in synchronous_standby_names");
+    assert_eq!(
+        why,
+        "the stream's name is not in force in synchronous_standby_names"
+    );
     until("it is not written", || async { !is_written(&bench) }).await;
     stream.stop().await;
     mend();

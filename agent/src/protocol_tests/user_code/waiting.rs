@@ -7,7 +7,7 @@ use connect::Connected;
 use plans::fleet::ShardRef;
 use plans::id::{MapName, ShardName};
 use plans::inspection::Inspection;
-use plans::inspection::check::{CheckTask, Look};
+use plans::inspection::check::{CheckSubject, CheckTask};
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use plans::shard_map::{KeyColumns, MapSettings};
@@ -86,8 +86,8 @@ async fn a_check_goes_on_while_a_session_waits_to_change_a_table() {
         },
         owned: KeySet::range(None, None),
         mapped: KeySet::range(None, None),
-        under_way: KeySet::list([]),
-        look: Look::Present {
+        moving_keys: KeySet::list([]),
+        subject: CheckSubject::Present {
             keys: vec![Key::Int(150)],
         },
     };

@@ -111,7 +111,7 @@ async fn a_change_that_comes_after_its_page_was_read_keeps_its_key_dirty() {
     };
     let page = compare::dirty_page(side, token, relation, 0, *last, 100);
     let page = page.await.expect("read");
-    assert_eq!((page.keys.len(), page.full), (2, false));
+    assert_eq!((page.keys.len(), page.may_have_more), (2, false));
 
     change("x").await;
     let entries: Vec<_> = page
@@ -124,7 +124,7 @@ async fn a_change_that_comes_after_its_page_was_read_keeps_its_key_dirty() {
         page.keys.iter().next().expect("a key").clone(),
     )];
     client.batch_execute("begin").await.expect("begun");
-    compare::forget(side, token, &entries, &stays, page.lsn)
+    compare::delete_dirty_entries(side, token, &entries, &stays, page.lsn)
         .await
         .expect("forgotten");
     client.batch_execute("commit").await.expect("forgotten");

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use plans::request::LongWriters;
-use plans::wire::{CutoverAnswer, CutoverAsk, LongWriter};
+use plans::wire::{CutoverAnswer, CutoverQuery, LongWriter};
 use tokio::time::Instant;
 
 use super::{CutoverParties, ask_until_answered, refused};
@@ -104,11 +104,11 @@ impl<'a> FenceObstacles<'a> {
             return Ok(());
         }
         let writers = overdue.clone();
-        let answer = ask_until_answered(self.context, &CutoverAsk::Cancel { writers }).await?;
+        let answer = ask_until_answered(self.context, &CutoverQuery::Cancel { writers }).await?;
         self.asked = !overdue.is_empty();
         match answer {
             CutoverAnswer::Granted => self.end(&overdue).await,
-            CutoverAnswer::Asked | CutoverAnswer::Released => Ok(()),
+            CutoverAnswer::AwaitingOperator | CutoverAnswer::Released => Ok(()),
             other @ (CutoverAnswer::Begun { .. }
             | CutoverAnswer::Flipped { .. }
             | CutoverAnswer::AlreadyFlipped { .. }

@@ -8,7 +8,7 @@ use plans::id::AttemptNo;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::step::StepKind;
-use plans::step::cutover::CutOver;
+use plans::step::cutover::CutoverResult;
 use plans::step::preflight::Preflighted;
 use plans::step::verify::TableVerified;
 use tokio::time::Instant;
@@ -193,7 +193,7 @@ async fn check_rewritten(
     let origin = &parties.sides.origin;
     let now = catalog::storage(losing, context.captured_tables(parties.direction)).await?;
     let token = context.token_for_cleanup();
-    let compared = records(parties, gaining, &token).storage().await?;
+    let compared = records(parties, gaining, &token).last_storage().await?;
     if rewritten_since(&now, &compared).is_empty() {
         return Ok(now);
     }
@@ -203,7 +203,7 @@ async fn check_rewritten(
             &rewritten_since(&now, &compared),
         ))),
         Direction::Reverse => {
-            let gained: CutOver = context.output(StepKind::Cutover)?;
+            let gained: CutoverResult = context.output(StepKind::Cutover)?;
             let tables = rewritten_since(&now, &gained.storage);
             if tables.is_empty() {
                 return Ok(now);

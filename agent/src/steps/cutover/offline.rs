@@ -9,8 +9,8 @@
 use std::time::Duration;
 
 use plans::id::AttemptNo;
-use plans::step::cutover::{CutOver, Window};
-use plans::wire::{CutoverAnswer, CutoverAsk};
+use plans::step::cutover::{CutoverResult, WriteBlockTimes};
+use plans::wire::{CutoverAnswer, CutoverQuery};
 use tokio::time::Instant;
 
 use super::gate::{self, GateFacts};
@@ -27,7 +27,7 @@ use crate::shard::register::{self, RegisterSetting};
 pub(super) async fn run(
     context: &StepContext,
     mut parties: CutoverParties,
-) -> Result<CutOver, StepError> {
+) -> Result<CutoverResult, StepError> {
     let losing = parties.sides.origin.session("gate").await?;
     let gaining = parties.sides.destination.session("gate").await?;
     gate::share_out(context, &parties, &losing, &gaining).await?;
@@ -50,7 +50,7 @@ async fn attempt(
     parties: &CutoverParties,
     number: AttemptNo,
     facts: &GateFacts,
-) -> Result<CutOver, StepError> {
+) -> Result<CutoverResult, StepError> {
     let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
     let losing = origin.session("cutover").await?;
     let gaining = destination.session("cutover").await?;
@@ -65,7 +65,7 @@ async fn attempt(
     let sealing = Instant::now();
     fail_point::hit("cutover.before_seal").await?;
     let direction = parties.direction;
-    let ask = CutoverAsk::Seal {
+    let ask = CutoverQuery::Seal {
         direction,
         attempt: number,
         compared: facts.compared.clone(),
@@ -78,12 +78,12 @@ async fn attempt(
     window::carry_sequences(context, parties, facts, &losing, &gaining).await?;
     standbys_flushed(context, parties, &losing, deadline).await?;
     look(context, parties, &losing, facts).await?;
-    let mut window = Window {
+    let mut window = WriteBlockTimes {
         seal: millis(sealing),
-        ..Window::default()
+        ..WriteBlockTimes::default()
     };
     let flipping = Instant::now();
-    let ask = CutoverAsk::Flip {
+    let ask = CutoverQuery::Flip {
         direction,
         attempt: number,
         applied: None,
@@ -104,10 +104,10 @@ async fn attempt(
     ));
     let refused = refused_by_both(parties, &losing, &gaining).await;
     tell_former(parties, number, map_version, &losing).await?;
-    Ok(CutOver {
+    Ok(CutoverResult {
         attempt: number.0,
         map_version: map_version.0,
-        window,
+        write_block: window,
         dirty_keys: 0,
         refused,
         storage: facts.gaining_storage.clone(),
@@ -124,7 +124,7 @@ async fn give_up(
         return error;
     }
     context.report_message(format!("attempt {attempt} is given up: {error}"));
-    let ask = CutoverAsk::Release {
+    let ask = CutoverQuery::Release {
         direction: parties.direction,
         attempt,
         reason: error.to_string(),

@@ -6,8 +6,8 @@ use std::time::Duration;
 use connect::Connected;
 use plans::id::AttemptNo;
 use plans::names::Direction;
-use plans::step::cutover::{CutOver, Window};
-use plans::wire::{CutoverAnswer, CutoverAsk, Markers};
+use plans::step::cutover::{CutoverResult, WriteBlockTimes};
+use plans::wire::{CutoverAnswer, CutoverQuery, Markers};
 use tokio::time::Instant;
 use uuid::Uuid;
 
@@ -59,7 +59,7 @@ pub(super) async fn attempt(
     attempt: AttemptNo,
     markers: Option<Markers>,
     facts: &GateFacts,
-) -> Result<CutOver, StepError> {
+) -> Result<CutoverResult, StepError> {
     let destination = &parties.sides.destination;
     let sessions = CutoverSessions::open(context, &parties.sides).await?;
     let witnessed = witness(context, parties, &sessions.gaining, attempt).await?;
@@ -67,7 +67,7 @@ pub(super) async fn attempt(
     let before = refused_by_both(parties, &sessions.losing, &sessions.gaining).await;
     rehearse_writes(context, parties, facts, &sessions, attempt, witnessed).await?;
     let stream = context.session.stream.lock().await;
-    let hurried = stream.as_ref().map(ApplyStream::hurry);
+    let hurried = stream.as_ref().map(ApplyStream::commit_promptly);
     drop(stream);
     tokio::try_join!(
         recheck(context, parties, &sessions),
@@ -88,7 +88,7 @@ pub(super) async fn attempt(
         applied_at_fence: 0,
         permitted: started,
         former: None,
-        window: Window::default(),
+        window: WriteBlockTimes::default(),
     };
     within(deadlines.seal, "before the seal", run.fence_to_drain()).await?;
     let checked_by = deadlines
@@ -111,10 +111,10 @@ pub(super) async fn attempt(
     ));
     tell_former(parties, attempt, version, &run.sessions.losing).await?;
     follow(context, parties).await?;
-    Ok(CutOver {
+    Ok(CutoverResult {
         attempt: attempt.0,
         map_version: version.0,
-        window: run.window,
+        write_block: run.window,
         dirty_keys,
         refused: before.zip(after).map(|(before, after)| after - before),
         storage: facts.gaining_storage.clone(),
@@ -165,7 +165,7 @@ struct CutoverAttempt<'a> {
     permitted: Instant,
     /// The stream that has stopped at the second marker.
     former: Option<ApplyStream>,
-    window: Window,
+    window: WriteBlockTimes,
 }
 
 impl CutoverAttempt<'_> {
@@ -274,7 +274,7 @@ impl CutoverAttempt<'_> {
 
     /// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.
     async fn permitted(&self) -> Result<Instant, StepError> {
-        let ask = CutoverAsk::Seal {
+        let ask = CutoverQuery::Seal {
             direction: self.parties.direction,
             attempt: self.number,
             compared: self.facts.compared.clone(),
@@ -331,14 +331,14 @@ impl CutoverAttempt<'_> {
     async fn end_stream(&mut self) {
         self.former = self.context.session.stream.lock().await.take();
         if let Some(stream) = &mut self.former {
-            stream.ended().await;
+            stream.wait_until_ended().await;
         }
     }
 
     /// C9: the point of no return. An unreachable controller is asked until it answers.
     async fn flip(&mut self) -> Result<plans::id::MapVersion, StepError> {
         let flipping = Instant::now();
-        let ask = CutoverAsk::Flip {
+        let ask = CutoverQuery::Flip {
             direction: self.parties.direction,
             attempt: self.number,
             // Both were awaited on the gaining shard: nothing comes here otherwise.
@@ -364,7 +364,7 @@ pub(super) async fn applied(
     deadline: Instant,
 ) -> Result<u64, StepError> {
     let watch = verify::watch(context).await?;
-    tokio::time::timeout_at(deadline, crate::stream::reached(watch, marker))
+    tokio::time::timeout_at(deadline, crate::stream::wait_for_marker(watch, marker))
         .await
         .map_err(|_| {
             StepError::not_yet(

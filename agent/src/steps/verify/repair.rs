@@ -90,7 +90,7 @@ async fn rewrite(
     }
     let mut done = std::collections::BTreeSet::new();
     for some in keys.chunks(KEYS_AT_ONCE) {
-        let rows = compare::values(origin, moving, some).await?;
+        let rows = compare::read_rows(origin, moving, some).await?;
         // A key has one row, although two texts may name it; without a key equal rows count.
         let whole = moving.table.identity.is_empty();
         let new = rows.into_iter();

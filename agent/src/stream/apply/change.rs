@@ -8,23 +8,23 @@ use super::lane::ApplyLane;
 use super::target::ApplyTarget;
 use crate::postgres::pgoutput::{OldRow, Tuple, TupleValue};
 
-/// A change of one row, with all that its statement is made of: what finds the row is readable.
+/// A change of one row. The values that identify the row are text.
 #[derive(Debug)]
 pub(crate) struct RowChange {
     pub(super) target: Arc<ApplyTarget>,
     pub(super) kind: RowChangeKind,
 }
 
-/// What happened to the row.
+/// The kind of a change, with its row images.
 #[derive(Debug)]
 pub(super) enum RowChangeKind {
-    /// Every value is there.
+    /// The row has every value.
     Insert(Tuple),
-    /// `moved`: it is found by something else afterwards.
+    /// `key_changed`: the row has another key afterwards.
     Update {
         old: OldRow,
         new: Tuple,
-        moved: bool,
+        key_changed: bool,
     },
     Delete(Tuple),
 }
@@ -34,37 +34,43 @@ impl RowChange {
         Self { target, kind }
     }
 
-    /// Index of the table among the move's tables.
+    /// The index of the table among the move's tables.
     pub(crate) fn table(&self) -> usize {
         self.target.table
     }
 
-    /// The session that has its row, where two of them apply; a row that it gives another key has that of the old one.
+    /// Returns the lane of the row. A change that gives the row another key is in the lane of the old key.
     pub(crate) fn lane(&self) -> ApplyLane {
-        ApplyLane::of(&self.target, self.found_by())
+        ApplyLane::of(&self.target, self.key_image())
     }
 
-    /// What the row is found by, before and after, as JSON arrays of text: what is dirty now.
+    /// Returns the keys of the row before and after the change, as JSON arrays of text: the keys that become dirty.
     pub(crate) fn keys(&self) -> Vec<String> {
         let mut keys = Vec::with_capacity(2);
-        keys.extend(self.target.key_text(self.found_by()));
+        keys.extend(self.target.key_text(self.key_image()));
         if let RowChangeKind::Update {
             old,
             new,
-            moved: true,
+            key_changed: true,
         } = &self.kind
         {
-            keys.extend(self.target.key_text(&self.target.complete(old, new)));
+            keys.extend(self.target.key_text(&self.target.complete_row(old, new)));
         }
         keys
     }
 
-    /// It gives its row another key.
-    pub(super) fn moves(&self) -> bool {
-        matches!(self.kind, RowChangeKind::Update { moved: true, .. })
+    /// Whether the change gives its row another key.
+    pub(super) fn changes_key(&self) -> bool {
+        matches!(
+            self.kind,
+            RowChangeKind::Update {
+                key_changed: true,
+                ..
+            }
+        )
     }
 
-    /// About how many bytes it takes until it is executed.
+    /// Returns the approximate memory that the change needs until it is executed, in bytes.
     pub(crate) fn size(&self) -> usize {
         let row = |row: &Tuple| row.0.iter().map(size_of_value).sum();
         match &self.kind {
@@ -80,7 +86,7 @@ impl RowChange {
         }
     }
 
-    /// Keeps nothing in memory but its own rows.
+    /// Copies the values, so that the change keeps no other data in memory.
     pub(super) fn detach(&mut self) {
         match &mut self.kind {
             RowChangeKind::Insert(row) | RowChangeKind::Delete(row) => row.detach(),
@@ -93,8 +99,8 @@ impl RowChange {
         }
     }
 
-    /// The image whose key is the row's: the one before the change, where there was one.
-    pub(super) fn found_by(&self) -> &Tuple {
+    /// Returns the image that has the key of the row: the old image, or the new one if there is no old image.
+    pub(super) fn key_image(&self) -> &Tuple {
         match &self.kind {
             RowChangeKind::Insert(row)
             | RowChangeKind::Delete(row)
@@ -110,8 +116,8 @@ impl RowChange {
         }
     }
 
-    /// For messages.
-    pub(super) fn verb(&self) -> &'static str {
+    /// Returns the name of the operation for messages.
+    pub(super) fn operation_name(&self) -> &'static str {
         match self.kind {
             RowChangeKind::Insert(_) => "Insert",
             RowChangeKind::Update { .. } => "Update",
@@ -121,14 +127,14 @@ impl RowChange {
 }
 
 fn size_of_value(value: &TupleValue) -> usize {
-    size_of::<TupleValue>() + COPIES * value.bytes().map_or(0, Bytes::len)
+    size_of::<TupleValue>() + BYTE_COPIES * value.bytes().map_or(0, Bytes::len)
 }
 
-/// How often the bytes of a value are there in the end: as they arrived, as a parameter, and as a message whose memory
-/// doubles as it grows, in two buffers.
-const COPIES: usize = 5;
+/// The number of copies of a value in memory: as it arrived, as a parameter, and as a message whose buffer doubles as
+/// it grows, in two buffers.
+const BYTE_COPIES: usize = 5;
 
-/// Whether two rows are found by different values.
+/// Whether two rows have different keys.
 pub(super) fn key_differs(target: &ApplyTarget, one: &Tuple, other: &Tuple) -> bool {
     let differs = |index: &usize| one.0.get(*index) != other.0.get(*index);
     target.key.iter().any(differs)

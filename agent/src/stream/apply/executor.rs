@@ -1,4 +1,4 @@
-//! Executes changes inside the caller's transaction: by sets where that is known to come to the same.
+//! Executes changes inside the caller's transaction: by sets if these have the same effect, else one by one.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -21,20 +21,20 @@ use crate::shard::database::LOOKUP_SETTINGS;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::user_code::{self, ProvedTables};
 
-/// A change that touches another number of rows than one.
+/// The error code of a change that does not affect exactly one row.
 const MISCOUNTED: &str = "apply.count";
-/// What rows are taken back to.
+/// The savepoint to which the sets are rolled back.
 const SAVEPOINT: &str = "savepoint sets";
-/// A setting of sessions that apply together: one may wait for the other, through the lock of somebody else, which no
-/// server sees. So neither waits for long.
-pub(crate) const IMPATIENT: &str = "lock_timeout = '500ms'";
-const TAKE_BACK: &str = "rollback to savepoint sets; release savepoint sets";
+/// The lock timeout of two sessions that apply together. One may wait for the other through a lock of a third
+/// session, which the server does not detect as a deadlock.
+pub(crate) const LANE_LOCK_TIMEOUT: &str = "lock_timeout = '500ms'";
+const ROLL_BACK_SETS: &str = "rollback to savepoint sets; release savepoint sets";
 
-/// A statement on its way; its output is the number of rows it touched.
+/// A running statement; its output is the number of rows that it affected.
 type StatementExecution<'a> =
     Pin<Box<dyn Future<Output = Result<u64, tokio_postgres::Error>> + Send + 'a>>;
 
-/// The session in which changes are applied.
+/// A session in which changes are applied.
 #[derive(Debug)]
 pub(crate) struct Executor {
     session: Arc<Connected>,
@@ -43,12 +43,13 @@ pub(crate) struct Executor {
 }
 
 impl Executor {
-    /// Takes a session over.
+    /// Takes over a session and prepares it.
     ///
     /// # Errors
-    /// What the server says.
+    /// An error of the server.
     pub(crate) async fn new(session: Connected) -> Result<Self, StepError> {
-        // Rows are looked up by their keys, however many at once: reading a table to join it grows with the table.
+        // Rows are looked up by their keys, even if they are many: the cost of reading a table to join it grows with
+        // the table.
         let settings = format!(
             "{LOOKUP_SETTINGS}; set enable_hashjoin = off; set enable_mergejoin = off; set enable_seqscan = off"
         );
@@ -67,13 +68,13 @@ impl Executor {
         &self.session
     }
 
-    /// The session for whoever needs it alone; `None` while something is under way in it.
+    /// Returns the session for exclusive use; `None` while a statement runs in it.
     pub(crate) fn session_mut(&mut self) -> Option<&mut Connected> {
         Arc::get_mut(&mut self.session)
     }
 
-    /// Opens a transaction that proves its epoch, and that changes of these tables run no code that is not trusted: in
-    /// one round trip while no definition changes.
+    /// Opens a transaction, proves its epoch, and proves that changes of these tables run no untrusted code. This
+    /// needs one round trip unless a definition has changed.
     ///
     /// # Errors
     /// `code.untrusted`; those of [`epoch::begin`].
@@ -86,65 +87,74 @@ impl Executor {
         let lock = user_code::lock_sql(tables);
         let begun = epoch::begin_with_statements(&session, token, &lock);
         let proved = self.proved.prove(&session, tables);
-        // In this order: what follows a statement that fails only says that the transaction is over.
+        // The order matters: after a failed statement, later ones only report that the transaction is aborted.
         futures::future::try_join(begun, proved).await.map(drop)
     }
 
-    /// Executes changes, inside the caller's transaction, to the effect that they have one after the other.
+    /// Executes changes inside the caller's transaction, with the effect that they have one after the other.
     ///
     /// # Errors
-    /// `apply.count` when a change touches another number of rows than one; what the server says.
+    /// `apply.count` if a change does not affect exactly one row; an error of the server.
     pub(crate) async fn execute(&mut self, planned: &PlannedChanges<'_>) -> Result<(), StepError> {
         match &planned.sets {
-            Some(sets) => self.by_sets(planned.changes, sets).await,
-            None => self.one_by_one(planned.changes.iter()).await,
+            Some(sets) => self.execute_by_sets(planned.changes, sets).await,
+            None => self.execute_one_by_one(planned.changes.iter()).await,
         }
     }
 
-    /// Whatever gives reason to doubt the sets is decided by the changes one by one: it may lie in the order alone.
-    async fn by_sets(
+    /// Executes the sets. If they fail for a reason that may lie in the order of changes, they are rolled back and
+    /// the changes are executed one by one.
+    async fn execute_by_sets(
         &mut self,
         changes: &[RowChange],
         sets: &PlannedSets<'_>,
     ) -> Result<(), StepError> {
-        let done = match self.sets(SAVEPOINT, &sets.all()).await {
-            Ok(()) => self.one_by_one(sets.rows.iter().copied()).await,
+        let done = match self.execute_sets(SAVEPOINT, &sets.all()).await {
+            Ok(()) => {
+                self.execute_one_by_one(sets.remaining.iter().copied())
+                    .await
+            }
             Err(error) => Err(error),
         };
         match done {
-            Ok(()) => self.batch("release savepoint sets").await,
-            Err(error) if is_of_data(&error) => {
+            Ok(()) => self.run_sql("release savepoint sets").await,
+            Err(error) if is_statement_error(&error) => {
                 let code = error.failure().map(|failure| failure.code.as_str());
-                tracing::debug!(code, "changes are applied one by one");
-                self.batch(TAKE_BACK).await?;
-                self.one_by_one(changes.iter()).await
+                tracing::debug!(code, "the sets failed; changes are applied one by one");
+                self.run_sql(ROLL_BACK_SETS).await?;
+                self.execute_one_by_one(changes.iter()).await
             }
             Err(error) => Err(error),
         }
     }
 
-    /// Executes the sets of one lane beside those of the other, inside the caller's transaction. False: they are in
-    /// doubt, or wait for somebody; the transaction is then good for [`Executor::take_back`], or to be rolled back.
+    /// Executes the sets of one lane concurrently with those of the other, inside the caller's transaction. Returns
+    /// false if they fail for a reason of data or wait for a lock too long. The caller must then call
+    /// [`Executor::roll_back_sets`] or roll back the transaction.
     ///
     /// # Errors
-    /// What the server says of anything else.
-    pub(crate) async fn try_lane(
+    /// Any other error of the server.
+    pub(crate) async fn try_execute_lane(
         &mut self,
         planned: &PlannedChanges<'_>,
         lane: ApplyLane,
     ) -> Result<bool, StepError> {
-        match self.lane(planned, lane).await {
+        match self.execute_lane(planned, lane).await {
             Ok(()) => Ok(true),
-            Err(error) if is_of_data(&error) || Self::waits(&error) => {
+            Err(error) if is_statement_error(&error) || Self::is_lock_conflict(&error) => {
                 let code = error.failure().map(|failure| failure.code.as_str());
-                tracing::debug!(code, ?lane, "changes are applied in one lane");
+                tracing::debug!(
+                    code,
+                    ?lane,
+                    "a lane failed; one session applies all changes"
+                );
                 Ok(false)
             }
             Err(error) => Err(error),
         }
     }
 
-    async fn lane(
+    async fn execute_lane(
         &mut self,
         planned: &PlannedChanges<'_>,
         lane: ApplyLane,
@@ -152,33 +162,41 @@ impl Executor {
         let Some(sets) = &planned.sets else {
             return Ok(());
         };
-        let savepoint = format!("set local {IMPATIENT}; {SAVEPOINT}");
-        self.sets(&savepoint, &sets.of(lane)).await?;
+        let savepoint = format!("set local {LANE_LOCK_TIMEOUT}; {SAVEPOINT}");
+        self.execute_sets(&savepoint, &sets.of(lane)).await?;
         match lane {
-            ApplyLane::First => self.one_by_one(sets.rows.iter().copied()).await,
+            ApplyLane::First => {
+                self.execute_one_by_one(sets.remaining.iter().copied())
+                    .await
+            }
             ApplyLane::Second => Ok(()),
         }
     }
 
-    /// Takes back what [`Executor::try_lane`] has done; the session waits as long as it takes again.
-    pub(crate) async fn take_back(&self) -> Result<(), StepError> {
-        self.batch(&format!("{TAKE_BACK}; set local lock_timeout = 0"))
+    /// Rolls back what [`Executor::try_execute_lane`] has done, and removes the lock timeout for the rest of the
+    /// transaction.
+    pub(crate) async fn roll_back_sets(&self) -> Result<(), StepError> {
+        self.run_sql(&format!("{ROLL_BACK_SETS}; set local lock_timeout = 0"))
             .await
     }
 
-    /// Whether another session has what this one needs, and keeps it.
-    pub(crate) fn waits(error: &StepError) -> bool {
+    /// Whether the error is a lock timeout or a deadlock.
+    pub(crate) fn is_lock_conflict(error: &StepError) -> bool {
         let code = error.failure().map_or("", |failure| failure.code.as_str());
         ["sql.55P03", "sql.40P01"].contains(&code)
     }
 
-    async fn batch(&self, sql: &str) -> Result<(), StepError> {
+    async fn run_sql(&self, sql: &str) -> Result<(), StepError> {
         let what = format!("shard {}: applying changes", self.session.name());
         self.session.batch_execute(sql).await.at(what)
     }
 
-    /// Executes sets in their order behind a savepoint, pipelined.
-    async fn sets(&self, savepoint: &str, statements: &[&SetStatement]) -> Result<(), StepError> {
+    /// Executes sets in their order after a savepoint, pipelined.
+    async fn execute_sets(
+        &self,
+        savepoint: &str,
+        statements: &[&SetStatement],
+    ) -> Result<(), StepError> {
         let client: &Connected = &self.session;
         let mut begin: Pin<Box<_>> = Box::pin(client.batch_execute(savepoint));
         let begun = futures::poll!(begin.as_mut());
@@ -188,7 +206,9 @@ impl Executor {
             .collect();
         let mut running: Vec<StatementExecution<'_>> = Vec::with_capacity(statements.len());
         for (statement, params) in statements.iter().zip(&params) {
-            running.push(sent(Box::pin(client.execute_typed(&statement.sql, params))).await);
+            running.push(
+                start_execution(Box::pin(client.execute_typed(&statement.sql, params))).await,
+            );
         }
         let what = format!("shard {}: applying changes", self.session.name());
         match begun {
@@ -200,10 +220,10 @@ impl Executor {
             let what = format!("shard {}: applying {}", self.session.name(), statement.what);
             let count = execution.await.at(&what)?;
             if count != statement.expected {
-                let wanted = statement.expected;
+                let expected = statement.expected;
                 return Err(StepError::refused(
                     MISCOUNTED,
-                    format!("{what}: touched {count} rows instead of {wanted}"),
+                    format!("{what}: affected {count} rows instead of {expected}"),
                     "",
                 ));
             }
@@ -212,11 +232,11 @@ impl Executor {
     }
 
     /// Executes changes in their order, pipelined.
-    async fn one_by_one<'a>(
+    async fn execute_one_by_one<'a>(
         &mut self,
         changes: impl Iterator<Item = &'a RowChange>,
     ) -> Result<(), StepError> {
-        let mut ready = Vec::new();
+        let mut prepared = Vec::new();
         for change in changes {
             let (sql, params) = rows::statement(change)?;
             if !self.statements.contains_key(&sql) {
@@ -228,15 +248,15 @@ impl Executor {
                 let statement = self.session.prepare(&sql).await.at(what)?;
                 self.statements.insert(sql.clone(), statement);
             }
-            ready.push((change, self.statements[&sql].clone(), params));
+            prepared.push((change, self.statements[&sql].clone(), params));
         }
-        let mut running: Vec<StatementExecution<'_>> = Vec::with_capacity(ready.len());
-        for (_, statement, params) in &ready {
+        let mut running: Vec<StatementExecution<'_>> = Vec::with_capacity(prepared.len());
+        for (_, statement, params) in &prepared {
             let execution = self.session.execute_raw(statement, params.iter());
-            running.push(sent(Box::pin(execution)).await);
+            running.push(start_execution(Box::pin(execution)).await);
         }
         let mut wrong = None;
-        for (execution, (change, ..)) in running.into_iter().zip(&ready) {
+        for (execution, (change, ..)) in running.into_iter().zip(&prepared) {
             let what = format!(
                 "shard {}: applying a change of {}",
                 self.session.name(),
@@ -249,38 +269,41 @@ impl Executor {
         }
         match wrong {
             None => Ok(()),
-            Some((count, change)) => Err(self.miscounted(count, change)),
+            Some((count, change)) => Err(self.row_count_error(count, change)),
         }
     }
 
-    fn miscounted(&self, count: u64, change: &RowChange) -> StepError {
+    fn row_count_error(&self, count: u64, change: &RowChange) -> StepError {
         StepError::refused(
             MISCOUNTED,
             format!(
-                "shard {}: a replayed {} of {} touched {count} rows instead of one: the copies differ",
+                "shard {}: a replayed {} of {} affected {count} rows instead of one: the shards differ",
                 self.session.name(),
-                change.verb(),
+                change.operation_name(),
                 change.target.name
             ),
-            "something else wrote to the moving rows there; `abort` it and plan it again",
+            "another program wrote the moving rows there; `abort` it and plan it again",
         )
     }
 }
 
-/// Hands the statement to the connection, so the order of calls is the order there.
-async fn sent(mut execution: StatementExecution<'_>) -> StatementExecution<'_> {
+/// Sends the statement to the connection, so that statements execute in the order of the calls.
+async fn start_execution(mut execution: StatementExecution<'_>) -> StatementExecution<'_> {
     match futures::poll!(execution.as_mut()) {
         Poll::Ready(done) => Box::pin(std::future::ready(done)),
         Poll::Pending => execution,
     }
 }
 
-/// Classes of SQLSTATEs that speak of a statement or its values, not of the server's state.
-const OF_STATEMENTS: [&str; 5] = ["sql.0A", "sql.22", "sql.23", "sql.42", "sql.54"];
+/// SQLSTATE classes of errors that a statement or its values cause, not the state of the server.
+const STATEMENT_ERROR_CLASSES: [&str; 5] = ["sql.0A", "sql.22", "sql.23", "sql.42", "sql.54"];
 
-/// The rows, their values or the set's statement are why it failed: another number of them, a constraint, a type that
-/// does not allow what a set does with it.
-fn is_of_data(error: &StepError) -> bool {
+/// Whether the rows, their values or the statement caused the error: a wrong number of rows, a constraint, or a type
+/// that does not allow what a set does.
+fn is_statement_error(error: &StepError) -> bool {
     let code = error.failure().map_or("", |failure| failure.code.as_str());
-    code == MISCOUNTED || OF_STATEMENTS.iter().any(|class| code.starts_with(class))
+    code == MISCOUNTED
+        || STATEMENT_ERROR_CLASSES
+            .iter()
+            .any(|class| code.starts_with(class))
 }

@@ -1,4 +1,4 @@
-//! What tells the rows of changes apart.
+//! The key by which changes of one row are recognized.
 
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::target::ApplyTarget;
 use crate::postgres::pgoutput::{Tuple, TupleValue};
 
-/// What a row of a table is found by.
+/// The key of a row, with its table.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RowKey<'a> {
     pub(super) target: &'a Arc<ApplyTarget>,

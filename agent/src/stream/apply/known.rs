@@ -1,4 +1,4 @@
-//! What the destination's catalog says about the columns of a moving table.
+//! The columns of a moving table according to the catalog of the downstream shard.
 
 use connect::Connected;
 use plans::table::{Format, MovingTable};
@@ -7,66 +7,67 @@ use tokio_postgres::types::{Kind, Type};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::pgoutput::RelationColumn;
 
-/// Types from here on are the user's: their numbers differ from server to server.
+/// The first OID of types that users create: these OIDs differ between servers.
 const FIRST_USER_OID: u32 = 16_384;
 
-/// A table of the destination.
+/// The definition of a table on the downstream shard.
 #[derive(Debug)]
 pub(super) struct KnownTable {
     pub(super) columns: Vec<KnownColumn>,
-    /// Rows may be in each other's way although they are found by different keys: there is another unique index than of
-    /// those, or a constraint that excludes.
-    pub(super) rivals: bool,
+    /// Whether rows with different keys can conflict: the table has a unique index on other columns than the
+    /// identity, or an exclusion constraint.
+    pub(super) has_other_unique_keys: bool,
 }
 
 impl KnownTable {
-    /// Reads `table` as it is on the destination; it has no columns where it does not exist.
+    /// Reads the definition of `table` on the downstream shard; it has no columns if the table does not exist.
     pub(super) async fn read(client: &Connected, table: &MovingTable) -> Result<Self, StepError> {
         Ok(Self {
             columns: columns(client, table).await?,
-            rivals: has_rivals(client, table).await?,
+            has_other_unique_keys: has_other_unique_keys(client, table).await?,
         })
     }
 }
 
-/// A column of the destination.
+/// A column on the downstream shard.
 #[derive(Debug, Clone)]
 pub(super) struct KnownColumn {
     pub(super) name: String,
-    /// An identity column GENERATED ALWAYS, which no UPDATE may set.
-    pub(super) always: bool,
+    /// The column is an identity column GENERATED ALWAYS, which no UPDATE may set.
+    pub(super) generated_always: bool,
     type_oid: u32,
     typmod: i32,
-    /// The type's name in SQL, without a modifier: what is assigned takes the column's own.
+    /// The SQL name of the type, without a modifier: an assignment applies the column's own modifier.
     pub(super) type_name: String,
-    /// The type of arrays of it; there is none of arrays.
+    /// The array type of the column's type; `None` for an array type.
     pub(super) array: Option<Type>,
-    /// Somebody has said how text becomes a value of the type; a cast is then not what the type reads.
-    is_cast_otherwise: bool,
+    /// A user has created a cast from text to the type: such a cast does not use the input function of the type.
+    has_user_cast: bool,
 }
 
 impl KnownColumn {
-    /// Whether many values in this form can be one parameter.
-    pub(super) fn fits(&self, format: Format) -> bool {
+    /// Whether many values in this format can be one array parameter.
+    pub(super) fn fits_array(&self, format: Format) -> bool {
         match format {
-            Format::Text => !self.is_cast_otherwise,
-            Format::Binary => !self.is_cast_otherwise && self.array.is_some(),
+            Format::Text => !self.has_user_cast,
+            Format::Binary => !self.has_user_cast && self.array.is_some(),
         }
     }
 
-    /// Whether no number of values in this form is ever one parameter, whatever somebody has said of its type.
-    pub(super) fn never_fits(&self, format: Format) -> bool {
+    /// Whether values in this format can never be one array parameter, whatever casts exist.
+    pub(super) fn is_never_array(&self, format: Format) -> bool {
         format == Format::Binary && self.array.is_none()
     }
 
-    /// Whether values of the column are values of the other one; the user's own types are known by their names only.
+    /// Whether the relation's column has the same type. The OIDs of types that users created differ between servers,
+    /// so two such types count as the same.
     pub(super) fn is_of_type(&self, found: &RelationColumn) -> bool {
         let users = self.type_oid >= FIRST_USER_OID && found.type_oid >= FIRST_USER_OID;
         users || (self.type_oid, self.typmod) == (found.type_oid, found.typmod)
     }
 }
 
-/// Their numbers are all that matters of the types.
+/// Builds an array type; only the OIDs of the types are used.
 fn array_of(member: u32, array: u32) -> Option<Type> {
     let kind = |oid, kind| Type::new(String::new(), oid, kind, String::new());
     (array != 0).then(|| kind(array, Kind::Array(kind(member, Kind::Simple))))
@@ -74,15 +75,15 @@ fn array_of(member: u32, array: u32) -> Option<Type> {
 
 #[cfg(test)]
 impl KnownColumn {
-    pub(super) fn text(name: &str, always: bool) -> Self {
+    pub(super) fn text(name: &str, generated_always: bool) -> Self {
         Self {
             name: name.to_owned(),
-            always,
+            generated_always,
             type_oid: Type::TEXT.oid(),
             typmod: -1,
             type_name: "text".to_owned(),
             array: Some(Type::TEXT_ARRAY),
-            is_cast_otherwise: false,
+            has_user_cast: false,
         }
     }
 }
@@ -107,18 +108,21 @@ async fn columns(client: &Connected, table: &MovingTable) -> Result<Vec<KnownCol
         ))?;
     let known = rows.iter().map(|row| KnownColumn {
         name: row.get(0),
-        always: row.get(1),
+        generated_always: row.get(1),
         type_oid: row.get(2),
         typmod: row.get(3),
         type_name: row.get(4),
         array: array_of(row.get(2), row.get(5)),
-        is_cast_otherwise: row.get(6),
+        has_user_cast: row.get(6),
     });
     Ok(known.collect())
 }
 
-/// [`KnownTable::rivals`] of `table` on any shard; not so where it does not exist.
-pub(super) async fn has_rivals(client: &Connected, table: &MovingTable) -> Result<bool, StepError> {
+/// Reads [`KnownTable::has_other_unique_keys`] of `table` on any shard; false if the table does not exist.
+pub(super) async fn has_other_unique_keys(
+    client: &Connected,
+    table: &MovingTable,
+) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
         .query_one(

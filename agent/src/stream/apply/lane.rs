@@ -1,15 +1,15 @@
-//! Which of two sessions has a row: decided by what the row is found by, so that it is always the same one.
+//! Assigns each row to one of two sessions by its key, so that a row always has the same session.
 
 use super::target::ApplyTarget;
 use crate::postgres::pgoutput::{Tuple, TupleValue};
 
-/// How rows are divided, as it is recorded beside what the second lane has done: whoever divides in another way must
-/// not go on from there.
+/// The name of the division of rows, which is recorded with the position of the second lane. An agent with another
+/// division must not continue from that position.
 pub(crate) const DIVISION: &str = "crc32 of the key without its last two characters";
 
-/// Bytes at the end of a key that do not count: rows whose keys are close lie on the same pages as a rule, where two
-/// sessions would be in each other's way.
-const NEIGHBOURS: usize = 2;
+/// The number of bytes at the end of a key that the hash ignores: rows with close keys are usually on the same pages,
+/// where two sessions would wait for each other.
+const IGNORED_KEY_BYTES: usize = 2;
 
 /// One of the two sessions that apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,19 +19,19 @@ pub(crate) enum ApplyLane {
 }
 
 impl ApplyLane {
-    /// The lane of a row of the table, by the texts of what it is found by.
+    /// Returns the lane of a row, by the texts of its key.
     pub(super) fn of(target: &ApplyTarget, row: &Tuple) -> Self {
-        if target.one_by_one {
+        if target.never_by_sets {
             return Self::First;
         }
         let mut hash = crc32fast::Hasher::new();
         for (nth, index) in target.key.iter().enumerate() {
             if let Some(TupleValue::Text(text)) = row.0.get(*index) {
                 let is_last = nth + 1 == target.key.len();
-                let left_out = if is_last { NEIGHBOURS } else { 0 };
+                let left_out = if is_last { IGNORED_KEY_BYTES } else { 0 };
                 hash.update(&text[..text.len().saturating_sub(left_out)]);
             }
-            // Two values are not one longer value.
+            // The separator distinguishes two values from one longer value.
             hash.update(&[0]);
         }
         if hash.finalize() & 1 == 0 {
@@ -63,7 +63,7 @@ mod tests {
         )
     }
 
-    /// What the name of the division promises; another division needs another name.
+    /// The name of the division identifies this assignment; another division needs another name.
     #[test]
     fn keys_have_the_lanes_that_they_always_had() {
         let keys = ["1", "12", "100", "199", "200", "300", "400", "anna", "bert"];

@@ -1,9 +1,10 @@
-//! What changes come to for each row: the sets that have the same effect as the changes one after the other.
+//! Net changes of rows: sets that have the same effect as the changes one after the other.
 //!
-//! Rows are independent of each other but for constraints, whose violation is an error and not another effect; so the
-//! order among them is free, and the changes of one row become one. Not so for a row that an UPDATE gives another
-//! key: all changes of its keys stay as they are, in their order.
-//! Each set says how many rows it must touch, from which it follows that each change would have touched one.
+//! Rows are independent of each other except for constraints, whose violation is an error and not another effect. So
+//! the order of rows is free, and the changes of one row become one change. This does not hold for a row to which an
+//! UPDATE gives another key: all changes of its keys stay as they are, in their order.
+//! Each set has the number of rows that it must affect. If it affects that number, each change would have affected
+//! one row.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -20,56 +21,61 @@ use super::lane::ApplyLane;
 use super::target::ApplyTarget;
 use crate::postgres::pgoutput::{Tuple, TupleValue};
 
-/// What is done to the rows of a set, in the order of sets.
+/// The operation on the rows of a set; sets are executed in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum SetOperation {
     Delete,
-    /// Nothing, but none of the rows must be there: they came and went.
-    Miss,
+    /// Proves that none of the rows exists: they were inserted and deleted in these changes.
+    ProveMissing,
     Update,
     Insert,
 }
 
-/// Rows of one table, with the same columns, to which the same is done.
+/// Rows of one table with the same columns and the same operation.
 #[derive(Debug)]
 pub(super) struct RowSet<'a> {
     pub(super) target: &'a ApplyTarget,
-    pub(super) verb: SetOperation,
-    /// In the order of their keys.
+    pub(super) operation: SetOperation,
+    /// The rows, in the order of their keys.
     pub(super) rows: Vec<Cow<'a, Tuple>>,
 }
 
 impl RowSet<'_> {
-    /// Its rows by their lanes, in their order.
-    pub(super) fn divided(self) -> [Self; 2] {
-        let (target, verb) = (self.target, self.verb);
+    /// Splits the set by the lanes of its rows, which keep their order.
+    pub(super) fn split_by_lane(self) -> [Self; 2] {
+        let (target, operation) = (self.target, self.operation);
         let is_first = |row: &Cow<'_, Tuple>| ApplyLane::of(target, row) == ApplyLane::First;
         let (first, second) = self.rows.into_iter().partition(is_first);
-        [first, second].map(|rows| Self { target, verb, rows })
+        [first, second].map(|rows| Self {
+            target,
+            operation,
+            rows,
+        })
     }
 }
 
-/// What changes come to.
+/// The net effect of changes.
 #[derive(Debug)]
 pub(super) struct NetChanges<'a> {
     pub(super) sets: Vec<RowSet<'a>>,
-    /// Changes that are executed as they are, behind the sets.
-    pub(super) rows: Vec<&'a RowChange>,
+    /// Changes that are executed one by one after the sets.
+    pub(super) remaining: Vec<&'a RowChange>,
 }
 
 impl<'a> NetChanges<'a> {
-    /// `None`: the changes do not fit together, or cannot be told apart; one by one they show what is wrong.
+    /// Computes the net changes. Returns `None` if the changes contradict each other, or their rows cannot be
+    /// identified; executed one by one they show the error.
     pub(super) fn of(changes: &'a [RowChange]) -> Option<Self> {
-        let moved = moved(changes)?;
-        let mut rows = Vec::new();
+        let changed = changed_keys(changes)?;
+        let mut remaining = Vec::new();
         let mut states: HashMap<RowKey<'a>, RowState<'a>> = HashMap::with_capacity(changes.len());
         for change in changes {
             let key = RowKey {
                 target: &change.target,
-                row: change.found_by(),
+                row: change.key_image(),
             };
-            if !change.target.by_sets || (!moved.is_empty() && moved.contains(&key)) {
-                rows.push(change);
+            if !change.target.by_sets || (!changed.is_empty() && changed.contains(&key)) {
+                remaining.push(change);
                 continue;
             }
             match states.entry(key) {
@@ -78,25 +84,27 @@ impl<'a> NetChanges<'a> {
                 }
                 Entry::Occupied(mut known) => {
                     let before = std::mem::replace(known.get_mut(), RowState::Missing);
-                    known.insert(before.then(change)?);
+                    known.insert(before.followed_by(change)?);
                 }
             }
         }
-        let sets = sets(states);
-        Some(Self { sets, rows })
+        let sets = build_sets(states);
+        Some(Self { sets, remaining })
     }
 }
 
-/// The keys that rows are given, or lose, without being inserted or deleted.
-fn moved(changes: &[RowChange]) -> Option<HashSet<RowKey<'_>>> {
+/// Returns the old and new keys of all UPDATEs that give a row another key; `None` if a new key is unknown.
+fn changed_keys(changes: &[RowChange]) -> Option<HashSet<RowKey<'_>>> {
     let mut keys = HashSet::new();
     for change in changes.iter().filter(|change| change.target.by_sets) {
         let target = &change.target;
         if let RowChangeKind::Update {
-            new, moved: true, ..
+            new,
+            key_changed: true,
+            ..
         } = &change.kind
         {
-            let row = change.found_by();
+            let row = change.key_image();
             keys.insert(RowKey { target, row });
             if !target.is_identified(new) {
                 return None;
@@ -107,15 +115,15 @@ fn moved(changes: &[RowChange]) -> Option<HashSet<RowKey<'_>>> {
     Some(keys)
 }
 
-/// What the changes of a row have come to so far. An image belongs to the target beside it.
+/// The net effect of the changes of one row so far. A row image belongs to the target next to it.
 #[derive(Debug)]
 enum RowState<'a> {
-    /// It was not there, and is not.
+    /// The row did not exist before and does not exist now.
     Missing,
     Inserted(&'a Arc<ApplyTarget>, Cow<'a, Tuple>),
     Updated(&'a Arc<ApplyTarget>, Cow<'a, Tuple>),
     Deleted,
-    /// It was there, was deleted and has come again.
+    /// The row existed, was deleted, and was inserted again.
     Replaced(&'a Arc<ApplyTarget>, Cow<'a, Tuple>),
 }
 
@@ -125,14 +133,15 @@ impl<'a> RowState<'a> {
         match &change.kind {
             RowChangeKind::Insert(new) => Self::Inserted(target, Cow::Borrowed(new)),
             RowChangeKind::Update { new, .. } => {
-                Self::Updated(target, with_key(target, change.found_by(), new))
+                Self::Updated(target, with_key(target, change.key_image(), new))
             }
             RowChangeKind::Delete(_) => Self::Deleted,
         }
     }
 
-    /// `None`: it cannot have happened after what came before, or not be executed together with it.
-    fn then(self, change: &'a RowChange) -> Option<Self> {
+    /// Returns the state after another change of the row. `None` if the change contradicts the earlier ones, or
+    /// cannot be executed together with them.
+    fn followed_by(self, change: &'a RowChange) -> Option<Self> {
         let target = &change.target;
         match (self, &change.kind) {
             (Self::Missing, RowChangeKind::Insert(new)) => {
@@ -141,18 +150,18 @@ impl<'a> RowState<'a> {
             (Self::Deleted, RowChangeKind::Insert(new)) => {
                 Some(Self::Replaced(target, Cow::Borrowed(new)))
             }
-            (Self::Inserted(shape, row), RowChangeKind::Update { new, .. }) => {
-                Some(Self::Inserted(shape, over(shape, row, target, new)?))
-            }
+            (Self::Inserted(shape, row), RowChangeKind::Update { new, .. }) => Some(
+                Self::Inserted(shape, merge_update(shape, row, target, new)?),
+            ),
             (Self::Updated(shape, row), RowChangeKind::Update { new, .. }) => {
-                Some(Self::Updated(shape, over(shape, row, target, new)?))
+                Some(Self::Updated(shape, merge_update(shape, row, target, new)?))
             }
-            (Self::Replaced(shape, row), RowChangeKind::Update { new, .. }) => {
-                Some(Self::Replaced(shape, over(shape, row, target, new)?))
-            }
+            (Self::Replaced(shape, row), RowChangeKind::Update { new, .. }) => Some(
+                Self::Replaced(shape, merge_update(shape, row, target, new)?),
+            ),
             (Self::Inserted(..), RowChangeKind::Delete(_)) => Some(Self::Missing),
             (Self::Replaced(..), RowChangeKind::Delete(_)) => Some(Self::Deleted),
-            // What is to be compared would be lost.
+            // The DELETE would not compare the columns that the UPDATE compares.
             (Self::Updated(shape, _), RowChangeKind::Delete(_)) => {
                 shape.fixed.is_empty().then_some(Self::Deleted)
             }
@@ -168,7 +177,8 @@ impl<'a> RowState<'a> {
     }
 }
 
-/// The new image of an UPDATE with what it is found by, which it leaves out where that is large.
+/// Returns the new image of an UPDATE with its key values, which the image leaves out if they are large and
+/// unchanged.
 fn with_key<'a>(target: &ApplyTarget, before: &Tuple, new: &'a Tuple) -> Cow<'a, Tuple> {
     if target.is_identified(new) {
         return Cow::Borrowed(new);
@@ -180,9 +190,9 @@ fn with_key<'a>(target: &ApplyTarget, before: &Tuple, new: &'a Tuple) -> Cow<'a,
     Cow::Owned(row)
 }
 
-/// The image that an UPDATE to `new` leaves of `row`; `None` when they are of different shapes, or when a column
-/// changes that no UPDATE may set.
-fn over<'a>(
+/// Returns the image of `row` after an UPDATE to `new`. `None` if their columns differ, or if the UPDATE changes a
+/// column that no UPDATE may set.
+fn merge_update<'a>(
     shape: &Arc<ApplyTarget>,
     row: Cow<'a, Tuple>,
     target: &Arc<ApplyTarget>,
@@ -204,33 +214,37 @@ fn over<'a>(
     Some(Cow::Owned(Tuple(merged.collect())))
 }
 
-/// Which columns an image lacks; empty for most.
-fn lacking(row: &Tuple) -> Vec<usize> {
+/// Returns the columns that an image lacks; most images lack none.
+fn lacking_columns(row: &Tuple) -> Vec<usize> {
     let lacks = |(index, value): (usize, &TupleValue)| {
         (*value == TupleValue::UnchangedToast).then_some(index)
     };
     row.0.iter().enumerate().filter_map(lacks).collect()
 }
 
-fn sets<'a>(states: HashMap<RowKey<'a>, RowState<'a>>) -> Vec<RowSet<'a>> {
-    /// A set by its target, its verb and the columns that it lacks.
+fn build_sets<'a>(states: HashMap<RowKey<'a>, RowState<'a>>) -> Vec<RowSet<'a>> {
+    /// Sets by their target, their operation and the columns that they lack.
     type SetsByKind<'a> =
         HashMap<(usize, *const ApplyTarget, SetOperation, Vec<usize>), RowSet<'a>>;
     let mut kinds = SetsByKind::new();
-    let mut add = |target: &'a Arc<ApplyTarget>, verb: SetOperation, row: Cow<'a, Tuple>| {
-        let lacks = match verb {
-            SetOperation::Update => lacking(&row),
-            SetOperation::Delete | SetOperation::Miss | SetOperation::Insert => Vec::new(),
+    let mut add = |target: &'a Arc<ApplyTarget>, operation: SetOperation, row: Cow<'a, Tuple>| {
+        let lacks = match operation {
+            SetOperation::Update => lacking_columns(&row),
+            SetOperation::Delete | SetOperation::ProveMissing | SetOperation::Insert => Vec::new(),
         };
-        let kind = (target.table, Arc::as_ptr(target), verb, lacks);
+        let kind = (target.table, Arc::as_ptr(target), operation, lacks);
         let rows = Vec::new();
-        let set = kinds.entry(kind).or_insert(RowSet { target, verb, rows });
+        let set = kinds.entry(kind).or_insert(RowSet {
+            target,
+            operation,
+            rows,
+        });
         set.rows.push(row);
     };
     for (key, state) in states {
         let bare = || Cow::Borrowed(key.row);
         match state {
-            RowState::Missing => add(key.target, SetOperation::Miss, bare()),
+            RowState::Missing => add(key.target, SetOperation::ProveMissing, bare()),
             RowState::Inserted(target, row) => add(target, SetOperation::Insert, row),
             RowState::Updated(target, row) => add(target, SetOperation::Update, row),
             RowState::Deleted => add(key.target, SetOperation::Delete, bare()),
@@ -241,23 +255,23 @@ fn sets<'a>(states: HashMap<RowKey<'a>, RowState<'a>>) -> Vec<RowSet<'a>> {
         }
     }
     let mut sets: Vec<_> = kinds.into_values().collect();
-    sets.sort_by_key(|set| (set.verb, set.target.table));
+    sets.sort_by_key(|set| (set.operation, set.target.table));
     for set in &mut sets {
-        in_order(set);
+        sort_by_key(set);
     }
     sets
 }
 
-/// Puts the rows of a set into the order of their keys.
-fn in_order(set: &mut RowSet<'_>) {
+/// Sorts the rows of a set by their keys.
+fn sort_by_key(set: &mut RowSet<'_>) {
     let target = set.target;
-    let rank = |row: &Tuple| [0, 1].map(|nth| target.key.get(nth).map(|at| rank(row, *at)));
+    let rank = |row: &Tuple| [0, 1].map(|nth| target.key.get(nth).map(|at| sort_prefix(row, *at)));
     let rows = std::mem::take(&mut set.rows).into_iter();
     let mut ranked: Vec<_> = rows.map(|row| (rank(&row), row)).collect();
     ranked.sort_unstable_by(|(one_rank, one), (other_rank, other)| {
         let exact = || {
             let places = target.key.iter();
-            let mut orders = places.map(|at| place(one, *at).cmp(&place(other, *at)));
+            let mut orders = places.map(|at| sort_value(one, *at).cmp(&sort_value(other, *at)));
             let order = orders.find(|order| order.is_ne());
             order.unwrap_or(Ordering::Equal)
         };
@@ -266,9 +280,9 @@ fn in_order(set: &mut RowSet<'_>) {
     set.rows = ranked.into_iter().map(|(_, row)| row).collect();
 }
 
-/// The beginning of what [`place`] compares, as a number that lies beside the row: for most rows it decides.
-fn rank(row: &Tuple, at: usize) -> u64 {
-    let (length, bytes) = place(row, at);
+/// Returns the first bytes of [`sort_value`] as a number, which is stored with the row: it decides most comparisons.
+fn sort_prefix(row: &Tuple, at: usize) -> u64 {
+    let (length, bytes) = sort_value(row, at);
     let mut first = [0; 8];
     for (to, from) in first[1..].iter_mut().zip(bytes) {
         *to = *from;
@@ -277,8 +291,8 @@ fn rank(row: &Tuple, at: usize) -> u64 {
     u64::from_be_bytes(first)
 }
 
-/// Neighbours in an index are neighbours in the order of this, for whole numbers above zero and most others.
-fn place(row: &Tuple, at: usize) -> (usize, &[u8]) {
+/// Returns a value that sorts rows nearly as an index does, which is exact for positive integers.
+fn sort_value(row: &Tuple, at: usize) -> (usize, &[u8]) {
     match row.0.get(at) {
         Some(TupleValue::Text(bytes)) => (bytes.len(), bytes),
         Some(

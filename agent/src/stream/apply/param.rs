@@ -7,10 +7,10 @@ use tokio_postgres::types::{Format, IsNull, ToSql, Type, to_sql_checked};
 
 use crate::postgres::pgoutput::TupleValue;
 
-/// A value in the form in which it arrived, for a parameter of any type.
+/// A value in the format in which it arrived, for a parameter of any type.
 #[derive(Debug, Clone)]
 pub(super) struct StatementParam {
-    /// Missing: null.
+    /// `None` is NULL.
     bytes: Option<Bytes>,
     format: Format,
 }
@@ -46,8 +46,8 @@ impl ToSql for StatementParam {
     to_sql_checked!();
 }
 
-/// The value as a parameter; `None` when the stream did not carry it.
-pub(super) fn sent(value: &TupleValue) -> Option<StatementParam> {
+/// Returns the value as a parameter; `None` if the stream did not carry it.
+pub(super) fn as_param(value: &TupleValue) -> Option<StatementParam> {
     match value {
         TupleValue::Null => Some(StatementParam::text(None)),
         TupleValue::Text(text) => Some(StatementParam::text(Some(text.clone()))),

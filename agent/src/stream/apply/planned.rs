@@ -1,29 +1,30 @@
-//! What changes come to as statements, worked out before the session is there for them.
+//! Changes with their statements, prepared before the session is free.
 
 use super::change::RowChange;
 use super::lane::ApplyLane;
 use super::net::NetChanges;
 use super::sets::{self, SetStatement};
 
-/// Sets of fewer changes than this are not worth their planning.
-const FEW: usize = 8;
+/// The minimum average number of changes per set: with fewer, planning a set costs more than it saves.
+const MIN_CHANGES_PER_SET: usize = 8;
 
-/// Changes with what they come to.
+/// Changes with the statements of their sets.
 #[derive(Debug)]
 pub(crate) struct PlannedChanges<'a> {
     pub(super) changes: &'a [RowChange],
-    /// `None`: they are executed one by one.
+    /// `None` if the changes are executed one by one.
     pub(super) sets: Option<PlannedSets<'a>>,
 }
 
-/// What changes come to, as statements, and those that are executed behind them.
+/// The statements of the sets, and the changes that are executed one by one after them.
 #[derive(Debug)]
 pub(super) struct PlannedSets<'a> {
     first: Vec<SetStatement>,
-    /// Those of the other lane; they may as well be executed behind the first, for they are of other rows.
+    /// The statements of the second lane. One session may also execute them after the first ones, because their rows
+    /// are different.
     second: Vec<SetStatement>,
-    /// Of the first lane.
-    pub(super) rows: Vec<&'a RowChange>,
+    /// Changes of the first lane that are executed one by one after the sets.
+    pub(super) remaining: Vec<&'a RowChange>,
 }
 
 impl PlannedSets<'_> {
@@ -40,30 +41,35 @@ impl PlannedSets<'_> {
 }
 
 impl<'a> PlannedChanges<'a> {
-    /// For one session.
+    /// Plans the changes for one session.
     pub(crate) fn of(changes: &'a [RowChange]) -> Self {
-        let sets = net(changes).and_then(|net| {
-            let statements: Option<Vec<_>> = net.sets.iter().map(sets::statement).collect();
+        let sets = net_if_worthwhile(changes).and_then(|net| {
+            let statements: Option<Vec<_>> = net.sets.iter().map(sets::set_statement).collect();
             Some(PlannedSets {
                 first: statements.filter(|statements| !statements.is_empty())?,
                 second: Vec::new(),
-                rows: net.rows,
+                remaining: net.remaining,
             })
         });
         Self { changes, sets }
     }
 
-    /// For two sessions, if each change is one of a set, or always the first one's.
+    /// Plans the changes for two sessions, if each change is in a set or belongs to the first session by the
+    /// definition of its table.
     pub(crate) fn of_two_lanes(changes: &'a [RowChange]) -> Self {
-        let apart = |net: &NetChanges<'_>| net.rows.iter().all(|change| change.target.one_by_one);
-        let Some(net) = net(changes).filter(apart) else {
+        let is_divisible = |net: &NetChanges<'_>| {
+            net.remaining
+                .iter()
+                .all(|change| change.target.never_by_sets)
+        };
+        let Some(net) = net_if_worthwhile(changes).filter(is_divisible) else {
             return Self::of(changes);
         };
         let (mut first, mut second) = (Vec::new(), Vec::new());
         for set in net.sets {
-            for (set, statements) in set.divided().iter().zip([&mut first, &mut second]) {
+            for (set, statements) in set.split_by_lane().iter().zip([&mut first, &mut second]) {
                 if !set.rows.is_empty() {
-                    statements.push(sets::statement(set));
+                    statements.push(sets::set_statement(set));
                 }
             }
         }
@@ -73,21 +79,21 @@ impl<'a> PlannedChanges<'a> {
             .map(|(first, second)| PlannedSets {
                 first,
                 second,
-                rows: net.rows,
+                remaining: net.remaining,
             });
         Self { changes, sets }
     }
 
-    /// Whether either session has something to do.
+    /// Whether both sessions have statements.
     pub(crate) fn has_two_lanes(&self) -> bool {
         let both = |sets: &PlannedSets<'_>| !sets.first.is_empty() && !sets.second.is_empty();
         self.sets.as_ref().is_some_and(both)
     }
 }
 
-fn net(changes: &[RowChange]) -> Option<NetChanges<'_>> {
-    let net = (changes.len() >= FEW)
+fn net_if_worthwhile(changes: &[RowChange]) -> Option<NetChanges<'_>> {
+    let net = (changes.len() >= MIN_CHANGES_PER_SET)
         .then(|| NetChanges::of(changes))
         .flatten();
-    net.filter(|net| changes.len() >= FEW * net.sets.len())
+    net.filter(|net| changes.len() >= MIN_CHANGES_PER_SET * net.sets.len())
 }

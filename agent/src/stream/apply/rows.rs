@@ -1,25 +1,29 @@
-//! Changes one by one: the statement of each, with its parameters as the stream carries them.
+//! Builds the statement of a single change, with the parameters in the format of the stream.
 
 use plans::sql::quote_ident;
 
 use super::change::{RowChange, RowChangeKind};
-use super::param::{StatementParam, sent};
+use super::param::{StatementParam, as_param};
 use super::target::ApplyTarget;
 use crate::error::StepError;
 use crate::postgres::pgoutput::{OldRow, Tuple};
 
-/// The statement that makes the change, which must touch exactly one row.
+/// Builds the statement of the change, which must affect exactly one row.
 ///
 /// # Errors
-/// `capture.incomplete_row`.
+/// `capture.incomplete_row` if the change lacks a value.
 pub(super) fn statement(change: &RowChange) -> Result<(String, Vec<StatementParam>), StepError> {
     let target = &*change.target;
     let made = match &change.kind {
         RowChangeKind::Insert(new) => insert(target, new),
-        RowChangeKind::Update { old, new, moved } => update(target, old, new, *moved),
+        RowChangeKind::Update {
+            old,
+            new,
+            key_changed,
+        } => update(target, old, new, *key_changed),
         RowChangeKind::Delete(old) => delete(target, old),
     };
-    made.ok_or_else(|| target.incomplete())
+    made.ok_or_else(|| target.incomplete_row_error())
 }
 
 fn insert(target: &ApplyTarget, new: &Tuple) -> Option<(String, Vec<StatementParam>)> {
@@ -28,7 +32,7 @@ fn insert(target: &ApplyTarget, new: &Tuple) -> Option<(String, Vec<StatementPar
     for (index, value) in new.0.iter().enumerate() {
         if target.carried[index] {
             columns.push(target.column(index));
-            params.push(sent(value)?);
+            params.push(as_param(value)?);
         }
     }
     let places: Vec<String> = (1..=columns.len()).map(|n| format!("${n}")).collect();
@@ -41,18 +45,19 @@ fn insert(target: &ApplyTarget, new: &Tuple) -> Option<(String, Vec<StatementPar
     Some((sql, params))
 }
 
-/// Values that were not sent stay as they are.
+/// Columns whose values did not arrive keep their values.
 fn update(
     target: &ApplyTarget,
     old: &OldRow,
     new: &Tuple,
-    moved: bool,
+    key_changed: bool,
 ) -> Option<(String, Vec<StatementParam>)> {
     let mut params = Vec::new();
     let mut set = Vec::new();
     for (index, column) in target.relation.columns.iter().enumerate() {
-        let fixed = !moved && target.key.contains(&index);
-        if let (false, true, Some(value)) = (fixed, target.settable[index], sent(&new.0[index])) {
+        let fixed = !key_changed && target.key.contains(&index);
+        if let (false, true, Some(value)) = (fixed, target.settable[index], as_param(&new.0[index]))
+        {
             params.push(value);
             set.push(format!("{} = ${}", quote_ident(&column.name), params.len()));
         }
@@ -61,11 +66,11 @@ fn update(
         OldRow::Absent => new,
         OldRow::Key(row) | OldRow::Full(row) => row,
     };
-    let mut matched = target.condition(before, &mut params)?;
+    let mut matched = target.row_condition(before, &mut params)?;
     for (index, column) in target.relation.columns.iter().enumerate() {
-        // It may have changed by SET .. = DEFAULT, which cannot be repeated: then no row matches.
+        // SET .. = DEFAULT may have changed the column. This cannot be repeated: the statement then affects no row.
         let compared = target.carried[index] && !target.settable[index];
-        if let (true, Some(value)) = (compared, sent(&new.0[index])) {
+        if let (true, Some(value)) = (compared, as_param(&new.0[index])) {
             params.push(value);
             let column = quote_ident(&column.name);
             matched.push_str(&format!(" and {column} = ${}", params.len()));
@@ -82,7 +87,7 @@ fn update(
 
 fn delete(target: &ApplyTarget, old: &Tuple) -> Option<(String, Vec<StatementParam>)> {
     let mut params = Vec::new();
-    let matched = target.condition(old, &mut params)?;
+    let matched = target.row_condition(old, &mut params)?;
     let sql = format!("delete from {} where {matched}", target.name.sql());
     Some((sql, params))
 }

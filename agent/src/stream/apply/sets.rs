@@ -1,7 +1,7 @@
-//! One statement for all rows of a set: each column is an array, which the server makes rows of.
+//! Builds one statement for all rows of a set: each column is an array, which the server expands into rows.
 //!
-//! Values stay in the form in which they arrived: text becomes a value by the type's own input function
-//! (an explicit cast from text), binary ones travel as arrays of their type.
+//! Values keep the format in which they arrived: the input function of the type converts text (an explicit cast from
+//! text); binary values are sent as arrays of their type.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -14,17 +14,17 @@ use super::net::{RowSet, SetOperation};
 use super::target::ApplyTarget;
 use crate::postgres::pgoutput::{Tuple, TupleValue};
 
-/// The condition that a row of the table is the one that was found.
+/// The condition that a row of the table is the row that was looked up.
 const AT_FOUND: &str = "t.ctid = found.ctid";
 
-/// A set as a statement, with its parameters as they are sent: the server need not wait for them.
+/// The statement of a set, with its parameters in wire format: the server need not describe them first.
 #[derive(Debug)]
 pub(super) struct SetStatement {
     pub(super) sql: String,
     columns: Vec<ColumnArray>,
-    /// How many rows it must touch.
+    /// The number of rows that it must affect.
     pub(super) expected: u64,
-    /// For messages.
+    /// The description of the statement for messages.
     pub(super) what: String,
 }
 
@@ -37,45 +37,45 @@ impl SetStatement {
     }
 }
 
-/// The statement of a set; `None` when its values do not fit into arrays.
-pub(super) fn statement(set: &RowSet<'_>) -> Option<SetStatement> {
+/// Builds the statement of a set; `None` if its values do not fit into arrays.
+pub(super) fn set_statement(set: &RowSet<'_>) -> Option<SetStatement> {
     let target = set.target;
-    let mut made = SetColumns {
+    let mut statement = SetColumns {
         target,
         rows: &set.rows,
         arrays: Vec::new(),
     };
     let table = target.name.sql();
-    let sql = match set.verb {
-        SetOperation::Insert => made.insert(&table)?,
-        SetOperation::Update => made.update(&table)?,
+    let sql = match set.operation {
+        SetOperation::Insert => statement.insert(&table)?,
+        SetOperation::Update => statement.update(&table)?,
         SetOperation::Delete => {
-            let found = made.found()?;
+            let found = statement.lookup()?;
             format!(
                 "delete from {table} as t using {}, {found} where {AT_FOUND}",
-                made.from()
+                statement.unnest_clause()
             )
         }
-        SetOperation::Miss => {
-            let found = made.found()?;
-            format!("select 1 from {}, {found}", made.from())
+        SetOperation::ProveMissing => {
+            let found = statement.lookup()?;
+            format!("select 1 from {}, {found}", statement.unnest_clause())
         }
     };
     let rows = set.rows.len();
     Some(SetStatement {
         sql,
-        columns: made.arrays,
-        expected: match set.verb {
-            SetOperation::Miss => 0,
+        columns: statement.arrays,
+        expected: match set.operation {
+            SetOperation::ProveMissing => 0,
             SetOperation::Insert | SetOperation::Update | SetOperation::Delete => {
                 u64::try_from(rows).ok()?
             }
         },
-        what: format!("{:?} to {rows} rows of {}", set.verb, target.name),
+        what: format!("{:?} to {rows} rows of {}", set.operation, target.name),
     })
 }
 
-/// The columns that a statement takes, in the order of its parameters.
+/// The columns of a statement, in the order of its parameters.
 struct SetColumns<'a> {
     target: &'a ApplyTarget,
     rows: &'a [Cow<'a, Tuple>],
@@ -83,12 +83,12 @@ struct SetColumns<'a> {
 }
 
 impl SetColumns<'_> {
-    /// Takes a column; the expression of its value.
-    fn take(&mut self, index: usize) -> Option<String> {
+    /// Adds a column to the parameters; returns the expression of its value.
+    fn add_column(&mut self, index: usize) -> Option<String> {
         let known = self.target.known.get(index)?.as_ref()?;
-        let column = |row: &Cow<'_, Tuple>| row.0.get(index).map(form);
+        let column = |row: &Cow<'_, Tuple>| row.0.get(index).map(value_form);
         let mut forms = self.rows.iter().map(column);
-        let form = forms.try_fold(ValueForm::Null, |one, other| one.and(other?))?;
+        let form = forms.try_fold(ValueForm::Null, |one, other| one.combine(other?))?;
         let number = self.arrays.len() + 1;
         let (kind, value) = match form {
             ValueForm::Null | ValueForm::Text => {
@@ -101,21 +101,28 @@ impl SetColumns<'_> {
         Some(value)
     }
 
-    /// Takes a column of the table; the condition that its value is the row's.
-    fn equal(&mut self, index: usize) -> Option<String> {
-        let value = self.take(index)?;
+    /// Adds a column to the parameters; returns the condition that the table's column has its value.
+    fn equality(&mut self, index: usize) -> Option<String> {
+        let value = self.add_column(index)?;
         Some(format!("t.{} = {value}", self.target.column(index)))
     }
 
-    /// Takes what rows are found by; the places of those rows, one for each row that was taken.
-    fn found(&mut self) -> Option<String> {
+    /// Adds the key columns; returns a lateral query that finds the ctid of each row.
+    fn lookup(&mut self) -> Option<String> {
         let target = self.target;
-        let values: Option<Vec<_>> = target.key.iter().map(|index| self.take(*index)).collect();
-        Some(format!("lateral ({}) as found", target.found(&values?)))
+        let values: Option<Vec<_>> = target
+            .key
+            .iter()
+            .map(|index| self.add_column(*index))
+            .collect();
+        Some(format!(
+            "lateral ({}) as found",
+            target.lookup_query(&values?)
+        ))
     }
 
-    /// What was taken so far, as a table.
-    fn from(&self) -> String {
+    /// Returns the added columns as a table expression.
+    fn unnest_clause(&self) -> String {
         let numbers = 1..=self.arrays.len();
         let names: Vec<_> = numbers.clone().map(|n| format!("c{n}")).collect();
         let places: Vec<_> = numbers.map(|n| format!("${n}")).collect();
@@ -127,38 +134,39 @@ impl SetColumns<'_> {
         for index in 0..self.target.relation.columns.len() {
             if self.target.carried[index] {
                 columns.push(self.target.column(index));
-                values.push(self.take(index)?);
+                values.push(self.add_column(index)?);
             }
         }
         Some(format!(
             "insert into {table} ({}) overriding system value select {} from {}",
             columns.join(", "),
             values.join(", "),
-            self.from()
+            self.unnest_clause()
         ))
     }
 
-    /// Sets every column that the rows have, and compares those that no UPDATE may set.
+    /// Builds an UPDATE that sets every column that the rows have and that an UPDATE may set. It compares the other
+    /// columns.
     fn update(&mut self, table: &str) -> Option<String> {
         let target = self.target;
-        let found = self.found()?;
+        let found = self.lookup()?;
         let (mut set, mut matched) = (Vec::new(), vec![AT_FOUND.to_owned()]);
         for index in 0..target.relation.columns.len() {
             let lacks = |row: &Cow<'_, Tuple>| row.0[index] == TupleValue::UnchangedToast;
             let is_key = target.key.contains(&index);
-            // All rows of a set lack the same.
+            // All rows of a set lack the same columns.
             if is_key || !target.carried[index] || self.rows.first().is_some_and(lacks) {
                 continue;
             }
             if target.settable[index] {
-                let value = self.take(index)?;
+                let value = self.add_column(index)?;
                 let column = quote_ident(&target.relation.columns[index].name);
                 set.push(format!("{column} = {value}"));
             } else {
-                matched.push(self.equal(index)?);
+                matched.push(self.equality(index)?);
             }
         }
-        let (from, matched) = (self.from(), matched.join(" and "));
+        let (from, matched) = (self.unnest_clause(), matched.join(" and "));
         Some(if set.is_empty() {
             format!("select 1 from {table} as t, {from}, {found} where {matched} for update of t")
         } else {
@@ -170,7 +178,7 @@ impl SetColumns<'_> {
     }
 }
 
-/// In which form the values of a column arrived.
+/// The format in which the values of a column arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum ValueForm {
     Null,
@@ -179,8 +187,8 @@ enum ValueForm {
 }
 
 impl ValueForm {
-    /// `None`: values of both forms do not fit into one array.
-    fn and(self, other: Self) -> Option<Self> {
+    /// Combines two formats; `None` if they are text and binary, which do not fit into one array.
+    fn combine(self, other: Self) -> Option<Self> {
         match (self, other) {
             (Self::Null, form) | (form, Self::Null) => Some(form),
             (one, other) => (one == other).then_some(one),
@@ -188,7 +196,7 @@ impl ValueForm {
     }
 }
 
-fn form(value: &TupleValue) -> ValueForm {
+fn value_form(value: &TupleValue) -> ValueForm {
     match value {
         TupleValue::Null | TupleValue::UnchangedToast | TupleValue::LeftOut => ValueForm::Null,
         TupleValue::Text(_) => ValueForm::Text,
@@ -196,7 +204,7 @@ fn form(value: &TupleValue) -> ValueForm {
     }
 }
 
-/// One column of a set's rows as an array in binary form.
+/// One column of a set's rows, as an array in binary format.
 #[derive(Debug)]
 struct ColumnArray {
     kind: Type,
@@ -204,7 +212,7 @@ struct ColumnArray {
 }
 
 impl ColumnArray {
-    /// `None` when it is larger than an array can be.
+    /// Builds the array of a column; `None` if it is larger than an array can be.
     fn of(rows: &[Cow<'_, Tuple>], index: usize, kind: Type) -> Option<Self> {
         let Kind::Array(member) = kind.kind() else {
             return None;
@@ -214,9 +222,9 @@ impl ColumnArray {
                 .map(|row| row.0.get(index).and_then(TupleValue::bytes))
         };
         let size: usize = values()
-            .map(|value| LENGTH + value.map_or(0, Bytes::len))
+            .map(|value| LENGTH_BYTES + value.map_or(0, Bytes::len))
             .sum();
-        let mut bytes = BytesMut::with_capacity(5 * LENGTH + size);
+        let mut bytes = BytesMut::with_capacity(5 * LENGTH_BYTES + size);
         bytes.put_i32(1); // dimensions
         bytes.put_i32(1); // there may be nulls
         bytes.put_u32(member.oid());
@@ -235,8 +243,8 @@ impl ColumnArray {
     }
 }
 
-/// Bytes of a length.
-const LENGTH: usize = 4;
+/// The size of a length field in bytes.
+const LENGTH_BYTES: usize = 4;
 
 impl ToSql for ColumnArray {
     fn to_sql(&self, _: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn Error + Sync + Send>> {

@@ -1,7 +1,7 @@
-//! How one relation of the stream maps to a table of the move: what finds a row, and what is written.
+//! Maps a relation of the stream to a table of the move: how a row is found, and which columns are written.
 //!
-//! A row is found by its identity. Where only the whole row is one, any of several equal rows is taken:
-//! they cannot be told apart, on either side.
+//! A row is found by its identity. If only the whole row is an identity, any of several equal rows is taken: they
+//! cannot be distinguished on either shard.
 
 use std::borrow::Cow;
 
@@ -9,52 +9,53 @@ use plans::sql::quote_ident;
 use plans::table::{Format, MovingTable, TableName, lookup};
 
 use super::known::{KnownColumn, KnownTable};
-use super::param::{StatementParam, sent};
+use super::param::{StatementParam, as_param};
 use crate::error::StepError;
 use crate::postgres::pgoutput::{OldRow, Relation, Tuple, TupleValue};
 
-/// What a row that is looked up is called in our statements.
+/// The alias of a looked-up row in statements.
 pub(super) const FOUND: &str = "shardwright_row";
 
 /// A relation as the stream describes it, with its table.
 #[derive(Debug)]
 pub(super) struct ApplyTarget {
-    /// Index of the table among the move's tables.
+    /// The index of the table among the move's tables.
     pub(super) table: usize,
     pub(super) name: TableName,
-    /// Position in the tuple of each column that a row is found by: of the identity, or all that are carried.
+    /// The positions in the tuple of the key columns: those of the identity, or all carried columns.
     pub(super) key: Vec<usize>,
-    /// How many of them the index of the identity holds, and gives in their own order.
-    pub(super) ordered: usize,
-    /// Only the whole row is an identity; the columns of the shard key, which narrow the search, are these.
-    pub(super) whole: Option<Vec<usize>>,
-    /// Columns of the tuple that the plan has; others were dropped since, on both shards.
+    /// The number of leading key columns that the index of the identity contains in its order.
+    pub(super) ordered_columns: usize,
+    /// Set if only the whole row is an identity: the positions of the shard key's columns, which narrow the search.
+    pub(super) whole_row_key: Option<Vec<usize>>,
+    /// Whether the plan has each column of the tuple; other columns were dropped on both shards since.
     pub(super) carried: Vec<bool>,
-    /// Columns of the tuple that an UPDATE may set.
+    /// Whether an UPDATE may set each column of the tuple.
     pub(super) settable: Vec<bool>,
-    /// Columns of the tuple that no UPDATE may set, and that rows are not found by.
+    /// The positions of columns that no UPDATE may set and that are not in the key.
     pub(super) fixed: Vec<usize>,
-    /// What the destination knows of each column of the tuple.
+    /// The downstream definition of each column of the tuple.
     pub(super) known: Vec<Option<KnownColumn>>,
-    /// Its changes may be executed by sets.
+    /// Whether changes may be executed by sets.
     pub(super) by_sets: bool,
-    /// They never are, by its definition alone: where two sessions share changes the first one has all of them.
-    pub(super) one_by_one: bool,
-    /// Values beyond what rows are found by must be unique: the order of changes of different rows may matter.
-    pub(super) rivals: bool,
+    /// Whether the table's definition excludes sets in general. If two sessions share changes, the first one executes
+    /// all changes of such a table.
+    pub(super) never_by_sets: bool,
+    /// Whether values beyond the key must be unique: the order of changes of different rows can matter then.
+    pub(super) has_other_unique_keys: bool,
     pub(super) relation: Relation,
 }
 
 impl ApplyTarget {
-    /// Maps `relation` to the table `plan`, which is the one at index `table`; values arrive in this format.
+    /// Maps `relation` to the table `plan`, which has the index `table`; values arrive in `format`.
     ///
     /// # Errors
-    /// `schema.drift` when it lacks a column of the identity.
+    /// `schema.drift` if the relation lacks a column of the identity.
     pub(super) fn new(
         table: usize,
         plan: &MovingTable,
         relation: Relation,
-        there: &KnownTable,
+        downstream_table: &KnownTable,
         format: Format,
     ) -> Result<Self, StepError> {
         let found: Vec<&str> = relation.columns.iter().map(|c| c.name.as_str()).collect();
@@ -70,7 +71,7 @@ impl ApplyTarget {
             return Err(StepError::refused(
                 "schema.drift",
                 format!(
-                    "table {}: the stream carries rows without their identity",
+                    "table {}: the relation in the stream lacks a column of the identity",
                     plan.table
                 ),
                 "`abort` it and plan it again",
@@ -78,12 +79,12 @@ impl ApplyTarget {
         }
         let carried: Vec<bool> = found.iter().map(|name| written.contains(name)).collect();
         let column = |name: &&str| {
-            let mut columns = there.columns.iter();
+            let mut columns = downstream_table.columns.iter();
             columns.find(|known| known.name == *name).cloned()
         };
         let known: Vec<Option<KnownColumn>> = found.iter().map(column).collect();
         let settable = known.iter().zip(&carried).map(|(known, carried)| {
-            let always = known.as_ref().is_some_and(|known| known.always);
+            let always = known.as_ref().is_some_and(|known| known.generated_always);
             *carried && !always
         });
         let settable: Vec<bool> = settable.collect();
@@ -91,44 +92,44 @@ impl ApplyTarget {
             (0..found.len()).filter(|at| carried[*at] && !settable[*at] && !key.contains(at));
         let fixed = fixed.collect();
         let by_sets = known.iter().zip(&carried).all(|(known, carried)| {
-            let fits = known.as_ref().is_some_and(|known| known.fits(format));
+            let fits = known.as_ref().is_some_and(|known| known.fits_array(format));
             !carried || fits
         });
-        let never_fits = known.iter().zip(&carried).any(|(known, carried)| {
+        let is_never_array = known.iter().zip(&carried).any(|(known, carried)| {
             let known = known.as_ref().filter(|_| *carried);
-            known.is_some_and(|known| known.never_fits(format))
+            known.is_some_and(|known| known.is_never_array(format))
         });
         Ok(Self {
             table,
             name: plan.table.clone(),
-            one_by_one: whole || never_fits,
-            ordered: plan.ordered_columns(),
+            never_by_sets: whole || is_never_array,
+            ordered_columns: plan.ordered_columns(),
             settable,
             fixed,
             by_sets: by_sets && !whole,
-            rivals: there.rivals,
+            has_other_unique_keys: downstream_table.has_other_unique_keys,
             known,
-            whole: whole.then(|| positions(&plan.key_names())),
+            whole_row_key: whole.then(|| positions(&plan.key_names())),
             key,
             carried,
             relation,
         })
     }
 
-    /// Changes of different rows have the same effect in any order.
-    pub(super) fn is_free(&self) -> bool {
-        self.by_sets && !self.rivals
+    /// Whether changes of different rows have the same effect in any order.
+    pub(super) fn is_order_independent(&self) -> bool {
+        self.by_sets && !self.has_other_unique_keys
     }
 
-    /// The quoted name of a column.
+    /// Returns the quoted name of a column.
     pub(super) fn column(&self, index: usize) -> String {
         quote_ident(&self.relation.columns[index].name)
     }
 
-    /// The text of the first value of a row's identity, by which copy units are divided; empty where there is
-    /// none: such a table is one unit. `None` when the row does not say.
-    pub(super) fn first(&self, row: &Tuple) -> Option<String> {
-        if self.whole.is_some() {
+    /// Returns the text of the first value of a row's identity, by which copy units are divided. It is empty for a
+    /// table without an identity, which is one unit. `None` if the row lacks the value.
+    pub(super) fn first_key_text(&self, row: &Tuple) -> Option<String> {
+        if self.whole_row_key.is_some() {
             return Some(String::new());
         }
         match row.0.get(*self.key.first()?)? {
@@ -140,11 +141,11 @@ impl ApplyTarget {
         }
     }
 
-    /// What a row is found by, as the comparison writes it; `None` when the row does not say.
+    /// Returns the key of a row in the form that the comparison uses; `None` if the row lacks a key value.
     pub(super) fn key_text(&self, row: &Tuple) -> Option<String> {
         let mut key = Vec::with_capacity(self.key.len());
         for index in &self.key {
-            key.push(match (row.0.get(*index)?, &self.whole) {
+            key.push(match (row.0.get(*index)?, &self.whole_row_key) {
                 (TupleValue::Text(text), None) => String::from_utf8_lossy(text).into_owned(),
                 (TupleValue::Text(text), Some(_)) => format!("'{}'", String::from_utf8_lossy(text)),
                 (TupleValue::Null, Some(_)) => "NULL".to_owned(),
@@ -157,36 +158,36 @@ impl ApplyTarget {
         Some(serde_json::json!(key).to_string())
     }
 
-    /// Whether the row says what it is found by.
+    /// Whether the row has all key values.
     pub(super) fn is_identified(&self, row: &Tuple) -> bool {
         self.key.iter().all(|index| match row.0.get(*index) {
             Some(TupleValue::Text(_)) => true,
-            Some(TupleValue::Null) => self.whole.is_some(),
+            Some(TupleValue::Null) => self.whole_row_key.is_some(),
             Some(TupleValue::UnchangedToast | TupleValue::LeftOut | TupleValue::Binary(_))
             | None => false,
         })
     }
 
-    /// A change lacks values that identify its row, or that it is made of.
-    pub(super) fn incomplete(&self) -> StepError {
+    /// The error for a change that lacks values that identify its row or that an INSERT writes.
+    pub(super) fn incomplete_row_error(&self) -> StepError {
         StepError::refused(
             "capture.incomplete_row",
             format!(
-                "table {}: a change came without values that identify its row, or that it is made of",
+                "table {}: a change arrived without values that identify its row or that it writes",
                 self.name
             ),
             "set REPLICA IDENTITY FULL on the table, then `abort` it and plan it again",
         )
     }
 
-    /// The first value that a row is found by is known to be no array.
+    /// Whether the first key column is known to be no array.
     fn is_scalar(&self) -> bool {
         let first = self.key.first().and_then(|index| self.known.get(*index));
         first.is_some_and(|known| known.as_ref().is_some_and(|known| known.array.is_some()))
     }
 
-    /// The query for the place of the one row with these values of its identity.
-    pub(super) fn found(&self, values: &[String]) -> String {
+    /// Returns the query for the ctid of the one row with these values of its identity.
+    pub(super) fn lookup_query(&self, values: &[String]) -> String {
         let columns = self.key.iter();
         let columns: Vec<String> = columns
             .map(|index| format!("{FOUND}.{}", self.column(*index)))
@@ -194,37 +195,37 @@ impl ApplyTarget {
         format!(
             "select {FOUND}.ctid from only {} {FOUND} {}",
             self.name.sql(),
-            lookup(&columns, values, self.ordered, self.is_scalar())
+            lookup(&columns, values, self.ordered_columns, self.is_scalar())
         )
     }
 
-    /// The condition that finds `row`; `None` when the row does not say.
-    pub(super) fn condition(
+    /// Returns the condition that finds `row`; `None` if the row lacks a key value.
+    pub(super) fn row_condition(
         &self,
         row: &Tuple,
         params: &mut Vec<StatementParam>,
     ) -> Option<String> {
         let mut terms = Vec::with_capacity(self.key.len());
         let equal = |index: &usize, params: &mut Vec<StatementParam>| {
-            params.push(row.0.get(*index).and_then(sent)?);
+            params.push(row.0.get(*index).and_then(as_param)?);
             Some(format!("{} = ${}", self.column(*index), params.len()))
         };
-        let Some(shard_key) = &self.whole else {
+        let Some(shard_key) = &self.whole_row_key else {
             let mut values = Vec::with_capacity(self.key.len());
             for index in &self.key {
-                params.push(row.0.get(*index).and_then(sent)?);
-                // In a list the server does not see of which type a parameter is.
+                params.push(row.0.get(*index).and_then(as_param)?);
+                // In a list the server cannot infer the type of a parameter.
                 let known = self.known.get(*index).and_then(Option::as_ref);
                 let cast = known.map_or_else(String::new, |known| format!("::{}", known.type_name));
                 values.push(format!("${}{cast}", params.len()));
             }
-            return Some(format!("ctid = ({})", self.found(&values)));
+            return Some(format!("ctid = ({})", self.lookup_query(&values)));
         };
         for index in shard_key {
             terms.push(equal(index, params)?);
         }
         for index in &self.key {
-            params.push(row.0.get(*index).and_then(sent)?);
+            params.push(row.0.get(*index).and_then(as_param)?);
             terms.push(format!(
                 "(case when pg_catalog.num_nonnulls({column}) = 1 then pg_catalog.format('%s', {column}) end) collate pg_catalog.\"C\" is not distinct from ${}::pg_catalog.text",
                 params.len(),
@@ -238,16 +239,15 @@ impl ApplyTarget {
         ))
     }
 
-    /// The new row of an UPDATE with the large values that it left out because they did not change, as far as
-    /// the old row has them.
-    pub(super) fn complete<'a>(&self, old: &OldRow, new: &'a Tuple) -> Cow<'a, Tuple> {
+    /// Returns the new row of an UPDATE, with unchanged large values taken from the old row as far as that has them.
+    pub(super) fn complete_row<'a>(&self, old: &OldRow, new: &'a Tuple) -> Cow<'a, Tuple> {
         if !new.0.contains(&TupleValue::UnchangedToast) {
             return Cow::Borrowed(new);
         }
         let (before, has): (_, fn(bool) -> bool) = match old {
             OldRow::Absent => return Cow::Borrowed(new),
             OldRow::Full(before) => (before, |_| true),
-            // Other columns are null there, whatever they were.
+            // Such an old row has NULL in the other columns, whatever their values were.
             OldRow::Key(before) => (before, |is_key| is_key),
         };
         let columns = self.relation.columns.iter().enumerate();
@@ -271,6 +271,6 @@ impl ApplyTarget {
         let values = row.0.iter().zip(&self.carried);
         values
             .filter(|(_, carried)| **carried)
-            .all(|(value, _)| sent(value).is_some())
+            .all(|(value, _)| as_param(value).is_some())
     }
 }

@@ -1,17 +1,17 @@
-//! For how long the same commit has been seen to wait. Pure: the time is given.
+//! Measures how long one commit has been waiting. Pure: the caller passes the time.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Commits that wait, and since when they are known to.
+/// Waiting commits, with the time of the probe that first found each.
 #[derive(Debug, Default)]
 pub(super) struct HangingCommits(HashMap<String, Instant>);
 
 impl HangingCommits {
-    /// Takes a look; says for how long the oldest of those that still wait is known.
-    pub(super) fn look(&mut self, waiting: &[String], now: Instant) -> Duration {
+    /// Records the commits that a probe found waiting; returns how long the oldest of them has been known.
+    pub(super) fn observe(&mut self, waiting: &[String], now: Instant) -> Duration {
         let before = std::mem::take(&mut self.0);
         self.0 = waiting
             .iter()
@@ -24,28 +24,28 @@ impl HangingCommits {
         oldest.map_or(Duration::ZERO, |since| now.duration_since(*since))
     }
 
-    /// Nothing is known any more.
-    pub(super) fn forget(&mut self) {
+    /// Forgets all earlier probes.
+    pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// Since when something is missing.
+/// The time since which something is missing.
 #[derive(Debug, Default)]
 pub(super) struct AbsentSince(Option<Instant>);
 
 impl AbsentSince {
-    /// Takes a look; says for how long it has been missing.
-    pub(super) fn look(&mut self, there: bool, now: Instant) -> Duration {
-        if there {
+    /// Records whether a probe found it; returns how long it has been missing.
+    pub(super) fn observe(&mut self, found: bool, now: Instant) -> Duration {
+        if found {
             self.0 = None;
             return Duration::ZERO;
         }
         now.duration_since(*self.0.get_or_insert(now))
     }
 
-    /// Nothing is known any more.
-    pub(super) fn forget(&mut self) {
+    /// Forgets all earlier probes.
+    pub(super) fn clear(&mut self) {
         self.0 = None;
     }
 }
@@ -61,24 +61,24 @@ mod tests {
         let (mut hangs, start) = (HangingCommits::default(), Instant::now());
         let second = |n| start + Duration::from_secs(n);
         let (a, b) = (["a".to_owned()], ["b".to_owned()]);
-        assert_eq!(hangs.look(&a, second(0)), Duration::ZERO);
-        assert_eq!(hangs.look(&a, second(1)), Duration::from_secs(1));
+        assert_eq!(hangs.observe(&a, second(0)), Duration::ZERO);
+        assert_eq!(hangs.observe(&a, second(1)), Duration::from_secs(1));
         assert_eq!(
-            hangs.look(&b, second(2)),
+            hangs.observe(&b, second(2)),
             Duration::ZERO,
             "many short waits are none"
         );
-        assert_eq!(hangs.look(&[], second(3)), Duration::ZERO);
-        assert_eq!(hangs.look(&b, second(4)), Duration::ZERO);
+        assert_eq!(hangs.observe(&[], second(3)), Duration::ZERO);
+        assert_eq!(hangs.observe(&b, second(4)), Duration::ZERO);
     }
 
     #[test]
-    fn an_absence_is_counted_from_the_first_look_that_found_it() {
+    fn an_absence_is_counted_from_the_first_probe_that_found_it() {
         let (mut absence, start) = (AbsentSince::default(), Instant::now());
         let second = |n| start + Duration::from_secs(n);
-        assert_eq!(absence.look(false, second(0)), Duration::ZERO);
-        assert_eq!(absence.look(false, second(2)), Duration::from_secs(2));
-        assert_eq!(absence.look(true, second(3)), Duration::ZERO);
-        assert_eq!(absence.look(false, second(4)), Duration::ZERO);
+        assert_eq!(absence.observe(false, second(0)), Duration::ZERO);
+        assert_eq!(absence.observe(false, second(2)), Duration::from_secs(2));
+        assert_eq!(absence.observe(true, second(3)), Duration::ZERO);
+        assert_eq!(absence.observe(false, second(4)), Duration::ZERO);
     }
 }

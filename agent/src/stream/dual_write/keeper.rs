@@ -1,7 +1,8 @@
-//! The agent's side: puts our name in when the stream is level, and out when it is not or nobody confirms.
+//! The keeper, the agent's side of dual-write: adds the stream's name when the stream is level, and removes it when
+//! the stream is not level or confirms nothing.
 //!
-//! Order of a change: watchdog, then the former value is written down, then the setting.
-//! The keeper ends with its stream, and takes the name out at once then, also in a cutover: the keys are sealed.
+//! Order of a change: the watchdog is started, then the previous value is recorded, then the setting is changed.
+//! The keeper ends with its stream, and removes the name at once then, also in a cutover: the keys are sealed.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -15,43 +16,45 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::hang::{AbsentSince, HangingCommits};
-use super::{DualWrite, LOOK_EVERY, ROLE, RunningWatchdog};
+use super::{DualWrite, PROBE_INTERVAL, ROLE, RunningWatchdog};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{self, OwnershipProof, StandbyStatus};
 use crate::shard::epoch::EpochToken;
 use crate::stream::{StreamCommands, StreamObservation};
 
-/// A stream that lags no further is level: what is left is confirmed before a writer notices.
+/// A stream that lags by no more than this is level: it confirms the rest before a writer notices.
 const LEVEL_BYTES: u64 = 64 << 10;
-/// Looks in a row that must find it level.
-const LEVEL_LOOKS: u32 = 2;
-/// Looks in a row that must find us counted before it is told that commits wait: the walsender, which is seen, and
-/// the checkpointer, which lets them wait, are told of the setting at the same time.
-const COUNTED_LOOKS: u32 = 2;
-/// How long the end of a stream waits for the name to be out; it goes on in the background.
-const END_PATIENCE: Duration = Duration::from_secs(5);
-/// Tries to take the name out at the end; then the watchdog does it.
-const END_TRIES: u32 = 20;
+/// The number of probes in a row that must find the stream level.
+const LEVEL_PROBES: u32 = 2;
+/// The number of probes in a row that must find the standby in force before the keeper reports that commits wait. The
+/// walsender, which the probe reads, and the checkpointer, which makes commits wait, reload the setting at the same
+/// time.
+const COUNTED_PROBES: u32 = 2;
+/// The time that the end of a stream waits for the removal of the name; afterwards the removal continues in the
+/// background.
+const END_TIMEOUT: Duration = Duration::from_secs(5);
+/// The number of attempts to remove the name at the end; afterwards the watchdog removes it.
+const END_ATTEMPTS: u32 = 20;
 
-/// Why dual-write is not synchronous although it was.
+/// Reasons why dual-write is not synchronous any more.
 const HELD: &str = "a comparison reads one exact point";
 const SPOOLED: &str =
-    "changes are not applied at once: the other shard is away, or the migration is paused";
-const HANGS: &str = "the other shard has confirmed nothing for too long";
-const REMOVED: &str = "our name is not in force in synchronous_standby_names";
-const CONTENDED: &str = "the other shard waits for a dual-write of its own";
+    "changes are spooled: the downstream shard is unavailable, or the migration is paused";
+const HANGS: &str = "the downstream shard has confirmed nothing for too long";
+const REMOVED: &str = "the stream's name is not in force in synchronous_standby_names";
+const CONTENDED: &str = "commits on the downstream shard wait for another dual-write";
 
-/// What a keeper needs to know.
+/// The configuration of a keeper.
 #[derive(Debug)]
 pub(crate) struct KeeperSpec {
-    pub(crate) origin: Shard,
-    pub(crate) destination: Shard,
+    pub(crate) upstream: Shard,
+    pub(crate) downstream: Shard,
     pub(crate) token: EpochToken,
-    pub(crate) how: DualWrite,
-    pub(crate) seen: watch::Receiver<StreamObservation>,
+    pub(crate) dual_write: DualWrite,
+    pub(crate) observations: watch::Receiver<StreamObservation>,
     pub(crate) commands: Arc<StreamCommands>,
-    /// The stream has ended.
+    /// Cancelled when the stream has ended.
     pub(crate) ended: CancellationToken,
 }
 
@@ -64,11 +67,11 @@ pub(crate) struct DualWriteKeeper {
 }
 
 impl DualWriteKeeper {
-    /// Starts it; it ends when `spec.ended` is cancelled.
+    /// Starts a keeper, which ends when `spec.ended` is cancelled.
     pub(crate) fn start(spec: KeeperSpec) -> Self {
         let (publish, state) = watch::channel(DualWriteState::Asynchronous);
         let ended = spec.ended.clone();
-        let name = spec.origin.application_name(ROLE);
+        let name = spec.upstream.application_name(ROLE);
         let work = KeeperTask {
             spec,
             name,
@@ -77,10 +80,10 @@ impl DualWriteKeeper {
             watchdog: None,
             hangs: HangingCommits::default(),
             absence: AbsentSince::default(),
-            level: 0,
-            counted: 0,
+            level_probes: 0,
+            counted_probes: 0,
             not_before: Instant::now(),
-            inside: false,
+            name_is_set: false,
         };
         Self {
             ended,
@@ -89,35 +92,35 @@ impl DualWriteKeeper {
         }
     }
 
-    /// Whether writes are acknowledged synchronously now.
+    /// Returns whether commits are synchronous now.
     pub(crate) fn state(&self) -> DualWriteState {
         self.state.borrow().clone()
     }
 
-    /// Lets it take the name out, while the stream goes on.
+    /// Makes the keeper remove the name while the stream continues.
     pub(crate) async fn end(self) {
         self.ended.cancel();
-        let _ = tokio::time::timeout(END_PATIENCE, self.task).await;
+        let _ = tokio::time::timeout(END_TIMEOUT, self.task).await;
     }
 }
 
 struct KeeperTask {
     spec: KeeperSpec,
-    /// Our walsender's.
+    /// The `application_name` of the stream's walsender.
     name: String,
     publish: watch::Sender<DualWriteState>,
     session: Option<Connected>,
     watchdog: Option<RunningWatchdog>,
     hangs: HangingCommits,
     absence: AbsentSince,
-    /// Looks in a row that found the stream level.
-    level: u32,
-    /// Looks in a row that found it counted as a synchronous standby.
-    counted: u32,
-    /// After trouble it is not tried again at once.
+    /// The number of probes in a row that found the stream level.
+    level_probes: u32,
+    /// The number of probes in a row that found the walsender in force as a synchronous standby.
+    counted_probes: u32,
+    /// After a problem, the name is not added before this time.
     not_before: Instant,
-    /// Our name is in the setting, as far as we know.
-    inside: bool,
+    /// Whether the name is in the setting, as far as the keeper knows.
+    name_is_set: bool,
 }
 
 impl KeeperTask {
@@ -127,37 +130,37 @@ impl KeeperTask {
             tokio::select! {
                 biased;
                 () = ended.cancelled() => break,
-                () = commands.nudge.notified() => {}
-                () = tokio::time::sleep(LOOK_EVERY) => {}
+                () = commands.changed.notified() => {}
+                () = tokio::time::sleep(PROBE_INTERVAL) => {}
             }
-            if let Err(error) = self.pass().await {
+            if let Err(error) = self.probe_and_react().await {
                 if error.is_superseded() {
                     break;
                 }
-                tracing::debug!(%error, "synchronous commits could not be looked after");
+                tracing::debug!(%error, "the keeper of dual-write could not probe the shard");
                 self.session = None;
             }
         }
         self.finish().await;
     }
 
-    async fn pass(&mut self) -> Result<(), StepError> {
+    async fn probe_and_react(&mut self) -> Result<(), StepError> {
         self.connect().await?;
-        let look = dual_write::probe(self.client()?, &self.name).await?;
-        if self.inside {
-            self.watch(&look).await
+        let status = dual_write::probe(self.client()?, &self.name).await?;
+        if self.name_is_set {
+            self.check_synchronous(&status).await
         } else {
-            self.wait_for_level(&look).await
+            self.wait_for_level(&status).await
         }
     }
 
     async fn connect(&mut self) -> Result<(), StepError> {
         if self.session.is_none() {
-            let origin = &self.spec.origin;
-            let session = origin.session("dual-write-keeper").await?;
+            let upstream = &self.spec.upstream;
+            let session = upstream.session("dual-write-keeper").await?;
             dual_write::prepare_session(&session)
                 .await
-                .at(format_args!("shard {}: preparing a session", origin.name))?;
+                .at(format_args!("shard {}: preparing a session", upstream.name))?;
             self.session = Some(session);
         }
         Ok(())
@@ -168,47 +171,47 @@ impl KeeperTask {
         session.ok_or_else(|| {
             StepError::passing(
                 "dual_write.session",
-                "the session for synchronous commits is gone",
+                "the keeper of dual-write has no session",
             )
         })
     }
 
-    /// Why commits must not wait for us now.
-    fn unfit(&self) -> Option<&'static str> {
+    /// Returns the reason why commits must not wait for the stream now.
+    fn reason_to_leave(&self) -> Option<&'static str> {
         let commands = &self.spec.commands;
-        if commands.held.load(Ordering::SeqCst) > 0 {
+        if commands.hold_count.load(Ordering::SeqCst) > 0 {
             return Some(HELD);
         }
-        let live = self.spec.seen.borrow().status.mode == StreamMode::Live;
+        let live = self.spec.observations.borrow().status.mode == StreamMode::Live;
         (!live || !commands.apply.load(Ordering::SeqCst)).then_some(SPOOLED)
     }
 
-    async fn watch(&mut self, look: &StandbyStatus) -> Result<(), StepError> {
-        let (now, limit) = (Instant::now(), self.spec.how.limit);
+    async fn check_synchronous(&mut self, status: &StandbyStatus) -> Result<(), StepError> {
+        let (now, limit) = (Instant::now(), self.spec.dual_write.limit);
         let hung = self
             .hangs
-            .look(&look.waiting_commits, now)
-            .max(self.absence.look(look.is_streaming, now));
-        if let Some(why) = self.unfit() {
-            return self.leave(why).await;
+            .observe(&status.waiting_commits, now)
+            .max(self.absence.observe(status.is_streaming, now));
+        if let Some(why) = self.reason_to_leave() {
+            return self.take_name_out(why).await;
         }
         if hung >= limit {
             self.not_before = now + limit;
-            return self.leave(HANGS).await;
+            return self.take_name_out(HANGS).await;
         }
-        if !look.is_named {
+        if !status.is_named {
             self.not_before = now + limit;
-            self.counted = 0;
-            self.degrade(REMOVED);
-            // It may be written all the same, and come into force later.
-            return self.leave(REMOVED).await;
+            self.counted_probes = 0;
+            self.publish_degraded(REMOVED);
+            // The name may be in the configuration file all the same, and come into force later.
+            return self.take_name_out(REMOVED).await;
         }
-        self.counted = if look.is_synchronous {
-            self.counted + 1
+        self.counted_probes = if status.is_synchronous {
+            self.counted_probes + 1
         } else {
             0
         };
-        if self.counted >= COUNTED_LOOKS {
+        if self.counted_probes >= COUNTED_PROBES {
             self.publish.send_if_modified(|state| {
                 let new = *state != DualWriteState::Synchronous;
                 *state = DualWriteState::Synchronous;
@@ -218,74 +221,78 @@ impl KeeperTask {
         if self
             .watchdog
             .as_mut()
-            .is_none_or(|watchdog| !watchdog.runs())
+            .is_none_or(|watchdog| !watchdog.is_running())
         {
             self.watchdog = Some(RunningWatchdog::start(&self.spec, limit).await?);
         }
         Ok(())
     }
 
-    async fn wait_for_level(&mut self, look: &StandbyStatus) -> Result<(), StepError> {
-        let fit = self.unfit().is_none() && look.is_streaming && look.lag_bytes <= LEVEL_BYTES;
-        self.level = if fit { self.level + 1 } else { 0 };
-        if self.level < LEVEL_LOOKS || Instant::now() < self.not_before {
+    async fn wait_for_level(&mut self, status: &StandbyStatus) -> Result<(), StepError> {
+        let fit = self.reason_to_leave().is_none()
+            && status.is_streaming
+            && status.lag_bytes <= LEVEL_BYTES;
+        self.level_probes = if fit { self.level_probes + 1 } else { 0 };
+        if self.level_probes < LEVEL_PROBES || Instant::now() < self.not_before {
             return Ok(());
         }
-        if self.contended().await? {
-            self.not_before = Instant::now() + self.spec.how.limit;
-            self.outside(CONTENDED);
+        if self.is_contended().await? {
+            self.not_before = Instant::now() + self.spec.dual_write.limit;
+            self.mark_asynchronous(CONTENDED);
             return Ok(());
         }
         if self
             .watchdog
             .as_mut()
-            .is_none_or(|watchdog| !watchdog.runs())
+            .is_none_or(|watchdog| !watchdog.is_running())
         {
-            self.watchdog = Some(RunningWatchdog::start(&self.spec, self.spec.how.limit).await?);
+            self.watchdog =
+                Some(RunningWatchdog::start(&self.spec, self.spec.dual_write.limit).await?);
         }
-        // If this fails half-way the name may be in: it is taken for that.
-        self.inside = true;
-        self.counted = 0;
-        self.hangs.forget();
-        self.absence.forget();
-        let origin = &self.spec.origin.name;
+        // If the change fails half-way, the name may be in the setting: the keeper assumes that it is.
+        self.name_is_set = true;
+        self.counted_probes = 0;
+        self.hangs.clear();
+        self.absence.clear();
+        let upstream = &self.spec.upstream.name;
         dual_write::add_name(self.client()?, &self.spec.token, &self.name).await?;
-        if self.unfit().is_some() || self.contended().await? {
-            self.not_before = Instant::now() + jitter(self.spec.how.limit);
-            return self.leave(CONTENDED).await;
+        if self.reason_to_leave().is_some() || self.is_contended().await? {
+            self.not_before = Instant::now() + random_delay(self.spec.dual_write.limit);
+            return self.take_name_out(CONTENDED).await;
         }
-        tracing::info!(shard = %origin, "dual-write is synchronous");
+        tracing::info!(shard = %upstream, "dual-write is synchronous");
         Ok(())
     }
 
-    /// Two streams that wait for each other's confirmation would do so until the limit.
-    async fn contended(&self) -> Result<bool, StepError> {
-        let other = &self.spec.destination;
+    /// Whether commits of the downstream shard wait for a dual-write as well. The two streams would then wait for
+    /// each other until the limit.
+    async fn is_contended(&self) -> Result<bool, StepError> {
+        let other = &self.spec.downstream;
         let session = other.session("dual-write-check").await?;
         let waits = dual_write::commits_wait_for_us(&session).await;
         session.close().await;
         waits
     }
 
-    async fn leave(&mut self, why: &str) -> Result<(), StepError> {
+    async fn take_name_out(&mut self, why: &str) -> Result<(), StepError> {
         dual_write::remove_names(self.client()?, &self.spec.token, OwnershipProof::Owner).await?;
-        self.outside(why);
+        self.mark_asynchronous(why);
         Ok(())
     }
 
-    fn outside(&mut self, why: &str) {
-        self.inside = false;
-        self.level = 0;
-        self.degrade(why);
+    fn mark_asynchronous(&mut self, why: &str) {
+        self.name_is_set = false;
+        self.level_probes = 0;
+        self.publish_degraded(why);
     }
 
-    fn degrade(&self, why: &str) {
-        let origin = &self.spec.origin.name;
+    fn publish_degraded(&self, why: &str) {
+        let upstream = &self.spec.upstream.name;
         self.publish.send_if_modified(|state| {
             if matches!(state, DualWriteState::Degraded { why: known, .. } if known == why) {
                 return false;
             }
-            tracing::info!(shard = %origin, why, "dual-write is asynchronous for now");
+            tracing::info!(shard = %upstream, why, "dual-write is asynchronous for now");
             *state = DualWriteState::Degraded {
                 since_ms: now_ms(),
                 why: why.to_owned(),
@@ -294,10 +301,10 @@ impl KeeperTask {
         });
     }
 
-    /// The phase is over for this stream.
+    /// Ends the dual-write of this stream.
     async fn finish(mut self) {
-        if self.inside && !self.is_out().await {
-            // The watchdog finds our walsender gone.
+        if self.name_is_set && !self.retry_take_name_out().await {
+            // The watchdog will find that the walsender has ended, and remove the name.
             return;
         }
         if let Some(watchdog) = self.watchdog.take() {
@@ -305,8 +312,8 @@ impl KeeperTask {
         }
     }
 
-    async fn is_out(&mut self) -> bool {
-        for _ in 0..END_TRIES {
+    async fn retry_take_name_out(&mut self) -> bool {
+        for _ in 0..END_ATTEMPTS {
             let out = async {
                 self.connect().await?;
                 dual_write::remove_names(self.client()?, &self.spec.token, OwnershipProof::Owner)
@@ -314,19 +321,21 @@ impl KeeperTask {
             };
             match out.await {
                 Ok(_) => return true,
-                // The newer owner does it.
+                // The newer owner of the migration removes it.
                 Err(error) if error.is_superseded() => return true,
-                Err(error) => tracing::debug!(%error, "taking our name out again"),
+                Err(error) => {
+                    tracing::debug!(%error, "removing the name from synchronous_standby_names failed")
+                }
             }
             self.session = None;
-            tokio::time::sleep(LOOK_EVERY).await;
+            tokio::time::sleep(PROBE_INTERVAL).await;
         }
         false
     }
 }
 
-/// Somewhere in the first `limit`: two that were in each other's way must not try at the same time again.
-fn jitter(limit: Duration) -> Duration {
+/// Returns a random time below `limit`, so that two streams that contended do not try again at the same time.
+fn random_delay(limit: Duration) -> Duration {
     limit.mul_f64(rand::random::<f64>())
 }
 

@@ -1,10 +1,11 @@
-//! Synchronous dual-write: while a stream is level, its walsender is one more synchronous standby of the shard
-//! that takes the writes, so that an acknowledged write is on both shards (R22).
+//! Synchronous dual-write: while a stream is level, its walsender is an additional synchronous standby of the
+//! upstream shard, so that an acknowledged write is on both shards (R22).
 //!
-//! The keeper runs beside the stream and puts our name in and out of `synchronous_standby_names`.
-//! Whenever nothing is confirmed for longer than the limit it is taken out and writes go on: by the keeper, and by
-//! the watchdog, a process of its own, when the keeper is gone or stopped.
-//! Absent: the confirming itself, which is the stream's.
+//! The keeper runs concurrently with the stream. It adds the stream's name to `synchronous_standby_names` and removes
+//! it again.
+//! If nothing is confirmed for longer than the limit, the name is removed and writes continue. The keeper does this,
+//! or the watchdog, a separate process, if the keeper has ended or is stopped.
+//! Absent: the confirmation itself, which is a task of the stream.
 
 mod hang;
 mod keeper;
@@ -25,20 +26,20 @@ pub(crate) use keeper::{DualWriteKeeper, KeeperSpec};
 pub(crate) use watchdog::ENVIRONMENT;
 pub use watchdog::watch_for_ever;
 
-/// What the walsender of a stream that counts is for, in its `application_name`.
+/// The role in the `application_name` of a walsender that is a synchronous standby.
 pub(crate) const ROLE: &str = "dual-write";
-/// Between two looks at the shard whose commits wait.
-const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// The interval between two probes of the shard whose commits wait.
+const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
-/// How a stream's dual-write is kept synchronous.
+/// The configuration of a stream's synchronous dual-write.
 #[derive(Debug, Clone)]
 pub(crate) struct DualWrite {
-    /// A commit waits for the other shard no longer than about this.
+    /// A commit waits for the downstream shard not much longer than this.
     pub(crate) limit: Duration,
     pub(crate) watchdog: WatchdogProgram,
 }
 
-/// A program that becomes the watchdog; what it is to watch comes by its environment.
+/// The program of the watchdog. It receives its task in an environment variable.
 #[derive(Debug, Clone)]
 pub(crate) struct WatchdogProgram {
     pub(crate) path: PathBuf,
@@ -46,7 +47,7 @@ pub(crate) struct WatchdogProgram {
 }
 
 impl WatchdogProgram {
-    /// This very program, as the agent's command line has it.
+    /// The agent's own program, with the subcommand of the watchdog.
     pub(crate) fn agent() -> Self {
         Self {
             path: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("shardwright-agent")),
@@ -55,15 +56,16 @@ impl WatchdogProgram {
     }
 }
 
-/// A running watchdog. Dropping this leaves it to take us out once our walsender is gone.
+/// A running watchdog. If the value is dropped, the watchdog continues, and removes the name when the walsender has
+/// ended.
 #[derive(Debug)]
 struct RunningWatchdog {
     process: Child,
-    /// A line in it says that there is nothing to watch any more; its end does not.
-    tell: ChildStdin,
+    /// Its standard input: a line tells the watchdog to end. The end of the input does not.
+    commands: ChildStdin,
 }
 
-/// Takes names of this migration out of a shard's setting that an owner before us left there.
+/// Removes names of this migration from a shard's setting that an earlier owner of the migration left there.
 pub(crate) async fn repair(
     shard: &Shard,
     token: &EpochToken,
@@ -79,7 +81,7 @@ pub(crate) async fn repair(
             )
         })?;
     if remove_names(&session, token, proof).await? {
-        tracing::warn!(shard = %shard.name, migration = %token.migration, "dual-write was left synchronous by an owner that is gone");
+        tracing::warn!(shard = %shard.name, migration = %token.migration, "an earlier owner of the migration left dual-write synchronous; its name is removed");
     }
     session.close().await;
     Ok(())

@@ -1,7 +1,10 @@
-//! The watchdog: a process of its own that outlives the agent and takes our name out when nobody confirms.
+//! The watchdog: a separate process that outlives the agent and removes the stream's name when nothing is confirmed.
 //!
-//! It never puts a name in. It ends when the agent says so, when a newer owner has the migration, when the
-//! migration is not there any more, or when the agent is gone and the name is out.
+//! It never adds a name. It ends when
+//! - the agent requests it,
+//! - a newer owner has the migration,
+//! - the migration no longer exists, or
+//! - the agent has ended and the name is removed.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -17,26 +20,26 @@ use tokio::time::Instant;
 
 use super::hang::{AbsentSince, HangingCommits};
 use super::keeper::KeeperSpec;
-use super::{LOOK_EVERY, ROLE, RunningWatchdog};
+use super::{PROBE_INTERVAL, ROLE, RunningWatchdog};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{self, OwnershipProof};
 use crate::shard::epoch::{self, EpochToken};
 
-/// What it is to watch, as JSON.
+/// The environment variable with the task, as JSON.
 pub(crate) const ENVIRONMENT: &str = "SHARDWRIGHT_WATCH_DUAL_WRITE";
-/// The line by which it says that it watches.
+/// The line by which the watchdog reports that it watches.
 const READY: &str = "watching";
-/// The line by which the agent says that the phase is over.
-const OVER: &[u8] = b"over\n";
-/// How long a start or an end may take.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// Without an agent a shard that cannot be reached is given up after this.
-const FORLORN: Duration = Duration::from_secs(3600);
-/// Between two tries to reach the shard.
-const RECONNECT: Duration = Duration::from_millis(500);
+/// The line by which the agent tells the watchdog to end.
+const END_LINE: &[u8] = b"over\n";
+/// The time limit for the start and the end of a watchdog.
+const START_END_TIMEOUT: Duration = Duration::from_secs(5);
+/// If the agent has ended, the watchdog gives up a shard that has been unreachable for this time.
+const UNREACHABLE_LIMIT: Duration = Duration::from_secs(3600);
+/// The interval between two attempts to reach the shard.
+const RECONNECT_INTERVAL: Duration = Duration::from_millis(500);
 
-/// What a watchdog watches.
+/// The task of a watchdog.
 #[derive(Debug, Serialize, Deserialize)]
 struct WatchdogTask {
     shard: ShardRef,
@@ -46,40 +49,40 @@ struct WatchdogTask {
 }
 
 impl RunningWatchdog {
-    /// Starts one for the stream of `spec`; it watches when this returns.
+    /// Starts a watchdog for the stream of `spec`; returns when it watches.
     pub(super) async fn start(spec: &KeeperSpec, limit: Duration) -> Result<Self, StepError> {
         let what = format!(
             "shard {}: starting the watchdog of dual-write",
-            spec.origin.name
+            spec.upstream.name
         );
         let task = WatchdogTask {
             shard: ShardRef {
-                name: spec.origin.name.as_str().into(),
+                name: spec.upstream.name.as_str().into(),
                 number: 0,
-                dsn: spec.origin.dsn.expose().to_owned(),
-                identity: spec.origin.identity.clone(),
+                dsn: spec.upstream.dsn.expose().to_owned(),
+                identity: spec.upstream.identity.clone(),
             },
             migration: spec.token.migration.clone(),
             epoch: spec.token.epoch,
             limit_ms: u64::try_from(limit.as_millis()).unwrap_or(u64::MAX),
         };
-        let program = &spec.how.watchdog;
+        let program = &spec.dual_write.watchdog;
         let mut process = Command::new(&program.path)
             .args(&program.arguments)
             .env(ENVIRONMENT, serde_json::json!(task).to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
-            // Whatever is meant for the agent's group is not meant for it.
+            // Signals to the agent's process group must not reach the watchdog.
             .process_group(0)
             .spawn()
             .at(&what)?;
         let (stdin, stdout) = (process.stdin.take(), process.stdout.take());
-        let (Some(tell), Some(said)) = (stdin, stdout) else {
+        let (Some(commands), Some(output)) = (stdin, stdout) else {
             return Err(StepError::passing("dual_write.watchdog", what));
         };
         let ready = async {
-            let mut lines = BufReader::new(said).lines();
+            let mut lines = BufReader::new(output).lines();
             while let Ok(Some(line)) = lines.next_line().await {
                 if line == READY {
                     return true;
@@ -87,25 +90,25 @@ impl RunningWatchdog {
             }
             false
         };
-        if tokio::time::timeout(PATIENCE, ready).await != Ok(true) {
+        if tokio::time::timeout(START_END_TIMEOUT, ready).await != Ok(true) {
             let _ = process.start_kill();
             return Err(StepError::passing(
                 "dual_write.watchdog",
-                format!("{what}: it did not begin to watch"),
+                format!("{what}: the watchdog did not report that it watches"),
             ));
         }
-        Ok(Self { process, tell })
+        Ok(Self { process, commands })
     }
 
-    pub(super) fn runs(&mut self) -> bool {
+    pub(super) fn is_running(&mut self) -> bool {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// There is nothing to watch any more.
+    /// Tells the watchdog to end, and waits until it has.
     pub(super) async fn end(mut self) {
-        let _ = self.tell.write_all(OVER).await;
-        let _ = self.tell.flush().await;
-        if tokio::time::timeout(PATIENCE, self.process.wait())
+        let _ = self.commands.write_all(END_LINE).await;
+        let _ = self.commands.flush().await;
+        if tokio::time::timeout(START_END_TIMEOUT, self.process.wait())
             .await
             .is_err()
         {
@@ -114,17 +117,17 @@ impl RunningWatchdog {
     }
 }
 
-/// What the other end of its standard input is.
+/// Whether the agent still runs, by the other end of the standard input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AgentPresence {
-    There,
+    Present,
     Gone,
 }
 
-/// Watches what the environment says, until that is over.
+/// Watches the stream of the task in the environment, until the watchdog must end.
 ///
 /// # Errors
-/// When the environment does not say what to watch. The shard's errors are waited out.
+/// An error if the environment has no valid task. After an error of the shard the watchdog tries again.
 pub async fn watch_for_ever() -> anyhow::Result<()> {
     let text = std::env::var(ENVIRONMENT)?;
     let task: WatchdogTask = serde_json::from_str(&text)?;
@@ -134,7 +137,7 @@ pub async fn watch_for_ever() -> anyhow::Result<()> {
         epoch: task.epoch,
         until: MapVersion(i64::MAX),
     };
-    let mut sight = WatchdogState {
+    let mut state = WatchdogState {
         name: shard.application_name(ROLE),
         shard,
         token,
@@ -147,46 +150,46 @@ pub async fn watch_for_ever() -> anyhow::Result<()> {
     let mut ready = tokio::io::stdout();
     ready.write_all(format!("{READY}\n").as_bytes()).await?;
     ready.flush().await?;
-    let mut heard = listen();
-    let mut agent = AgentPresence::There;
+    let mut message = receive_agent_message();
+    let mut agent = AgentPresence::Present;
     loop {
         tokio::select! {
             biased;
-            said = &mut heard, if agent == AgentPresence::There => match said {
-                Ok(AgentMessage::Over) => return Ok(()),
+            received = &mut message, if agent == AgentPresence::Present => match received {
+                Ok(AgentMessage::EndWatch) => return Ok(()),
                 Err(_) => agent = AgentPresence::Gone,
             },
-            () = tokio::time::sleep(LOOK_EVERY) => {}
+            () = tokio::time::sleep(PROBE_INTERVAL) => {}
         }
-        if sight.pass(agent).await {
+        if state.probe_and_react(agent).await {
             return Ok(());
         }
     }
 }
 
-/// What the agent says, once.
+/// The message of the agent.
 enum AgentMessage {
-    /// There is nothing to watch any more.
-    Over,
+    /// The watchdog must end.
+    EndWatch,
 }
 
-/// Hears the agent; a thread of its own, since a read of standard input cannot be given up.
-fn listen() -> oneshot::Receiver<AgentMessage> {
-    let (tell, heard) = oneshot::channel();
+/// Receives the message of the agent. A separate thread reads it, since a read of standard input cannot be cancelled.
+fn receive_agent_message() -> oneshot::Receiver<AgentMessage> {
+    let (send, message) = oneshot::channel();
     std::thread::spawn(move || {
         let mut line = String::new();
         let read = std::io::stdin().read_line(&mut line);
-        if read.is_ok() && line.as_bytes() == OVER {
-            let _ = tell.send(AgentMessage::Over);
+        if read.is_ok() && line.as_bytes() == END_LINE {
+            let _ = send.send(AgentMessage::EndWatch);
         }
     });
-    heard
+    message
 }
 
 struct WatchdogState {
     shard: Shard,
     token: EpochToken,
-    /// The agent's walsender.
+    /// The `application_name` of the agent's walsender.
     name: String,
     limit: Duration,
     session: Option<Connected>,
@@ -196,23 +199,24 @@ struct WatchdogState {
 }
 
 impl WatchdogState {
-    /// True when there is nothing to watch any more.
-    async fn pass(&mut self, agent: AgentPresence) -> bool {
-        let seen = self.look(agent).await;
-        let reached = !matches!(&seen, Err(error) if !error.is_superseded());
-        let away = self.unreachable.look(reached, Instant::now());
-        match seen {
-            Ok(over) => over,
+    /// Probes the shard, and removes the name if nothing is confirmed. Returns true if the watchdog must end.
+    async fn probe_and_react(&mut self, agent: AgentPresence) -> bool {
+        let must_end = self.probe(agent).await;
+        let reached = !matches!(&must_end, Err(error) if !error.is_superseded());
+        let unreachable_for = self.unreachable.observe(reached, Instant::now());
+        match must_end {
+            Ok(must_end) => must_end,
             Err(error) if error.is_superseded() => true,
             Err(_) => {
                 self.session = None;
-                tokio::time::sleep(RECONNECT).await;
-                agent == AgentPresence::Gone && away >= FORLORN
+                tokio::time::sleep(RECONNECT_INTERVAL).await;
+                agent == AgentPresence::Gone && unreachable_for >= UNREACHABLE_LIMIT
             }
         }
     }
 
-    async fn look(&mut self, agent: AgentPresence) -> Result<bool, StepError> {
+    /// Probes the shard once. Returns whether the watchdog must end.
+    async fn probe(&mut self, agent: AgentPresence) -> Result<bool, StepError> {
         let shard = self.shard.name.clone();
         let what = format!("shard {shard}: watching dual-write");
         if self.session.is_none() {
@@ -226,20 +230,20 @@ impl WatchdogState {
         if !epoch::is_current(session, &self.token).await? {
             return Ok(true);
         }
-        let look = dual_write::probe(session, &self.name).await?;
-        if !look.is_named {
-            self.hangs.forget();
-            self.absence.forget();
-            if agent == AgentPresence::There {
+        let status = dual_write::probe(session, &self.name).await?;
+        if !status.is_named {
+            self.hangs.clear();
+            self.absence.clear();
+            if agent == AgentPresence::Present {
                 return Ok(false);
             }
-            // The agent may have been killed before the server took over what it had written.
+            // The agent may have been killed before the server reloaded the setting that it had written.
             dual_write::remove_names(session, &self.token, OwnershipProof::Owner).await?;
             return Ok(true);
         }
         let now = Instant::now();
-        let waited = self.hangs.look(&look.waiting_commits, now);
-        let hung = waited.max(self.absence.look(look.is_streaming, now));
+        let waited = self.hangs.observe(&status.waiting_commits, now);
+        let hung = waited.max(self.absence.observe(status.is_streaming, now));
         if hung >= self.limit {
             dual_write::remove_names(session, &self.token, OwnershipProof::Owner).await?;
         }

@@ -7,8 +7,8 @@ use super::Size;
 use anyhow::Context;
 use plans::id::{InstanceId, StepId};
 use plans::wire::{
-    Claim, Dispatch, Heartbeat, Held, Holding, OLDEST_PROTOCOL, Outcome, PROTOCOL, Progress,
-    Report, StepReport, Work,
+    Claim, ClaimedWork, Dispatch, Heartbeat, MigrationStatus, OLDEST_PROTOCOL, Outcome, PROTOCOL,
+    Progress, Report, StepReport, Work,
 };
 use reqwest::redirect::Policy;
 use reqwest::{Client, Response};
@@ -164,7 +164,7 @@ impl Agent {
 
     /// Work, however long it takes.
     async fn claim(&self) -> anyhow::Result<()> {
-        let held = |dispatch: &Dispatch| Held {
+        let held = |dispatch: &Dispatch| ClaimedWork {
             migration: dispatch.migration.clone(),
             epoch: dispatch.epoch,
             step: step(dispatch),
@@ -238,8 +238,8 @@ impl Agent {
     }
 }
 
-fn holding(dispatch: &Dispatch) -> Holding {
-    Holding {
+fn holding(dispatch: &Dispatch) -> MigrationStatus {
+    MigrationStatus {
         migration: dispatch.migration.clone(),
         epoch: dispatch.epoch,
         step: step(dispatch),

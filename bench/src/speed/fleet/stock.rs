@@ -4,7 +4,7 @@ use super::Size;
 use anyhow::Context;
 use chrono::Utc;
 use orchestrator::store::pg::PgStore;
-use orchestrator::store::{Candidate, NewOperation, NewShard, Store};
+use orchestrator::store::{LeaderCandidate, NewOperation, NewShard, Store};
 use plans::graph::{StepGraph, StepNode};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName, StepId};
 use plans::key::{Key, KeyType};
@@ -24,12 +24,12 @@ const LEASE: Duration = Duration::from_secs(3600);
 /// Fills the empty store at `dsn`, which nobody leads afterwards.
 pub(super) async fn fill(dsn: &str, size: Size) -> anyhow::Result<()> {
     let store = PgStore::open(dsn).await?;
-    let candidate = Candidate {
+    let candidate = LeaderCandidate {
         holder: "bench".into(),
         url: "http://bench".to_owned(),
         lease: LEASE,
     };
-    store.stand(&candidate).await?;
+    store.campaign(&candidate).await?;
     for number in 0..size.shards {
         let dsn = format!("host=127.0.0.1 port=1 dbname=s{number}");
         store

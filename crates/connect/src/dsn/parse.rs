@@ -57,9 +57,9 @@ pub(crate) fn known(key: &str) -> Result<Option<&'static str>, DsnError> {
 
 /// The parameters of a connection string by name.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub(super) struct Words(BTreeMap<&'static str, Template>);
+pub(super) struct DsnParameters(BTreeMap<&'static str, Template>);
 
-impl Words {
+impl DsnParameters {
     pub(super) fn get(&self, key: &str) -> Option<&Template> {
         self.0.get(key)
     }
@@ -84,7 +84,7 @@ impl Words {
 }
 
 /// Reads either form.
-pub(super) fn words(text: &str) -> Result<Words, DsnError> {
+pub(super) fn words(text: &str) -> Result<DsnParameters, DsnError> {
     match text
         .strip_prefix("postgres://")
         .or_else(|| text.strip_prefix("postgresql://"))
@@ -95,8 +95,8 @@ pub(super) fn words(text: &str) -> Result<Words, DsnError> {
 }
 
 /// `[user[:password]@][host][:port][,...][/dbname][?key=value&...]`
-fn uri(rest: &str) -> Result<Words, DsnError> {
-    let mut words = Words::default();
+fn uri(rest: &str) -> Result<DsnParameters, DsnError> {
+    let mut words = DsnParameters::default();
     let (rest, query) = split(rest, '?');
     let (authority, dbname) = split(rest, '/');
     words.put_uri("dbname", dbname.unwrap_or(""))?;
@@ -165,8 +165,8 @@ fn host_and_port(address: &str) -> Result<(&str, &str), DsnError> {
 }
 
 /// `key = value`, `key = 'quoted value'`, a backslash takes the next character as it is.
-fn key_values(text: &str) -> Result<Words, DsnError> {
-    let mut words = Words::default();
+fn key_values(text: &str) -> Result<DsnParameters, DsnError> {
+    let mut words = DsnParameters::default();
     let mut rest = text.trim_start();
     while !rest.is_empty() {
         let (key, after) = rest.split_once('=').ok_or(DsnError::Malformed {
@@ -195,7 +195,7 @@ fn value(text: &str) -> Result<(String, &str), DsnError> {
     let mut value = String::new();
     let mut rest = body;
     while let Some(c) = rest.chars().next() {
-        let mut taken = c.len_utf8();
+        let mut consumed = c.len_utf8();
         match c {
             '\'' if quoted => return Ok((value, &rest[1..])),
             c if c.is_whitespace() && !quoted => return Ok((value, rest)),
@@ -204,15 +204,15 @@ fn value(text: &str) -> Result<(String, &str), DsnError> {
                     reason: "expected a character after a backslash",
                 })?;
                 value.push(next);
-                taken += next.len_utf8();
+                consumed += next.len_utf8();
             }
             '$' if rest.starts_with("${") => {
-                taken = rest.find('}').ok_or(DsnError::OpenReference)? + 1;
-                value.push_str(&rest[..taken]);
+                consumed = rest.find('}').ok_or(DsnError::OpenReference)? + 1;
+                value.push_str(&rest[..consumed]);
             }
             c => value.push(c),
         }
-        rest = &rest[taken..];
+        rest = &rest[consumed..];
     }
     if quoted {
         return Err(DsnError::Malformed {

@@ -52,8 +52,8 @@ pub(super) fn spelled<T: PartialEq>(
 
 /// Refuses a value that can never be used; an empty one counts as none.
 pub(crate) fn check(key: &'static str, value: &str) -> Result<(), DsnError> {
-    let given = Some(value).filter(|value| !value.is_empty());
-    let Some(value) = given else { return Ok(()) };
+    let present = Some(value).filter(|value| !value.is_empty());
+    let Some(value) = present else { return Ok(()) };
     let known = |possible: bool, expected| match possible {
         true => Ok(()),
         false => Err(DsnError::Invalid { key, expected }),
@@ -62,18 +62,18 @@ pub(crate) fn check(key: &'static str, value: &str) -> Result<(), DsnError> {
         "host" => known(value.split(',').all(|host| !host.is_empty()), HOSTS),
         "hostaddr" => addresses(value).map(drop),
         "port" => ports(value).map(drop),
-        "connect_timeout" => connect_timeout(given).map(drop),
-        "sslmode" => known(word(&MODES, given).is_some(), SSL_MODES),
+        "connect_timeout" => connect_timeout(present).map(drop),
+        "sslmode" => known(word(&MODES, present).is_some(), SSL_MODES),
         "sslnegotiation" => known(
             ["postgres", "direct"].contains(&value),
             "postgres or direct",
         ),
-        "require_auth" => Methods::read(given).map(drop),
+        "require_auth" => Methods::read(present).map(drop),
         "channel_binding" => known(
-            word(&BINDINGS, given).is_some(),
+            word(&BINDINGS, present).is_some(),
             "disable, prefer or require",
         ),
-        "target_session_attrs" => known(word(&TARGETS, given).is_some(), TARGET_WORDS),
+        "target_session_attrs" => known(word(&TARGETS, present).is_some(), TARGET_WORDS),
         "load_balance_hosts" => known(["disable", "random"].contains(&value), "disable or random"),
         "gssencmode" => known(["disable", "prefer"].contains(&value), "disable or prefer"),
         _ => Ok(()),
@@ -90,8 +90,8 @@ pub(super) fn hosts(
     addresses: Option<&str>,
     ports: Option<&str>,
 ) -> Result<Vec<Host>, DsnError> {
-    let given = names.or(addresses);
-    let names: Vec<&str> = given
+    let present = names.or(addresses);
+    let names: Vec<&str> = present
         .ok_or(DsnError::Missing { key: "host" })?
         .split(',')
         .collect();
@@ -165,7 +165,7 @@ pub(super) fn ssl_mode(
             key: "sslmode",
             expected: "verify-full with sslrootcert=system",
         }),
-        (given, _) => Ok(given.unwrap_or(SslMode::Prefer)),
+        (present, _) => Ok(present.unwrap_or(SslMode::Prefer)),
     }
 }
 
@@ -175,7 +175,7 @@ pub(super) fn certificates<'a>(
     environment: &Environment,
 ) -> Result<Certificates, DsnError> {
     let usual = |name: &str| {
-        let path = environment.home(&format!(".postgresql/{name}"))?;
+        let path = environment.path_below_home(&format!(".postgresql/{name}"))?;
         path.exists().then_some(path)
     };
     let roots = match value("sslrootcert") {

@@ -3,6 +3,6 @@
 mod password;
 mod service;
 
-pub(crate) use password::{Passwords, Wanted};
+pub(crate) use password::{PasswordQuery, Passwords};
 pub use service::ServiceError;
 pub(crate) use service::service;

@@ -14,11 +14,11 @@ pub(crate) struct Passwords {
     path: Option<PathBuf>,
     text: String,
     /// The file is there and was passed over for its mode.
-    pub(crate) passed_over: Option<PathBuf>,
+    pub(crate) ignored: Option<PathBuf>,
 }
 
 /// What a line has to fit.
-pub(crate) struct Wanted<'a> {
+pub(crate) struct PasswordQuery<'a> {
     pub(crate) host: &'a str,
     pub(crate) port: u16,
     pub(crate) dbname: &'a str,
@@ -29,7 +29,7 @@ impl Passwords {
     /// Reads `passfile`, or `~/.pgpass`. A file that is not there is none.
     pub(crate) fn read(passfile: Option<&str>, environment: &Environment) -> Self {
         let path = passfile.map(PathBuf::from);
-        let Some(path) = path.or_else(|| environment.home(".pgpass")) else {
+        let Some(path) = path.or_else(|| environment.path_below_home(".pgpass")) else {
             return Self::default();
         };
         let Ok(meta) = std::fs::metadata(&path) else {
@@ -41,7 +41,7 @@ impl Passwords {
                 "password file passed over: it must be an ordinary file of mode 0600 or less"
             );
             return Self {
-                passed_over: Some(path),
+                ignored: Some(path),
                 ..Self::default()
             };
         }
@@ -55,7 +55,7 @@ impl Passwords {
         Self {
             path: Some(path),
             text,
-            passed_over: None,
+            ignored: None,
         }
     }
 
@@ -65,7 +65,7 @@ impl Passwords {
     }
 
     /// The password of the first line that fits.
-    pub(crate) fn find(&self, wanted: &Wanted<'_>) -> Option<String> {
+    pub(crate) fn find(&self, wanted: &PasswordQuery<'_>) -> Option<String> {
         let port = wanted.port.to_string();
         // libpq calls a server behind its usual socket localhost.
         let host = match wanted.host {
@@ -126,7 +126,7 @@ mod tests {
             text: text.to_owned(),
             ..Passwords::default()
         };
-        passwords.find(&Wanted {
+        passwords.find(&PasswordQuery {
             host,
             port: 5432,
             dbname: "shop",

@@ -47,7 +47,7 @@ pub(crate) fn service(
     let own = match environment.get("PGSERVICEFILE") {
         Some(path) => Some(PathBuf::from(path)),
         None => environment
-            .home(".pg_service.conf")
+            .path_below_home(".pg_service.conf")
             .filter(|path| path.exists()),
     };
     let shared = environment

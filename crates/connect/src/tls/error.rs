@@ -66,11 +66,11 @@ pub enum TlsError {
 impl TlsError {
     /// What broke a handshake.
     pub(crate) fn from_io(error: io::Error) -> Self {
-        Self::behind(&error).unwrap_or(Self::Broken(error))
+        Self::tls_cause(&error).unwrap_or(Self::Broken(error))
     }
 
     /// What TLS says behind an error of a protected stream, if it says anything.
-    pub(crate) fn behind(error: &io::Error) -> Option<Self> {
+    pub(crate) fn tls_cause(error: &io::Error) -> Option<Self> {
         let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?.clone();
         if let rustls::Error::InvalidCertificate(reason) = inner {
             return Some(Self::Certificate(reason));

@@ -20,28 +20,30 @@ pub(super) fn verifier(
     roots: Option<&Roots>,
     provider: &Arc<CryptoProvider>,
 ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
-    let look = match mode {
-        SslMode::Disable | SslMode::Allow | SslMode::Prefer => Look::Nowhere,
+    let verify_mode = match mode {
+        SslMode::Disable | SslMode::Allow | SslMode::Prefer => VerifyMode::Nowhere,
         // As libpq: where an authority is known, it is asked.
-        SslMode::Require if roots.is_none() => Look::Nowhere,
-        SslMode::Require | SslMode::VerifyCa => Look::Authority,
-        SslMode::VerifyFull => Look::Everywhere,
+        SslMode::Require if roots.is_none() => VerifyMode::Nowhere,
+        SslMode::Require | SslMode::VerifyCa => VerifyMode::Authority,
+        SslMode::VerifyFull => VerifyMode::Everywhere,
     };
-    let web = match look {
-        Look::Nowhere => None,
-        Look::Authority | Look::Everywhere => Some(web(roots, provider)?),
+    let web = match verify_mode {
+        VerifyMode::Nowhere => None,
+        VerifyMode::Authority | VerifyMode::Everywhere => Some(web(roots, provider)?),
     };
-    match (look, web) {
-        (Look::Everywhere, Some(web)) => Ok(web),
-        (Look::Authority | Look::Nowhere | Look::Everywhere, web) => Ok(Arc::new(Lenient {
-            web,
-            provider: Arc::clone(provider),
-        })),
+    match (verify_mode, web) {
+        (VerifyMode::Everywhere, Some(web)) => Ok(web),
+        (VerifyMode::Authority | VerifyMode::Nowhere | VerifyMode::Everywhere, web) => {
+            Ok(Arc::new(LenientVerifier {
+                web,
+                provider: Arc::clone(provider),
+            }))
+        }
     }
 }
 
 #[derive(Clone, Copy)]
-enum Look {
+enum VerifyMode {
     Nowhere,
     Authority,
     Everywhere,
@@ -88,12 +90,12 @@ fn system() -> Result<Arc<RootCertStore>, TlsError> {
 
 /// Verifies the authority alone, or nothing.
 #[derive(Debug)]
-struct Lenient {
+struct LenientVerifier {
     web: Option<Arc<WebPkiServerVerifier>>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Lenient {
+impl ServerCertVerifier for LenientVerifier {
     fn verify_server_cert(
         &self,
         end_entity: &CertificateDer<'_>,

@@ -44,8 +44,10 @@ async fn a_password_file_is_read_unless_others_may_use_it() {
     assert!(error.to_string().contains(&shared), "{error}");
     assert_eq!(error.hint(), Some("chmod 600 the password file"));
     // A password that is given comes before the file.
-    let given = [("PGPASSWORD", "falsch"), ("PGPASSFILE", private.as_str())];
-    let error = opened(&resolved(&dsn, &given)).await.expect_err("refused");
+    let variables = [("PGPASSWORD", "falsch"), ("PGPASSFILE", private.as_str())];
+    let error = opened(&resolved(&dsn, &variables))
+        .await
+        .expect_err("refused");
     assert_eq!(error.hint(), Some("check user and password"));
 }
 

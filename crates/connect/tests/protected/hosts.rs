@@ -60,11 +60,14 @@ async fn the_first_server_that_is_wanted_is_taken_before_and_after_a_failover() 
     let list = dsn(&[&primary, &standby], "target_session_attrs=read-write");
     primary.stop(Shutdown::Immediate).expect("stopped");
     let error = open(&list).await.expect_err("nobody takes writes");
-    let told = error.to_string();
+    let message = error.to_string();
     for server in [&primary, &standby] {
-        assert!(told.contains(&name(server)), "{told}");
+        assert!(message.contains(&name(server)), "{message}");
     }
-    assert!(told.contains("is not a server that takes writes"), "{told}");
+    assert!(
+        message.contains("is not a server that takes writes"),
+        "{message}"
+    );
     assert_eq!(error.class(), Class::Transient);
 
     standby.promote().expect("promoted");

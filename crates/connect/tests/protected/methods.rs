@@ -29,8 +29,8 @@ async fn curious() -> (u16, tokio::task::JoinHandle<Vec<u8>>) {
         let size = client.read_u32().await.expect("a startup message");
         let mut startup = vec![0; size as usize - 4];
         client.read_exact(&mut startup).await.expect("a message");
-        let asks = b"R\0\0\0\x08\0\0\0\x03";
-        client.write_all(asks).await.expect("asked");
+        let request = b"R\0\0\0\x08\0\0\0\x03";
+        client.write_all(request).await.expect("asked");
         let mut shown = Vec::new();
         let _ = client.read_to_end(&mut shown).await;
         shown

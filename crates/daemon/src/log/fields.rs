@@ -14,7 +14,7 @@ pub(super) struct OneLine;
 
 impl<'w> FormatFields<'w> for OneLine {
     fn format_fields<R: RecordFields>(&self, writer: Writer<'w>, fields: R) -> fmt::Result {
-        let mut line = Line {
+        let mut line = LineWriter {
             writer,
             begun: false,
             written: Ok(()),
@@ -24,13 +24,13 @@ impl<'w> FormatFields<'w> for OneLine {
     }
 }
 
-struct Line<'w> {
+struct LineWriter<'w> {
     writer: Writer<'w>,
     begun: bool,
     written: fmt::Result,
 }
 
-impl Line<'_> {
+impl LineWriter<'_> {
     fn write(&mut self, name: &str, value: &str) -> fmt::Result {
         if self.begun {
             self.writer.write_char(' ')?;
@@ -43,7 +43,7 @@ impl Line<'_> {
     }
 }
 
-impl Visit for Line<'_> {
+impl Visit for LineWriter<'_> {
     fn record_str(&mut self, field: &Field, value: &str) {
         match field.name() {
             "message" => self.record_debug(field, &format_args!("{value}")),
@@ -67,9 +67,9 @@ mod tests {
     use tracing_subscriber::layer::SubscriberExt;
 
     #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
+    struct WrittenFields(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Written {
+    impl Write for WrittenFields {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
             all.write(bytes)
@@ -81,7 +81,7 @@ mod tests {
     }
 
     fn logged(event: impl FnOnce()) -> String {
-        let written = Written::default();
+        let written = WrittenFields::default();
         let to = written.clone();
         let lines = tracing_subscriber::fmt::layer()
             .without_time()

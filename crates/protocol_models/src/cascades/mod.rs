@@ -10,13 +10,13 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size, mutant};
-use state::{Shard, Side, Stage, State, Writer};
-use step::Action;
+use crate::check::{ModelSize, Mutant, Protocol, mutant};
+use state::{AttemptStage, CascadeShard, CascadeSide, CascadeState, CascadeWriter};
+use step::CascadeAction;
 
 /// The rules that can be bent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum CascadeRule {
     NotCleared,
     ReadBySnapshot,
     LockBehindTheLook,
@@ -29,7 +29,7 @@ pub(crate) enum Rule {
 
 /// Bounds and the bent rule, if any.
 pub(crate) struct Cascades {
-    bent: Option<Rule>,
+    bent: Option<CascadeRule>,
     attempts: u8,
     deaths: u8,
 }
@@ -38,19 +38,19 @@ const WHOLE: &str = "I2 an owner has no row that refers to nothing";
 const OPEN_AGAIN: &str = "I9 in the end the owner is open";
 
 impl Cascades {
-    fn is(&self, rule: Rule) -> bool {
+    fn is(&self, rule: CascadeRule) -> bool {
         self.bent == Some(rule)
     }
 }
 
 impl Protocol for Cascades {
     const NAME: &'static str = "M6 cascades";
-    type Rule = Rule;
+    type Rule = CascadeRule;
 
-    fn new(size: Size, bent: Option<Rule>) -> Self {
+    fn new(size: ModelSize, bent: Option<CascadeRule>) -> Self {
         let (attempts, deaths) = match size {
-            Size::Short => (4, 1),
-            Size::Full => (6, 2),
+            ModelSize::Short => (4, 1),
+            ModelSize::Full => (6, 2),
         };
         Self {
             bent,
@@ -66,45 +66,45 @@ impl Protocol for Cascades {
         format!("{attempts} attempts, {deaths} deaths of the process, 1 hung release")
     }
 
-    fn mutants() -> Vec<Mutant<Rule>> {
+    fn mutants() -> Vec<Mutant<CascadeRule>> {
         vec![
             mutant(
-                Rule::NotCleared,
+                CascadeRule::NotCleared,
                 "the value is not cleared before the fence",
                 WHOLE,
             ),
             mutant(
-                Rule::ReadBySnapshot,
+                CascadeRule::ReadBySnapshot,
                 "the value is read by the transaction's snapshot",
                 WHOLE,
             ),
             mutant(
-                Rule::LockBehindTheLook,
+                CascadeRule::LockBehindTheLook,
                 "the value is read before the lock is taken",
                 WHOLE,
             ),
             mutant(
-                Rule::NobodyIsWaitedFor,
+                CascadeRule::NobodyIsWaitedFor,
                 "nobody is waited for who may have skipped rows",
                 WHOLE,
             ),
             mutant(
-                Rule::NothingIsAsked,
+                CascadeRule::NothingIsAsked,
                 "the shard is not asked what refers to nothing",
                 WHOLE,
             ),
             mutant(
-                Rule::AskedBeforeTheWait,
+                CascadeRule::AskedBeforeTheWait,
                 "it is asked before they are waited for",
                 WHOLE,
             ),
             mutant(
-                Rule::HeldByTheProcess,
+                CascadeRule::HeldByTheProcess,
                 "a lock of the process stands for the value",
                 WHOLE,
             ),
             mutant(
-                Rule::LateRelease,
+                CascadeRule::LateRelease,
                 "a release of an earlier attempt comes late",
                 WHOLE,
             ),
@@ -113,11 +113,11 @@ impl Protocol for Cascades {
 }
 
 impl Model for Cascades {
-    type State = State;
-    type Action = Action;
+    type State = CascadeState;
+    type Action = CascadeAction;
 
-    fn init_states(&self) -> Vec<State> {
-        let shard = |owns: bool| Shard {
+    fn init_states(&self) -> Vec<CascadeState> {
+        let shard = |owns: bool| CascadeShard {
             open: owns,
             owns,
             skips: !owns,
@@ -125,12 +125,12 @@ impl Model for Cascades {
             parent: true,
             row: true,
             skipped: false,
-            writer: Writer::Idle,
+            writer: CascadeWriter::Idle,
         };
-        vec![State {
+        vec![CascadeState {
             shards: [shard(true), shard(false)],
-            owner: Side::Source,
-            stage: Stage::Idle,
+            owner: CascadeSide::Source,
+            stage: AttemptStage::Idle,
             attempt: 0,
             deaths: 0,
             sent: false,
@@ -138,11 +138,11 @@ impl Model for Cascades {
         }]
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &CascadeState, actions: &mut Vec<CascadeAction>) {
         self.possible(state, actions);
     }
 
-    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+    fn next_state(&self, last: &CascadeState, action: CascadeAction) -> Option<CascadeState> {
         let mut state = last.clone();
         self.perform(&mut state, action);
         Some(state)
@@ -150,30 +150,33 @@ impl Model for Cascades {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(WHOLE, |_, s: &State| s.shard(s.owner).is_whole()),
-            Property::always(OPEN_AGAIN, |m: &Self, s: &State| {
+            Property::always(WHOLE, |_, s: &CascadeState| s.shard(s.owner).is_whole()),
+            Property::always(OPEN_AGAIN, |m: &Self, s: &CascadeState| {
                 s.shard(s.owner).open || !m.possible_actions(s).is_empty()
             }),
-            Property::sometimes("a copy that was skipped has followed", |_, s: &State| {
-                let owner = s.shard(s.owner);
-                owner.skipped && !owner.row && owner.open
-            }),
+            Property::sometimes(
+                "a copy that was skipped has followed",
+                |_, s: &CascadeState| {
+                    let owner = s.shard(s.owner);
+                    owner.skipped && !owner.row && owner.open
+                },
+            ),
             Property::sometimes(
                 "an attempt meets a row that has not followed",
-                |_, s: &State| {
-                    let gaining = s.shard(s.owner.other());
-                    s.stage == Stage::Waited && !gaining.is_whole()
+                |_, s: &CascadeState| {
+                    let new_owner = s.shard(s.owner.other());
+                    s.stage == AttemptStage::Waited && !new_owner.is_whole()
                 },
             ),
             Property::sometimes(
                 "an old snapshot meets keys that have come back",
-                |_, s: &State| {
+                |_, s: &CascadeState| {
                     let owner = s.shard(s.owner);
-                    owner.writer == Writer::Begun { saw: true } && !owner.open && owner.owns
+                    owner.writer == CascadeWriter::Begun { saw: true } && !owner.open && owner.owns
                 },
             ),
-            Property::sometimes("a release comes late", |_, s: &State| {
-                s.hung.is_some() && s.stage == Stage::Flipped
+            Property::sometimes("a release comes late", |_, s: &CascadeState| {
+                s.hung.is_some() && s.stage == AttemptStage::Flipped
             }),
         ]
     }

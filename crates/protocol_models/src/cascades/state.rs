@@ -2,12 +2,12 @@
 
 /// One of the two shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Side {
+pub(crate) enum CascadeSide {
     Source,
     Target,
 }
 
-impl Side {
+impl CascadeSide {
     pub(super) fn other(self) -> Self {
         match self {
             Self::Source => Self::Target,
@@ -18,7 +18,7 @@ impl Side {
 
 /// The application's transaction on a shard, which deletes the row of the reference table there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Writer {
+pub(crate) enum CascadeWriter {
     Idle,
     /// It has a snapshot, in which the value was this one.
     Begun {
@@ -36,7 +36,7 @@ pub(crate) enum Writer {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Shard {
+pub(crate) struct CascadeShard {
     /// The register: open, or closed.
     pub(super) open: bool,
     /// It was opened last, and not told of a flip since.
@@ -51,10 +51,10 @@ pub(crate) struct Shard {
     pub(super) row: bool,
     /// The count of what was skipped is not zero.
     pub(super) skipped: bool,
-    pub(super) writer: Writer,
+    pub(super) writer: CascadeWriter,
 }
 
-impl Shard {
+impl CascadeShard {
     /// The moving row refers to something.
     pub(super) fn is_whole(&self) -> bool {
         self.parent || !self.row
@@ -63,7 +63,7 @@ impl Shard {
 
 /// What the attempt has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Stage {
+pub(crate) enum AttemptStage {
     Idle,
     /// It has begun on the shard that is to gain the keys.
     Begun,
@@ -77,43 +77,43 @@ pub(crate) enum Stage {
 
 /// A release that nobody waits for any more: the attempt and where it lets cascades skip rows again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Hung {
-    pub(super) side: Side,
+pub(crate) struct HungRelease {
+    pub(super) side: CascadeSide,
     pub(super) attempt: u8,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct State {
-    pub(super) shards: [Shard; 2],
+pub(crate) struct CascadeState {
+    pub(super) shards: [CascadeShard; 2],
     /// Whom the map names.
-    pub(super) owner: Side,
-    pub(super) stage: Stage,
+    pub(super) owner: CascadeSide,
+    pub(super) stage: AttemptStage,
     pub(super) attempt: u8,
     pub(super) deaths: u8,
     /// The owner's deletion of the moving row is on its way.
     pub(super) sent: bool,
-    pub(super) hung: Option<Hung>,
+    pub(super) hung: Option<HungRelease>,
 }
 
-impl State {
-    pub(super) fn shard(&self, side: Side) -> &Shard {
+impl CascadeState {
+    pub(super) fn shard(&self, side: CascadeSide) -> &CascadeShard {
         &self.shards[side as usize]
     }
 
-    pub(super) fn shard_mut(&mut self, side: Side) -> &mut Shard {
+    pub(super) fn shard_mut(&mut self, side: CascadeSide) -> &mut CascadeShard {
         &mut self.shards[side as usize]
     }
 
     /// Who loses the keys in this attempt, and who gains them.
-    pub(super) fn parties(&self) -> (Side, Side) {
+    pub(super) fn parties(&self) -> (CascadeSide, CascadeSide) {
         match self.stage {
-            Stage::Flipped | Stage::Opened => (self.owner.other(), self.owner),
-            Stage::Idle
-            | Stage::Begun
-            | Stage::Cleared
-            | Stage::Waited
-            | Stage::Settled
-            | Stage::Sealed => (self.owner, self.owner.other()),
+            AttemptStage::Flipped | AttemptStage::Opened => (self.owner.other(), self.owner),
+            AttemptStage::Idle
+            | AttemptStage::Begun
+            | AttemptStage::Cleared
+            | AttemptStage::Waited
+            | AttemptStage::Settled
+            | AttemptStage::Sealed => (self.owner, self.owner.other()),
         }
     }
 }

@@ -1,18 +1,18 @@
 //! What can happen, and what it does.
 
-use super::state::{Hung, Side, Stage, State, Writer};
-use super::{Cascades, Rule};
+use super::state::{AttemptStage, CascadeSide, CascadeState, CascadeWriter, HungRelease};
+use super::{CascadeRule, Cascades};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum CascadeAction {
     /// The application begins, by a snapshot.
-    Begin(Side),
+    Begin(CascadeSide),
     /// It deletes the row of the reference table, and the trigger takes the lock.
-    Lock(Side),
+    Lock(CascadeSide),
     /// The foreign key cascades into the moving row.
-    Cascade(Side),
-    Commit(Side),
-    RollBack(Side),
+    Cascade(CascadeSide),
+    Commit(CascadeSide),
+    RollBack(CascadeSide),
     /// The owner's change arrives.
     Stream,
     /// The attempt goes on.
@@ -26,208 +26,214 @@ pub(crate) enum Action {
 }
 
 impl Cascades {
-    pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
-        for side in [Side::Source, Side::Target] {
+    pub(super) fn possible(&self, state: &CascadeState, actions: &mut Vec<CascadeAction>) {
+        for side in [CascadeSide::Source, CascadeSide::Target] {
             actions.extend(match state.shard(side).writer {
-                Writer::Idle => vec![Action::Begin(side)],
-                Writer::Begun { .. } => vec![Action::Lock(side)],
-                Writer::Locked { .. } => vec![Action::Cascade(side)],
-                Writer::Cascaded | Writer::LeftOut => {
-                    vec![Action::Commit(side), Action::RollBack(side)]
+                CascadeWriter::Idle => vec![CascadeAction::Begin(side)],
+                CascadeWriter::Begun { .. } => vec![CascadeAction::Lock(side)],
+                CascadeWriter::Locked { .. } => vec![CascadeAction::Cascade(side)],
+                CascadeWriter::Cascaded | CascadeWriter::LeftOut => {
+                    vec![CascadeAction::Commit(side), CascadeAction::RollBack(side)]
                 }
-                Writer::Done => Vec::new(),
+                CascadeWriter::Done => Vec::new(),
             });
         }
         if state.sent {
-            actions.push(Action::Stream);
+            actions.push(CascadeAction::Stream);
         }
         if self.may_go(state) {
-            actions.push(Action::Go);
+            actions.push(CascadeAction::Go);
         }
         let releases = matches!(
             state.stage,
-            Stage::Begun | Stage::Cleared | Stage::Waited | Stage::Settled | Stage::Sealed
+            AttemptStage::Begun
+                | AttemptStage::Cleared
+                | AttemptStage::Waited
+                | AttemptStage::Settled
+                | AttemptStage::Sealed
         );
         if releases {
-            actions.push(Action::Release);
+            actions.push(CascadeAction::Release);
             if state.hung.is_none() {
-                actions.push(Action::ReleaseHangs);
+                actions.push(CascadeAction::ReleaseHangs);
             }
         }
         if state.hung.is_some() {
-            actions.extend([Action::Arrive, Action::Lose]);
+            actions.extend([CascadeAction::Arrive, CascadeAction::Lose]);
         }
-        if state.stage != Stage::Idle && state.deaths < self.deaths {
-            actions.push(Action::Die);
+        if state.stage != AttemptStage::Idle && state.deaths < self.deaths {
+            actions.push(CascadeAction::Die);
         }
     }
 
     /// Whether the attempt's next statement does not have to wait.
-    fn may_go(&self, state: &State) -> bool {
-        let (losing, gaining) = state.parties();
-        let (losing, gaining) = (state.shard(losing), state.shard(gaining));
+    fn may_go(&self, state: &CascadeState) -> bool {
+        let (old_owner, new_owner) = state.parties();
+        let (old_owner, new_owner) = (state.shard(old_owner), state.shard(new_owner));
         match state.stage {
-            Stage::Idle => state.attempt < self.attempts,
-            Stage::Begun | Stage::Flipped | Stage::Opened => true,
-            Stage::Cleared => {
-                self.is(Rule::NobodyIsWaitedFor)
-                    || self.is(Rule::AskedBeforeTheWait)
-                    || !self.has_the_lock(gaining.writer)
+            AttemptStage::Idle => state.attempt < self.attempts,
+            AttemptStage::Begun | AttemptStage::Flipped | AttemptStage::Opened => true,
+            AttemptStage::Cleared => {
+                self.is(CascadeRule::NobodyIsWaitedFor)
+                    || self.is(CascadeRule::AskedBeforeTheWait)
+                    || !self.has_the_lock(new_owner.writer)
             }
-            Stage::Waited => {
-                self.is(Rule::NothingIsAsked) || !gaining.skipped || gaining.is_whole()
+            AttemptStage::Waited => {
+                self.is(CascadeRule::NothingIsAsked) || !new_owner.skipped || new_owner.is_whole()
             }
-            Stage::Settled => {
-                losing.writer != Writer::Cascaded
-                    && !(self.is(Rule::AskedBeforeTheWait) && self.has_the_lock(gaining.writer))
+            AttemptStage::Settled => {
+                old_owner.writer != CascadeWriter::Cascaded
+                    && !(self.is(CascadeRule::AskedBeforeTheWait)
+                        && self.has_the_lock(new_owner.writer))
             }
-            Stage::Sealed => !state.sent,
+            AttemptStage::Sealed => !state.sent,
         }
     }
 
     /// Whether it has the lock that an attempt takes alone once.
-    fn has_the_lock(&self, writer: Writer) -> bool {
+    fn has_the_lock(&self, writer: CascadeWriter) -> bool {
         match writer {
-            Writer::Idle | Writer::Begun { .. } | Writer::Done => false,
-            Writer::Locked { .. } => !self.is(Rule::LockBehindTheLook),
-            Writer::Cascaded | Writer::LeftOut => true,
+            CascadeWriter::Idle | CascadeWriter::Begun { .. } | CascadeWriter::Done => false,
+            CascadeWriter::Locked { .. } => !self.is(CascadeRule::LockBehindTheLook),
+            CascadeWriter::Cascaded | CascadeWriter::LeftOut => true,
         }
     }
 
-    pub(super) fn perform(&self, state: &mut State, action: Action) {
+    pub(super) fn perform(&self, state: &mut CascadeState, action: CascadeAction) {
         match action {
-            Action::Begin(side) => {
+            CascadeAction::Begin(side) => {
                 let saw = state.shard(side).skips;
-                state.shard_mut(side).writer = Writer::Begun { saw };
+                state.shard_mut(side).writer = CascadeWriter::Begun { saw };
             }
-            Action::Lock(side) => {
+            CascadeAction::Lock(side) => {
                 let shard = state.shard_mut(side);
-                let read = if self.is(Rule::ReadBySnapshot) {
-                    shard.writer == Writer::Begun { saw: true }
+                let read = if self.is(CascadeRule::ReadBySnapshot) {
+                    shard.writer == CascadeWriter::Begun { saw: true }
                 } else {
-                    self.is(Rule::LockBehindTheLook) && shard.skips
+                    self.is(CascadeRule::LockBehindTheLook) && shard.skips
                 };
-                shard.writer = Writer::Locked { read };
+                shard.writer = CascadeWriter::Locked { read };
             }
-            Action::Cascade(side) => self.cascade(state, side),
-            Action::Commit(side) => commit(state, side),
-            Action::RollBack(side) => state.shard_mut(side).writer = Writer::Done,
-            Action::Stream => {
+            CascadeAction::Cascade(side) => self.cascade(state, side),
+            CascadeAction::Commit(side) => commit(state, side),
+            CascadeAction::RollBack(side) => state.shard_mut(side).writer = CascadeWriter::Done,
+            CascadeAction::Stream => {
                 state.sent = false;
                 let copy = state.owner.other();
                 state.shard_mut(copy).row = false;
             }
-            Action::Go => self.go(state),
-            Action::Release => {
+            CascadeAction::Go => self.go(state),
+            CascadeAction::Release => {
                 let hung = reopen(state);
                 self.allow(state, hung);
             }
-            Action::ReleaseHangs => state.hung = Some(reopen(state)),
-            Action::Arrive => {
+            CascadeAction::ReleaseHangs => state.hung = Some(reopen(state)),
+            CascadeAction::Arrive => {
                 if let Some(hung) = state.hung.take() {
                     self.allow(state, hung);
                 }
             }
-            Action::Lose => state.hung = None,
-            Action::Die => self.die(state),
+            CascadeAction::Lose => state.hung = None,
+            CascadeAction::Die => self.die(state),
         }
     }
 
-    fn cascade(&self, state: &mut State, side: Side) {
-        let has_read = self.is(Rule::ReadBySnapshot) || self.is(Rule::LockBehindTheLook);
+    fn cascade(&self, state: &mut CascadeState, side: CascadeSide) {
+        let has_read =
+            self.is(CascadeRule::ReadBySnapshot) || self.is(CascadeRule::LockBehindTheLook);
         let shard = state.shard_mut(side);
         let skips = if has_read {
-            shard.writer == Writer::Locked { read: true }
+            shard.writer == CascadeWriter::Locked { read: true }
         } else {
             shard.skips
         };
         shard.writer = if shard.open || !shard.row {
-            Writer::Cascaded
+            CascadeWriter::Cascaded
         } else if skips {
             shard.skipped = true;
-            Writer::LeftOut
+            CascadeWriter::LeftOut
         } else {
-            Writer::Done
+            CascadeWriter::Done
         };
     }
 
-    fn go(&self, state: &mut State) {
-        let (losing, gaining) = state.parties();
+    fn go(&self, state: &mut CascadeState) {
+        let (old_owner, new_owner) = state.parties();
         let attempt = state.attempt;
         state.stage = match state.stage {
-            Stage::Idle => {
+            AttemptStage::Idle => {
                 state.attempt += 1;
-                state.shard_mut(gaining).count = state.attempt;
-                Stage::Begun
+                state.shard_mut(new_owner).count = state.attempt;
+                AttemptStage::Begun
             }
-            Stage::Begun => {
-                if !self.is(Rule::NotCleared) {
-                    state.shard_mut(gaining).skips = false;
+            AttemptStage::Begun => {
+                if !self.is(CascadeRule::NotCleared) {
+                    state.shard_mut(new_owner).skips = false;
                 }
-                Stage::Cleared
+                AttemptStage::Cleared
             }
-            Stage::Cleared => Stage::Waited,
-            Stage::Waited => Stage::Settled,
-            Stage::Settled => {
-                state.shard_mut(losing).open = false;
-                Stage::Sealed
+            AttemptStage::Cleared => AttemptStage::Waited,
+            AttemptStage::Waited => AttemptStage::Settled,
+            AttemptStage::Settled => {
+                state.shard_mut(old_owner).open = false;
+                AttemptStage::Sealed
             }
-            Stage::Sealed => {
-                state.owner = gaining;
-                Stage::Flipped
+            AttemptStage::Sealed => {
+                state.owner = new_owner;
+                AttemptStage::Flipped
             }
-            Stage::Flipped => {
-                let gained = state.shard_mut(gaining);
+            AttemptStage::Flipped => {
+                let gained = state.shard_mut(new_owner);
                 gained.open = true;
                 gained.owns = true;
-                Stage::Opened
+                AttemptStage::Opened
             }
-            Stage::Opened => {
-                let former = state.shard_mut(losing);
-                former.count = attempt;
-                former.owns = false;
-                former.skips = true;
-                Stage::Idle
+            AttemptStage::Opened => {
+                let old_shard = state.shard_mut(old_owner);
+                old_shard.count = attempt;
+                old_shard.owns = false;
+                old_shard.skips = true;
+                AttemptStage::Idle
             }
         };
     }
 
     /// Cascades skip rows again where an attempt was released, unless it is not the newest there.
-    fn allow(&self, state: &mut State, Hung { side, attempt }: Hung) {
-        let late = self.is(Rule::LateRelease);
+    fn allow(&self, state: &mut CascadeState, HungRelease { side, attempt }: HungRelease) {
+        let late = self.is(CascadeRule::LateRelease);
         let shard = state.shard_mut(side);
         if !shard.open && !shard.owns && (late || shard.count == attempt) {
             shard.skips = true;
         }
     }
 
-    fn die(&self, state: &mut State) {
+    fn die(&self, state: &mut CascadeState) {
         state.deaths += 1;
-        let (_, gaining) = state.parties();
-        if self.is(Rule::HeldByTheProcess) {
-            state.shard_mut(gaining).skips = true;
+        let (_, new_owner) = state.parties();
+        if self.is(CascadeRule::HeldByTheProcess) {
+            state.shard_mut(new_owner).skips = true;
         }
-        if !matches!(state.stage, Stage::Flipped | Stage::Opened) {
+        if !matches!(state.stage, AttemptStage::Flipped | AttemptStage::Opened) {
             reopen(state);
         }
     }
 }
 
 /// The attempt is given up: it never flips, and its losing shard is open. What is left to do.
-fn reopen(state: &mut State) -> Hung {
-    let (losing, gaining) = state.parties();
-    state.shard_mut(losing).open = true;
-    state.stage = Stage::Idle;
-    Hung {
-        side: gaining,
+fn reopen(state: &mut CascadeState) -> HungRelease {
+    let (old_owner, new_owner) = state.parties();
+    state.shard_mut(old_owner).open = true;
+    state.stage = AttemptStage::Idle;
+    HungRelease {
+        side: new_owner,
         attempt: state.attempt,
     }
 }
 
-fn commit(state: &mut State, side: Side) {
+fn commit(state: &mut CascadeState, side: CascadeSide) {
     let owner = state.owner == side;
     let shard = state.shard_mut(side);
-    if shard.writer == Writer::Cascaded {
+    if shard.writer == CascadeWriter::Cascaded {
         // What the owner deletes goes to the other shard.
         let sent = owner && shard.row;
         shard.row = false;
@@ -235,5 +241,5 @@ fn commit(state: &mut State, side: Side) {
     }
     let shard = state.shard_mut(side);
     shard.parent = false;
-    shard.writer = Writer::Done;
+    shard.writer = CascadeWriter::Done;
 }

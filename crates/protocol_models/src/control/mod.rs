@@ -13,13 +13,15 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size, mutant};
-use state::{Controller, Ownership, Register, Request, Shard, State, Store};
-use step::Action;
+use crate::check::{ModelSize, Mutant, Protocol, mutant};
+use state::{
+    ControlShard, ControlState, Controller, OwnershipRow, PendingRequest, ShardRegister, Store,
+};
+use step::ControlAction;
 
 /// The rules that can be bent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum ControlRule {
     FlipWithoutCas,
     FlipOfAnyAttempt,
     ContinueInTheMiddle,
@@ -32,7 +34,7 @@ pub(crate) enum Rule {
 
 /// Bounds and the bent rule, if any.
 pub(crate) struct Control {
-    bent: Option<Rule>,
+    bent: Option<ControlRule>,
     /// Leases that are given out.
     epochs: u8,
     attempts: u8,
@@ -51,17 +53,20 @@ const ENDS: &str =
     "I4 in the end it is flipped and open there, or released, or halted by a lost flip";
 
 impl Control {
-    fn is(&self, rule: Rule) -> bool {
+    fn is(&self, rule: ControlRule) -> bool {
         self.bent == Some(rule)
     }
 
     /// Sealed keys are nobody's: that is unavailability, and must not be the end of it.
-    fn is_end(state: &State) -> bool {
-        let halted = state.controllers.iter().any(|c| c.request == Request::Halt);
+    fn is_end(state: &ControlState) -> bool {
+        let halted = state
+            .controllers
+            .iter()
+            .any(|c| c.request == PendingRequest::Halt);
         let settled = match state.store.ownership {
-            Ownership::Flipped => state.target.is_open(),
-            Ownership::Ready => state.source.is_open(),
-            Ownership::Fencing => false,
+            OwnershipRow::Flipped => state.target.is_open(),
+            OwnershipRow::Ready => state.source.is_open(),
+            OwnershipRow::Fencing => false,
         };
         settled || state.restored && (halted || state.target.is_open())
     }
@@ -69,12 +74,12 @@ impl Control {
 
 impl Protocol for Control {
     const NAME: &'static str = "M3 control";
-    type Rule = Rule;
+    type Rule = ControlRule;
 
-    fn new(size: Size, bent: Option<Rule>) -> Self {
+    fn new(size: ModelSize, bent: Option<ControlRule>) -> Self {
         let (epochs, attempts, hangs) = match size {
-            Size::Short => (2, 2, 2),
-            Size::Full => (3, 3, 2),
+            ModelSize::Short => (2, 2, 2),
+            ModelSize::Full => (3, 3, 2),
         };
         Self {
             bent,
@@ -97,37 +102,41 @@ impl Protocol for Control {
         )
     }
 
-    fn mutants() -> Vec<Mutant<Rule>> {
+    fn mutants() -> Vec<Mutant<ControlRule>> {
         vec![
-            mutant(Rule::FlipWithoutCas, "flip without CAS", ONE_WINS),
-            mutant(Rule::FlipOfAnyAttempt, "flip of another attempt", SEALED),
+            mutant(ControlRule::FlipWithoutCas, "flip without CAS", ONE_WINS),
             mutant(
-                Rule::ContinueInTheMiddle,
+                ControlRule::FlipOfAnyAttempt,
+                "flip of another attempt",
+                SEALED,
+            ),
+            mutant(
+                ControlRule::ContinueInTheMiddle,
                 "attempt continued in the middle",
                 SEALED,
             ),
             mutant(
-                Rule::EpochOnly,
+                ControlRule::EpochOnly,
                 "late register write of the same epoch",
                 ONE_OWNER,
             ),
             mutant(
-                Rule::ProofApart,
+                ControlRule::ProofApart,
                 "epoch check outside the transaction",
                 PROVEN,
             ),
             mutant(
-                Rule::NoWitness,
+                ControlRule::NoWitness,
                 "the store's lost flip is not noticed at the release",
                 ONE_OWNER,
             ),
             mutant(
-                Rule::NoWitnessBeforeFence,
+                ControlRule::NoWitnessBeforeFence,
                 "the store's lost flip is not noticed before the fence",
                 ONE_OWNER,
             ),
             mutant(
-                Rule::NoSecret,
+                ControlRule::NoSecret,
                 "another agent's calls are accepted by epoch and attempt alone",
                 SEALED,
             ),
@@ -136,31 +145,31 @@ impl Protocol for Control {
 }
 
 impl Model for Control {
-    type State = State;
-    type Action = Action;
+    type State = ControlState;
+    type Action = ControlAction;
 
-    fn init_states(&self) -> Vec<State> {
-        let shard = |register| Shard {
+    fn init_states(&self) -> Vec<ControlState> {
+        let shard = |register| ControlShard {
             epoch: 0,
             count: 0,
             register,
             flipped: false,
         };
         let lease = Controller {
-            request: Request::Lease,
+            request: PendingRequest::Lease,
             epoch: 0,
             attempt: 0,
             count: 0,
             proven: false,
         };
-        vec![State {
+        vec![ControlState {
             store: Store {
-                ownership: Ownership::Ready,
+                ownership: OwnershipRow::Ready,
                 attempt: 0,
                 epoch: 0,
             },
-            source: shard(Register::Open),
-            target: shard(Register::Closed),
+            source: shard(ShardRegister::Open),
+            target: shard(ShardRegister::Closed),
             controllers: [lease; 2],
             hung: Vec::new(),
             hangs: 0,
@@ -171,11 +180,11 @@ impl Model for Control {
         }]
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &ControlState, actions: &mut Vec<ControlAction>) {
         self.possible(state, actions);
     }
 
-    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+    fn next_state(&self, last: &ControlState, action: ControlAction) -> Option<ControlState> {
         let mut state = last.clone();
         self.perform(&mut state, action);
         Some(state)
@@ -183,34 +192,37 @@ impl Model for Control {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(ONE_OWNER, |_, s: &State| {
+            Property::always(ONE_OWNER, |_, s: &ControlState| {
                 !(s.source.is_open() && s.target.is_open())
             }),
-            Property::always(ONE_WINS, |_, s: &State| {
+            Property::always(ONE_WINS, |_, s: &ControlState| {
                 s.flipped_by
                     .is_none_or(|attempt| s.restored || s.given_up >> attempt & 1 == 0)
             }),
-            Property::always(SEALED, |_, s: &State| {
-                s.store.ownership != Ownership::Flipped || !s.source.is_open()
+            Property::always(SEALED, |_, s: &ControlState| {
+                s.store.ownership != OwnershipRow::Flipped || !s.source.is_open()
             }),
-            Property::always(FLIPPED, |_, s: &State| {
-                !s.target.is_open() || s.store.ownership == Ownership::Flipped || s.restored
+            Property::always(FLIPPED, |_, s: &ControlState| {
+                !s.target.is_open() || s.store.ownership == OwnershipRow::Flipped || s.restored
             }),
-            Property::always(PROVEN, |_, s: &State| !s.stale_write),
-            Property::always(ENDS, |m: &Self, s: &State| {
+            Property::always(PROVEN, |_, s: &ControlState| !s.stale_write),
+            Property::always(ENDS, |m: &Self, s: &ControlState| {
                 Self::is_end(s) || !m.possible_actions(s).is_empty()
             }),
-            Property::sometimes("the target opens", |_, s: &State| s.target.is_open()),
-            Property::sometimes("a second owner flips", |_, s: &State| {
+            Property::sometimes("the target opens", |_, s: &ControlState| s.target.is_open()),
+            Property::sometimes("a second owner flips", |_, s: &ControlState| {
                 s.target.is_open() && s.target.epoch == 2 && s.flipped_by == Some(2)
             }),
-            Property::sometimes("the last attempt is given up", |m: &Self, s: &State| {
-                s.given_up >> m.attempts & 1 == 1 && s.source.register == Register::Open
-            }),
-            Property::sometimes("a lost flip halts", |_, s: &State| {
+            Property::sometimes(
+                "the last attempt is given up",
+                |m: &Self, s: &ControlState| {
+                    s.given_up >> m.attempts & 1 == 1 && s.source.register == ShardRegister::Open
+                },
+            ),
+            Property::sometimes("a lost flip halts", |_, s: &ControlState| {
                 s.controllers
                     .iter()
-                    .any(|controller| controller.request == Request::Halt)
+                    .any(|controller| controller.request == PendingRequest::Halt)
             }),
         ]
     }

@@ -2,7 +2,7 @@
 
 /// The ownership row of the control store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Ownership {
+pub(super) enum OwnershipRow {
     Ready,
     Fencing,
     Flipped,
@@ -10,7 +10,7 @@ pub(super) enum Ownership {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Store {
-    pub(super) ownership: Ownership,
+    pub(super) ownership: OwnershipRow,
     /// The newest cutover attempt.
     pub(super) attempt: u8,
     /// The newest lease.
@@ -18,7 +18,7 @@ pub(super) struct Store {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Register {
+pub(super) enum ShardRegister {
     Open,
     /// May expire at any time, so it counts as open.
     Fenced,
@@ -27,11 +27,11 @@ pub(super) enum Register {
 
 /// The migration's row on a shard, and its register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Shard {
+pub(super) struct ControlShard {
     pub(super) epoch: u8,
     /// Counts what was begun: attempt n has the counts from `COUNTS` n on (ADR 1).
     pub(super) count: u8,
-    pub(super) register: Register,
+    pub(super) register: ShardRegister,
     /// The target was told of the flip.
     pub(super) flipped: bool,
 }
@@ -39,9 +39,9 @@ pub(super) struct Shard {
 /// Beginnings that one attempt has room for on a shard.
 pub(super) const COUNTS: u8 = 16;
 
-impl Shard {
+impl ControlShard {
     pub(super) fn is_open(&self) -> bool {
-        self.register != Register::Closed
+        self.register != ShardRegister::Closed
     }
 
     /// The count for something new in `attempt`, unless a later attempt has been here.
@@ -53,7 +53,7 @@ impl Shard {
 
 /// The request that a controller, with its agent, waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) enum Request {
+pub(crate) enum PendingRequest {
     Lease,
     TakeSource,
     TakeTarget,
@@ -82,7 +82,7 @@ pub(crate) enum Request {
 /// A controller; also a request of it that hangs somewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Controller {
-    pub(super) request: Request,
+    pub(super) request: PendingRequest,
     pub(super) epoch: u8,
     pub(super) attempt: u8,
     /// What the shard gave to the beginning that this belongs to.
@@ -92,10 +92,10 @@ pub(super) struct Controller {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct State {
+pub(crate) struct ControlState {
     pub(super) store: Store,
-    pub(super) source: Shard,
-    pub(super) target: Shard,
+    pub(super) source: ControlShard,
+    pub(super) target: ControlShard,
     pub(super) controllers: [Controller; 2],
     /// Requests that nobody waits for any more; each may still be served, in any order.
     pub(super) hung: Vec<Controller>,

@@ -1,10 +1,12 @@
 //! What can happen next, and what it does.
 
-use super::state::{Controller, Ownership, Register, Request, Shard, State, Store};
-use super::{Control, Rule};
+use super::state::{
+    ControlShard, ControlState, Controller, OwnershipRow, PendingRequest, ShardRegister, Store,
+};
+use super::{Control, ControlRule};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum ControlAction {
     /// The controller's request is served and answered.
     Serve(usize),
     /// The same; an interrupted attempt that the answer shows is given up.
@@ -16,14 +18,18 @@ pub(crate) enum Action {
     /// The control store comes back from before its flip.
     Restore,
     /// An agent that was given nothing sends this under the epoch and the attempt that everybody may read.
-    Lie(Request),
+    Lie(PendingRequest),
 }
 
 /// What the store is asked for in a cutover.
-const LIES: [Request; 3] = [Request::Begin, Request::Flip, Request::GiveUp];
+const LIES: [PendingRequest; 3] = [
+    PendingRequest::Begin,
+    PendingRequest::Flip,
+    PendingRequest::GiveUp,
+];
 
 /// What a controller is told.
-enum Answer {
+enum RequestAnswer {
     /// With the shard's count, where there is one.
     Served(u8),
     Refused,
@@ -31,237 +37,270 @@ enum Answer {
 }
 
 impl Control {
-    pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
+    pub(super) fn possible(&self, state: &ControlState, actions: &mut Vec<ControlAction>) {
         for (index, controller) in state.controllers.iter().enumerate() {
             if !self.is_waiting(state, controller) {
                 continue;
             }
-            actions.push(Action::Serve(index));
-            if controller.request == Request::Read && state.store.ownership == Ownership::Fencing {
-                actions.push(Action::ServeAndUnwind(index));
+            actions.push(ControlAction::Serve(index));
+            if controller.request == PendingRequest::Read
+                && state.store.ownership == OwnershipRow::Fencing
+            {
+                actions.push(ControlAction::ServeAndUnwind(index));
             }
             let may_hang = !matches!(
                 controller.request,
-                Request::Lease | Request::Read | Request::Rest
+                PendingRequest::Lease | PendingRequest::Read | PendingRequest::Rest
             );
             if may_hang && state.hangs < self.hangs {
-                actions.push(Action::Hang(index));
+                actions.push(ControlAction::Hang(index));
             }
         }
-        actions.extend((0..state.hung.len()).map(Action::ServeHung));
-        let believed = |lie: &Request| {
+        actions.extend((0..state.hung.len()).map(ControlAction::ServeHung));
+        let believed = |lie: &PendingRequest| {
             let mut after = state.clone();
             self.lie(&mut after, *lie);
             after != *state
         };
         let lies = LIES.into_iter().filter(believed);
-        actions.extend(lies.map(Action::Lie));
-        if self.restores && !state.restored && state.store.ownership == Ownership::Flipped {
-            actions.push(Action::Restore);
+        actions.extend(lies.map(ControlAction::Lie));
+        if self.restores && !state.restored && state.store.ownership == OwnershipRow::Flipped {
+            actions.push(ControlAction::Restore);
         }
     }
 
     /// A lease can be lost at any moment: whoever stands by may take it.
-    fn is_waiting(&self, state: &State, controller: &Controller) -> bool {
+    fn is_waiting(&self, state: &ControlState, controller: &Controller) -> bool {
         match controller.request {
-            Request::Lease => state.store.epoch < self.epochs,
-            Request::Rest => {
-                state.store.ownership != Ownership::Ready || state.store.attempt < self.attempts
+            PendingRequest::Lease => state.store.epoch < self.epochs,
+            PendingRequest::Rest => {
+                state.store.ownership != OwnershipRow::Ready || state.store.attempt < self.attempts
             }
-            Request::Done | Request::Halt => false,
-            Request::TakeSource | Request::TakeTarget | Request::Read | Request::Begin => true,
-            Request::WitnessFence | Request::Fence | Request::Seal | Request::Flip => true,
-            Request::Tell | Request::Open | Request::GiveUp => true,
-            Request::WitnessRelease | Request::Release => true,
+            PendingRequest::Done | PendingRequest::Halt => false,
+            PendingRequest::TakeSource
+            | PendingRequest::TakeTarget
+            | PendingRequest::Read
+            | PendingRequest::Begin => true,
+            PendingRequest::WitnessFence
+            | PendingRequest::Fence
+            | PendingRequest::Seal
+            | PendingRequest::Flip => true,
+            PendingRequest::Tell | PendingRequest::Open | PendingRequest::GiveUp => true,
+            PendingRequest::WitnessRelease | PendingRequest::Release => true,
         }
     }
 
-    pub(super) fn perform(&self, state: &mut State, action: Action) {
+    pub(super) fn perform(&self, state: &mut ControlState, action: ControlAction) {
         match action {
-            Action::Serve(index) | Action::ServeAndUnwind(index) => {
-                let asked = state.controllers[index];
-                let answer = self.serve(state, asked);
-                let unwind = matches!(action, Action::ServeAndUnwind(_));
-                state.controllers[index] = self.next(state, asked, &answer, unwind);
+            ControlAction::Serve(index) | ControlAction::ServeAndUnwind(index) => {
+                let controller = state.controllers[index];
+                let answer = self.serve(state, controller);
+                let unwind = matches!(action, ControlAction::ServeAndUnwind(_));
+                state.controllers[index] = self.next(state, controller, &answer, unwind);
             }
-            Action::Hang(index) => {
+            ControlAction::Hang(index) => {
                 state.hangs += 1;
                 let mut hung = state.controllers[index];
                 let is_current = [state.source, state.target]
                     .iter()
                     .all(|s| s.epoch == hung.epoch);
-                hung.proven = is_current && self.is(Rule::ProofApart);
+                hung.proven = is_current && self.is(ControlRule::ProofApart);
                 state.hung.push(hung);
                 state.hung.sort_unstable();
-                state.controllers[index] = at(Request::TakeSource, hung.epoch, 0);
+                state.controllers[index] = at(PendingRequest::TakeSource, hung.epoch, 0);
             }
-            Action::ServeHung(index) => {
+            ControlAction::ServeHung(index) => {
                 let hung = state.hung.remove(index);
                 let _ = self.serve(state, hung);
             }
-            Action::Lie(request) => self.lie(state, request),
-            Action::Restore => {
+            ControlAction::Lie(request) => self.lie(state, request),
+            ControlAction::Restore => {
                 state.restored = true;
-                state.store.ownership = Ownership::Fencing;
+                state.store.ownership = OwnershipRow::Fencing;
             }
         }
     }
 
     /// The store believes whoever shows the secret of the owner's dispatch, and nobody else.
-    fn lie(&self, state: &mut State, request: Request) {
-        if self.is(Rule::NoSecret) {
-            let asked = at(request, state.store.epoch, state.store.attempt);
-            let _ = self.serve(state, asked);
+    fn lie(&self, state: &mut ControlState, request: PendingRequest) {
+        if self.is(ControlRule::NoSecret) {
+            let request = at(request, state.store.epoch, state.store.attempt);
+            let _ = self.serve(state, request);
         }
     }
 
-    fn serve(&self, state: &mut State, asked: Controller) -> Answer {
-        let State {
+    fn serve(&self, state: &mut ControlState, controller: Controller) -> RequestAnswer {
+        let ControlState {
             store,
             source,
             target,
             stale_write,
             ..
         } = state;
-        match asked.request {
-            Request::Lease => {
+        match controller.request {
+            PendingRequest::Lease => {
                 store.epoch += 1;
-                Answer::Served(store.epoch)
+                RequestAnswer::Served(store.epoch)
             }
-            Request::Read | Request::Rest | Request::Done | Request::Halt => Answer::Served(0),
-            Request::Begin => begin(store, asked),
-            Request::Flip => self.flip(state, asked),
-            Request::GiveUp => give_up(state, asked),
-            Request::TakeSource => take(source, asked.epoch),
-            Request::TakeTarget => take(target, asked.epoch),
-            Request::Fence => self.write(source, asked, stale_write, |source| {
-                source.register = Register::Fenced
+            PendingRequest::Read
+            | PendingRequest::Rest
+            | PendingRequest::Done
+            | PendingRequest::Halt => RequestAnswer::Served(0),
+            PendingRequest::Begin => begin(store, controller),
+            PendingRequest::Flip => self.flip(state, controller),
+            PendingRequest::GiveUp => give_up(state, controller),
+            PendingRequest::TakeSource => take(source, controller.epoch),
+            PendingRequest::TakeTarget => take(target, controller.epoch),
+            PendingRequest::Fence => self.write(source, controller, stale_write, |source| {
+                source.register = ShardRegister::Fenced
             }),
-            Request::Seal => self.write(source, asked, stale_write, |source| {
-                source.register = Register::Closed
+            PendingRequest::Seal => self.write(source, controller, stale_write, |source| {
+                source.register = ShardRegister::Closed
             }),
-            Request::Release => self.write(source, asked, stale_write, |source| {
-                source.register = Register::Open
+            PendingRequest::Release => self.write(source, controller, stale_write, |source| {
+                source.register = ShardRegister::Open
             }),
-            Request::Tell => self.write(target, asked, stale_write, |target| target.flipped = true),
-            Request::Open => self.write(target, asked, stale_write, |target| {
-                target.register = Register::Open
+            PendingRequest::Tell => self.write(target, controller, stale_write, |target| {
+                target.flipped = true
             }),
-            Request::WitnessFence => self.witness(state, asked, Rule::NoWitnessBeforeFence),
-            Request::WitnessRelease => self.witness(state, asked, Rule::NoWitness),
+            PendingRequest::Open => self.write(target, controller, stale_write, |target| {
+                target.register = ShardRegister::Open
+            }),
+            PendingRequest::WitnessFence => {
+                self.witness(state, controller, ControlRule::NoWitnessBeforeFence)
+            }
+            PendingRequest::WitnessRelease => {
+                self.witness(state, controller, ControlRule::NoWitness)
+            }
         }
     }
 
     /// The point of no return: state, attempt and epoch in one compare-and-set.
-    fn flip(&self, state: &mut State, asked: Controller) -> Answer {
+    fn flip(&self, state: &mut ControlState, controller: Controller) -> RequestAnswer {
         let any_attempt = Controller {
             attempt: state.store.attempt,
-            ..asked
+            ..controller
         };
-        let wins = is_fencing(&state.store, asked)
-            || self.is(Rule::FlipOfAnyAttempt) && is_fencing(&state.store, any_attempt)
-            || self.is(Rule::FlipWithoutCas);
+        let wins = is_fencing(&state.store, controller)
+            || self.is(ControlRule::FlipOfAnyAttempt) && is_fencing(&state.store, any_attempt)
+            || self.is(ControlRule::FlipWithoutCas);
         if !wins {
-            return Answer::Refused;
+            return RequestAnswer::Refused;
         }
-        state.store.ownership = Ownership::Flipped;
-        state.flipped_by = Some(asked.attempt);
-        Answer::Served(0)
+        state.store.ownership = OwnershipRow::Flipped;
+        state.flipped_by = Some(controller.attempt);
+        RequestAnswer::Served(0)
     }
 
     /// Has the shard that would gain the keys heard of a flip that the store does not know?
-    fn witness(&self, state: &mut State, asked: Controller, blind: Rule) -> Answer {
+    fn witness(
+        &self,
+        state: &mut ControlState,
+        controller: Controller,
+        blind: ControlRule,
+    ) -> RequestAnswer {
         let target = &mut state.target;
-        let answer = self.write(target, asked, &mut state.stale_write, |_| {});
-        let told = target.is_open() || target.flipped;
+        let answer = self.write(target, controller, &mut state.stale_write, |_| {});
+        let knows_flip = target.is_open() || target.flipped;
         match answer {
-            Answer::Served(_) if told && !self.is(blind) => Answer::FlipLost,
-            Answer::Served(_) | Answer::Refused | Answer::FlipLost => answer,
+            RequestAnswer::Served(_) if knows_flip && !self.is(blind) => RequestAnswer::FlipLost,
+            RequestAnswer::Served(_) | RequestAnswer::Refused | RequestAnswer::FlipLost => answer,
         }
     }
 
     /// One transaction under the exclusive lock: proof, then the write.
     fn write(
         &self,
-        shard: &mut Shard,
-        asked: Controller,
+        shard: &mut ControlShard,
+        controller: Controller,
         stale: &mut bool,
-        write: impl FnOnce(&mut Shard),
-    ) -> Answer {
-        let continues = matches!(asked.request, Request::Seal | Request::Open);
-        let count = if self.is(Rule::EpochOnly) {
+        write: impl FnOnce(&mut ControlShard),
+    ) -> RequestAnswer {
+        let continues = matches!(
+            controller.request,
+            PendingRequest::Seal | PendingRequest::Open
+        );
+        let count = if self.is(ControlRule::EpochOnly) {
             Some(shard.count)
         } else if continues {
-            (shard.count == asked.count).then_some(asked.count)
+            (shard.count == controller.count).then_some(controller.count)
         } else {
-            shard.next_count(asked.attempt)
+            shard.next_count(controller.attempt)
         };
-        let proven = asked.proven || shard.epoch == asked.epoch;
+        let proven = controller.proven || shard.epoch == controller.epoch;
         let (Some(count), true) = (count, proven) else {
-            return Answer::Refused;
+            return RequestAnswer::Refused;
         };
-        *stale |= shard.epoch > asked.epoch;
+        *stale |= shard.epoch > controller.epoch;
         shard.count = count;
         write(shard);
-        Answer::Served(count)
+        RequestAnswer::Served(count)
     }
 
     /// Where the controller goes on.
-    fn next(&self, state: &State, asked: Controller, answer: &Answer, unwind: bool) -> Controller {
-        let Controller { epoch, attempt, .. } = asked;
+    fn next(
+        &self,
+        state: &ControlState,
+        controller: Controller,
+        answer: &RequestAnswer,
+        unwind: bool,
+    ) -> Controller {
+        let Controller { epoch, attempt, .. } = controller;
         let go = |request| at(request, epoch, attempt);
         let count = match answer {
-            Answer::Served(count) => *count,
-            Answer::Refused if state.store.epoch == epoch => {
-                return at(Request::TakeSource, epoch, 0);
+            RequestAnswer::Served(count) => *count,
+            RequestAnswer::Refused if state.store.epoch == epoch => {
+                return at(PendingRequest::TakeSource, epoch, 0);
             }
-            Answer::Refused => return at(Request::Lease, 0, 0),
-            Answer::FlipLost => return at(Request::Halt, epoch, 0),
+            RequestAnswer::Refused => return at(PendingRequest::Lease, 0, 0),
+            RequestAnswer::FlipLost => return at(PendingRequest::Halt, epoch, 0),
         };
-        match asked.request {
-            Request::Lease => at(Request::TakeSource, count, 0),
-            Request::TakeSource => go(Request::TakeTarget),
-            Request::TakeTarget | Request::Rest => at(Request::Read, epoch, 0),
-            Request::Read => self.after_read(state, epoch, unwind),
-            Request::Begin => at(Request::WitnessFence, epoch, attempt + 1),
-            Request::WitnessFence => go(Request::Fence),
-            Request::Fence => Controller {
+        match controller.request {
+            PendingRequest::Lease => at(PendingRequest::TakeSource, count, 0),
+            PendingRequest::TakeSource => go(PendingRequest::TakeTarget),
+            PendingRequest::TakeTarget | PendingRequest::Rest => at(PendingRequest::Read, epoch, 0),
+            PendingRequest::Read => self.after_read(state, epoch, unwind),
+            PendingRequest::Begin => at(PendingRequest::WitnessFence, epoch, attempt + 1),
+            PendingRequest::WitnessFence => go(PendingRequest::Fence),
+            PendingRequest::Fence => Controller {
                 count,
-                ..go(Request::Seal)
+                ..go(PendingRequest::Seal)
             },
-            Request::Seal => go(Request::Flip),
-            Request::Flip => go(Request::Tell),
-            Request::Tell => Controller {
+            PendingRequest::Seal => go(PendingRequest::Flip),
+            PendingRequest::Flip => go(PendingRequest::Tell),
+            PendingRequest::Tell => Controller {
                 count,
-                ..go(Request::Open)
+                ..go(PendingRequest::Open)
             },
-            Request::Open => at(Request::Done, epoch, 0),
-            Request::GiveUp => go(Request::WitnessRelease),
-            Request::WitnessRelease => go(Request::Release),
-            Request::Release => at(Request::Rest, epoch, 0),
-            Request::Done | Request::Halt => asked,
+            PendingRequest::Open => at(PendingRequest::Done, epoch, 0),
+            PendingRequest::GiveUp => go(PendingRequest::WitnessRelease),
+            PendingRequest::WitnessRelease => go(PendingRequest::Release),
+            PendingRequest::Release => at(PendingRequest::Rest, epoch, 0),
+            PendingRequest::Done | PendingRequest::Halt => controller,
         }
     }
 
     /// An interrupted attempt is never continued in the middle.
-    fn after_read(&self, state: &State, epoch: u8, unwind: bool) -> Controller {
+    fn after_read(&self, state: &ControlState, epoch: u8, unwind: bool) -> Controller {
         let attempt = state.store.attempt;
         let may_begin = attempt < self.attempts;
         let request = match state.store.ownership {
-            Ownership::Flipped => Request::Tell,
-            Ownership::Fencing if unwind => Request::GiveUp,
-            Ownership::Fencing if self.is(Rule::ContinueInTheMiddle) => Request::Flip,
-            Ownership::Fencing if may_begin => Request::Begin,
-            Ownership::Fencing => Request::GiveUp,
-            Ownership::Ready if may_begin => Request::Begin,
+            OwnershipRow::Flipped => PendingRequest::Tell,
+            OwnershipRow::Fencing if unwind => PendingRequest::GiveUp,
+            OwnershipRow::Fencing if self.is(ControlRule::ContinueInTheMiddle) => {
+                PendingRequest::Flip
+            }
+            OwnershipRow::Fencing if may_begin => PendingRequest::Begin,
+            OwnershipRow::Fencing => PendingRequest::GiveUp,
+            OwnershipRow::Ready if may_begin => PendingRequest::Begin,
             // Whatever became of the release, it is written again.
-            Ownership::Ready => Request::WitnessRelease,
+            OwnershipRow::Ready => PendingRequest::WitnessRelease,
         };
         at(request, epoch, attempt)
     }
 }
 
-fn at(request: Request, epoch: u8, attempt: u8) -> Controller {
+fn at(request: PendingRequest, epoch: u8, attempt: u8) -> Controller {
     Controller {
         request,
         epoch,
@@ -272,35 +311,35 @@ fn at(request: Request, epoch: u8, attempt: u8) -> Controller {
 }
 
 /// A newer owner raises the epoch, once the sessions of older ones have ended.
-fn take(shard: &mut Shard, epoch: u8) -> Answer {
+fn take(shard: &mut ControlShard, epoch: u8) -> RequestAnswer {
     if shard.epoch > epoch {
-        return Answer::Refused;
+        return RequestAnswer::Refused;
     }
     shard.epoch = epoch;
-    Answer::Served(0)
+    RequestAnswer::Served(0)
 }
 
-fn is_fencing(store: &Store, asked: Controller) -> bool {
-    store.ownership == Ownership::Fencing
-        && store.epoch == asked.epoch
-        && store.attempt == asked.attempt
+fn is_fencing(store: &Store, controller: Controller) -> bool {
+    store.ownership == OwnershipRow::Fencing
+        && store.epoch == controller.epoch
+        && store.attempt == controller.attempt
 }
 
-fn begin(store: &mut Store, asked: Controller) -> Answer {
-    let current = store.epoch == asked.epoch && store.attempt == asked.attempt;
-    if store.ownership == Ownership::Flipped || !current {
-        return Answer::Refused;
+fn begin(store: &mut Store, controller: Controller) -> RequestAnswer {
+    let current = store.epoch == controller.epoch && store.attempt == controller.attempt;
+    if store.ownership == OwnershipRow::Flipped || !current {
+        return RequestAnswer::Refused;
     }
-    store.ownership = Ownership::Fencing;
+    store.ownership = OwnershipRow::Fencing;
     store.attempt += 1;
-    Answer::Served(0)
+    RequestAnswer::Served(0)
 }
 
-fn give_up(state: &mut State, asked: Controller) -> Answer {
-    if !is_fencing(&state.store, asked) {
-        return Answer::Refused;
+fn give_up(state: &mut ControlState, controller: Controller) -> RequestAnswer {
+    if !is_fencing(&state.store, controller) {
+        return RequestAnswer::Refused;
     }
-    state.store.ownership = Ownership::Ready;
-    state.given_up |= 1 << asked.attempt;
-    Answer::Served(0)
+    state.store.ownership = OwnershipRow::Ready;
+    state.given_up |= 1 << controller.attempt;
+    RequestAnswer::Served(0)
 }

@@ -1,10 +1,10 @@
 //! What can happen next.
 
-use super::state::{Slot, Snapshot, State, Txn, Unit};
-use super::{Copying, Rule};
+use super::state::{CopySlot, CopyState, CopyTxn, CopyUnit, Snapshot};
+use super::{CopyRule, Copying};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum CopyAction {
     /// A client's transaction takes an xid and its row locks.
     Start(usize),
     /// Its commit record enters the log.
@@ -31,68 +31,72 @@ pub(crate) enum Action {
 }
 
 impl Copying {
-    pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
+    pub(super) fn possible(&self, state: &CopyState, actions: &mut Vec<CopyAction>) {
         if state.halted {
             return;
         }
         let source = &state.source;
         for (index, txn) in source.txns.iter().enumerate() {
             match txn {
-                Txn::Idle if source.may_start(index) => actions.push(Action::Start(index)),
-                Txn::Running { .. } => actions.push(Action::Log(index)),
-                Txn::Logged { .. } => actions.push(Action::End(index)),
-                Txn::Idle | Txn::Ended => {}
+                CopyTxn::Idle if source.may_start(index) => actions.push(CopyAction::Start(index)),
+                CopyTxn::Running { .. } => actions.push(CopyAction::Log(index)),
+                CopyTxn::Logged { .. } => actions.push(CopyAction::End(index)),
+                CopyTxn::Idle | CopyTxn::Ended => {}
             }
         }
         if usize::from(source.flushed) < source.log.len() {
-            actions.push(Action::Flush);
+            actions.push(CopyAction::Flush);
         }
         match state.slot {
-            None => actions.push(Action::CreateSlot),
+            None => actions.push(CopyAction::CreateSlot),
             Some(slot) => self.possible_with(state, slot, actions),
         }
     }
 
-    fn possible_with(&self, state: &State, slot: Slot, actions: &mut Vec<Action>) {
+    fn possible_with(&self, state: &CopyState, slot: CopySlot, actions: &mut Vec<CopyAction>) {
         for (index, unit) in state.units.iter().enumerate() {
             match unit {
-                Unit::Pending => {
+                CopyUnit::Pending => {
                     if slot.held {
-                        actions.push(Action::Import(index));
+                        actions.push(CopyAction::Import(index));
                     }
-                    if self.is(Rule::NoGate) || self.snapshot(state).dominates(slot.snapshot) {
-                        actions.push(Action::Take(index));
+                    if self.is(CopyRule::NoGate) || self.snapshot(state).dominates(slot.snapshot) {
+                        actions.push(CopyAction::Take(index));
                     }
                 }
-                Unit::Copying { .. } => actions.push(Action::Load(index)),
-                Unit::Done { .. } => {}
+                CopyUnit::Copying { .. } => actions.push(CopyAction::Load(index)),
+                CopyUnit::Done { .. } => {}
             }
         }
         if !state.copied() && state.spooled < state.source.flushed {
-            actions.push(Action::Spool);
+            actions.push(CopyAction::Spool);
         }
         self.possible_apply(state, actions);
         if state.crashes < self.crashes {
-            actions.extend([Action::CrashSource, Action::CrashAgent, Action::CrashTarget]);
+            actions.extend([
+                CopyAction::CrashSource,
+                CopyAction::CrashAgent,
+                CopyAction::CrashTarget,
+            ]);
         }
     }
 
     /// Replay begins when every unit is DONE; each commit is synchronous.
-    fn possible_apply(&self, state: &State, actions: &mut Vec<Action>) {
+    fn possible_apply(&self, state: &CopyState, actions: &mut Vec<CopyAction>) {
         if state.target != state.durable {
-            actions.push(Action::FlushTarget);
+            actions.push(CopyAction::FlushTarget);
         } else if state.applier > state.target.progress {
-            actions.push(Action::RecordProgress);
+            actions.push(CopyAction::RecordProgress);
         } else if state.copied() && state.applier < state.source.flushed {
-            actions.push(Action::Apply);
+            actions.push(CopyAction::Apply);
         }
     }
 
     /// The spool keeps what was not applied, so its disk or the target's progress may be confirmed (I3).
-    pub(super) fn confirmable(&self, state: &State) -> u8 {
-        if self.is(Rule::ConfirmBeforeSpool) {
+    pub(super) fn confirmable(&self, state: &CopyState) -> u8 {
+        if self.is(CopyRule::ConfirmBeforeSpool) {
             state.source.flushed
-        } else if self.is(Rule::FeedbackBeforeDurable) {
+        } else if self.is(CopyRule::FeedbackBeforeDurable) {
             state.spooled.max(state.target.progress)
         } else {
             state.kept()
@@ -100,9 +104,9 @@ impl Copying {
     }
 
     /// A standby lists no transactions in progress, although it does not see them either.
-    pub(super) fn snapshot(&self, state: &State) -> Snapshot {
+    pub(super) fn snapshot(&self, state: &CopyState) -> Snapshot {
         let snapshot = state.source.snapshot();
-        if self.is(Rule::StandbySnapshot) {
+        if self.is(CopyRule::StandbySnapshot) {
             Snapshot {
                 in_progress: 0,
                 ..snapshot

@@ -11,13 +11,13 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size, mutant};
-use actions::Action;
-use state::{INITIAL, Source, State, Target, Txn, Unit, is_unique, replay};
+use crate::check::{ModelSize, Mutant, Protocol, mutant};
+use actions::CopyAction;
+use state::{CopySource, CopyState, CopyTarget, CopyTxn, CopyUnit, INITIAL, is_unique, replay};
 
 /// The rules that can be bent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum CopyRule {
     NoGate,
     NoBarrier,
     StandbySnapshot,
@@ -31,7 +31,7 @@ pub(crate) enum Rule {
 
 /// Bounds and the bent rule, if any.
 pub(crate) struct Copying {
-    bent: Option<Rule>,
+    bent: Option<CopyRule>,
     /// How many of the transactions run: every choice of so many is explored.
     transactions: usize,
     /// Crashes in one run, of the source, the agent or the target.
@@ -45,25 +45,25 @@ const KEPT: &str = "I3 the confirmed position never passes what is durable on ou
 const ENDS: &str = "I2 the replay ends with every row on the target";
 
 impl Copying {
-    fn is(&self, rule: Rule) -> bool {
+    fn is(&self, rule: CopyRule) -> bool {
         self.bent == Some(rule)
     }
 
     /// Secondary indexes are built once replay has passed H.
-    fn may_index(&self, state: &State) -> bool {
+    fn may_index(&self, state: &CopyState) -> bool {
         state.copied()
-            && (self.is(Rule::IndexBeforeHorizon) || state.target.progress >= state.horizon())
+            && (self.is(CopyRule::IndexBeforeHorizon) || state.target.progress >= state.horizon())
     }
 }
 
 impl Protocol for Copying {
     const NAME: &'static str = "M1 copy and replay";
-    type Rule = Rule;
+    type Rule = CopyRule;
 
-    fn new(size: Size, bent: Option<Rule>) -> Self {
+    fn new(size: ModelSize, bent: Option<CopyRule>) -> Self {
         let (transactions, crashes) = match size {
-            Size::Short => (2, 1),
-            Size::Full => (3, 1),
+            ModelSize::Short => (2, 1),
+            ModelSize::Full => (3, 1),
         };
         Self {
             bent,
@@ -84,22 +84,30 @@ impl Protocol for Copying {
         )
     }
 
-    fn mutants() -> Vec<Mutant<Rule>> {
+    fn mutants() -> Vec<Mutant<CopyRule>> {
         vec![
-            mutant(Rule::NoGate, "no gate", EQUAL),
-            mutant(Rule::NoBarrier, "no barrier", EQUAL),
-            mutant(Rule::StandbySnapshot, "standby snapshot", EQUAL),
-            mutant(Rule::LsnFilter, "LSN filter", EQUAL),
-            mutant(Rule::TransactionFilter, "transaction-level filter", EQUAL),
-            mutant(Rule::IndexBeforeHorizon, "index before H", INDEX),
-            mutant(Rule::FeedbackBeforeDurable, "feedback before durable", KEPT),
+            mutant(CopyRule::NoGate, "no gate", EQUAL),
+            mutant(CopyRule::NoBarrier, "no barrier", EQUAL),
+            mutant(CopyRule::StandbySnapshot, "standby snapshot", EQUAL),
+            mutant(CopyRule::LsnFilter, "LSN filter", EQUAL),
             mutant(
-                Rule::ConfirmBeforeSpool,
+                CopyRule::TransactionFilter,
+                "transaction-level filter",
+                EQUAL,
+            ),
+            mutant(CopyRule::IndexBeforeHorizon, "index before H", INDEX),
+            mutant(
+                CopyRule::FeedbackBeforeDurable,
+                "feedback before durable",
+                KEPT,
+            ),
+            mutant(
+                CopyRule::ConfirmBeforeSpool,
                 "confirm before the spool is durable",
                 KEPT,
             ),
             mutant(
-                Rule::ProgressApart,
+                CopyRule::ProgressApart,
                 "progress in a separate transaction",
                 ONE_ROW,
             ),
@@ -108,27 +116,27 @@ impl Protocol for Copying {
 }
 
 impl Model for Copying {
-    type State = State;
-    type Action = Action;
+    type State = CopyState;
+    type Action = CopyAction;
 
-    fn init_states(&self) -> Vec<State> {
+    fn init_states(&self) -> Vec<CopyState> {
         let run = |left_out: usize| {
-            let mut txns = [Txn::Idle; 3];
+            let mut txns = [CopyTxn::Idle; 3];
             txns.iter_mut()
                 .skip(left_out)
                 .take(3 - self.transactions)
-                .for_each(|t| *t = Txn::Ended);
+                .for_each(|t| *t = CopyTxn::Ended);
             start(txns)
         };
         let choices = if self.transactions == 3 { 1 } else { 3 };
         (0..choices).map(run).collect()
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &CopyState, actions: &mut Vec<CopyAction>) {
         self.possible(state, actions);
     }
 
-    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+    fn next_state(&self, last: &CopyState, action: CopyAction) -> Option<CopyState> {
         let mut state = last.clone();
         self.perform(&mut state, action);
         Some(state)
@@ -136,51 +144,54 @@ impl Model for Copying {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(EQUAL, |_, s: &State| {
+            Property::always(EQUAL, |_, s: &CopyState| {
                 let past = s.copied() && s.target.progress >= s.horizon();
                 !past || s.target.rows == replay(&s.source.log, s.target.progress)
             }),
-            Property::always(ONE_ROW, |_, s: &State| !s.halted),
-            Property::always(INDEX, |m: &Self, s: &State| {
+            Property::always(ONE_ROW, |_, s: &CopyState| !s.halted),
+            Property::always(INDEX, |m: &Self, s: &CopyState| {
                 !m.may_index(s) || is_unique(s.target.rows)
             }),
-            Property::always(KEPT, |_, s: &State| {
+            Property::always(KEPT, |_, s: &CopyState| {
                 s.slot.is_none_or(|slot| slot.confirmed <= s.kept())
             }),
-            Property::always(ENDS, |m: &Self, s: &State| {
+            Property::always(ENDS, |m: &Self, s: &CopyState| {
                 let equal = s.copied() && s.target.rows == s.source.rows;
                 equal || !m.possible_actions(s).is_empty()
             }),
             Property::sometimes(
                 "one streamed change is in the copy, another is not",
-                |_, s: &State| s.has_streamed(true) && s.has_streamed(false),
+                |_, s: &CopyState| s.has_streamed(true) && s.has_streamed(false),
             ),
-            Property::sometimes("units have different snapshots", |_, s: &State| {
-                match (s.units[0], s.units[1]) {
-                    (Unit::Done { snapshot: a, .. }, Unit::Done { snapshot: b, .. }) => a != b,
-                    _ => false,
-                }
+            Property::sometimes("units have different snapshots", |_, s: &CopyState| match (
+                s.units[0], s.units[1],
+            ) {
+                (CopyUnit::Done { snapshot: a, .. }, CopyUnit::Done { snapshot: b, .. }) => a != b,
+                _ => false,
             }),
-            Property::sometimes("the gate refuses a snapshot", |_, s: &State| {
+            Property::sometimes("the gate refuses a snapshot", |_, s: &CopyState| {
                 s.slot
                     .is_some_and(|slot| !s.source.snapshot().dominates(slot.snapshot))
             }),
-            Property::sometimes("a copy survives a crash of the source", |_, s: &State| {
-                !s.slot.is_none_or(|slot| slot.held)
-                    && s.copied()
-                    && s.target.progress == s.source.flushed
-            }),
+            Property::sometimes(
+                "a copy survives a crash of the source",
+                |_, s: &CopyState| {
+                    !s.slot.is_none_or(|slot| slot.held)
+                        && s.copied()
+                        && s.target.progress == s.source.flushed
+                },
+            ),
         ]
     }
 }
 
-fn start(txns: [Txn; 3]) -> State {
-    let target = Target {
+fn start(txns: [CopyTxn; 3]) -> CopyState {
+    let target = CopyTarget {
         rows: [None; 2],
         progress: 0,
     };
-    State {
-        source: Source {
+    CopyState {
+        source: CopySource {
             txns,
             log: Vec::new(),
             flushed: 0,
@@ -188,7 +199,7 @@ fn start(txns: [Txn; 3]) -> State {
             next_xid: 1,
         },
         slot: None,
-        units: [Unit::Pending; 2],
+        units: [CopyUnit::Pending; 2],
         spooled: 0,
         applier: 0,
         target,

@@ -1,10 +1,10 @@
 //! What the source, the stream and the target hold, and what a crash leaves of it.
 
 /// The value of each key's row; `None`: no row. Values are unique, like a secondary unique index.
-pub(super) type Rows = [Option<u8>; 2];
+pub(super) type RowValues = [Option<u8>; 2];
 
 /// The rows before the first transaction.
-pub(super) const INITIAL: Rows = [Some(1), None];
+pub(super) const INITIAL: RowValues = [Some(1), None];
 
 /// What each transaction writes: key and new value (`None` deletes).
 /// The second takes the value that the first gives up; the third writes in both units.
@@ -12,7 +12,7 @@ pub(super) const PROGRAMS: [&[(usize, Option<u8>)]; 3] =
     [&[(0, Some(2))], &[(1, Some(1))], &[(0, None), (1, Some(4))]];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Txn {
+pub(super) enum CopyTxn {
     Idle,
     /// Holds its row locks.
     Running {
@@ -28,7 +28,7 @@ pub(super) enum Txn {
 
 /// A commit record: of a transaction of `PROGRAMS`, or of a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Record {
+pub(super) struct CommitRecord {
     pub(super) xid: u8,
     pub(super) program: Option<u8>,
 }
@@ -48,25 +48,25 @@ impl Snapshot {
 
     /// Gate G1: whatever this one does not see was not visible to `slot` either, so it is streamed.
     pub(super) fn dominates(self, slot: Self) -> bool {
-        let seen_by_slot = |xid| self.in_progress >> xid & 1 == 1 && slot.sees(xid);
-        self.xmax >= slot.xmax && !(0..self.xmax).any(seen_by_slot)
+        let visible_to_slot = |xid| self.in_progress >> xid & 1 == 1 && slot.sees(xid);
+        self.xmax >= slot.xmax && !(0..self.xmax).any(visible_to_slot)
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Source {
-    pub(super) txns: [Txn; 3],
-    pub(super) log: Vec<Record>,
+pub(super) struct CopySource {
+    pub(super) txns: [CopyTxn; 3],
+    pub(super) log: Vec<CommitRecord>,
     /// Records that survive a crash.
     pub(super) flushed: u8,
     /// What a new snapshot sees: a transaction is in it once it has left the proc array.
-    pub(super) rows: Rows,
+    pub(super) rows: RowValues,
     pub(super) next_xid: u8,
 }
 
 /// The slot's consistent point and the snapshot that belongs to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Slot {
+pub(super) struct CopySlot {
     pub(super) start: u8,
     pub(super) snapshot: Snapshot,
     /// Its exported snapshot can still be imported.
@@ -77,7 +77,7 @@ pub(super) struct Slot {
 
 /// A copy unit: unit k holds key k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Unit {
+pub(super) enum CopyUnit {
     Pending,
     /// Reading `image` under `snapshot`, which was taken when the log had `lsn` records.
     Copying {
@@ -95,23 +95,23 @@ pub(super) enum Unit {
 
 /// The target's rows and the progress that commits with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Target {
-    pub(super) rows: Rows,
+pub(super) struct CopyTarget {
+    pub(super) rows: RowValues,
     pub(super) progress: u8,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct State {
-    pub(super) source: Source,
-    pub(super) slot: Option<Slot>,
-    pub(super) units: [Unit; 2],
+pub(crate) struct CopyState {
+    pub(super) source: CopySource,
+    pub(super) slot: Option<CopySlot>,
+    pub(super) units: [CopyUnit; 2],
     /// Records before this are on the agent's disk; in its memory are all that are flushed.
     pub(super) spooled: u8,
     /// The applier's own position, in memory.
     pub(super) applier: u8,
     /// As the target's sessions see it, and as a crash would leave it.
-    pub(super) target: Target,
-    pub(super) durable: Target,
+    pub(super) target: CopyTarget,
+    pub(super) durable: CopyTarget,
     /// A change did not touch exactly one row, or a record could not be had: the move halts.
     pub(super) halted: bool,
     /// Crashes so far, of whatever.
@@ -124,7 +124,7 @@ pub(super) fn position(length: usize) -> u8 {
 }
 
 /// The rows after the first `end` records: changes of one key are in commit order.
-pub(super) fn replay(log: &[Record], end: u8) -> Rows {
+pub(super) fn replay(log: &[CommitRecord], end: u8) -> RowValues {
     let mut rows = INITIAL;
     for record in log.iter().take(usize::from(end)) {
         write(&mut rows, record.program);
@@ -132,7 +132,7 @@ pub(super) fn replay(log: &[Record], end: u8) -> Rows {
     rows
 }
 
-pub(super) fn write(rows: &mut Rows, program: Option<u8>) {
+pub(super) fn write(rows: &mut RowValues, program: Option<u8>) {
     for &(key, value) in changes(program) {
         rows[key] = value;
     }
@@ -142,27 +142,27 @@ pub(super) fn changes(program: Option<u8>) -> &'static [(usize, Option<u8>)] {
     program.map_or(&[], |program| PROGRAMS[usize::from(program)])
 }
 
-pub(super) fn is_unique(rows: Rows) -> bool {
+pub(super) fn is_unique(rows: RowValues) -> bool {
     rows[0].is_none() || rows[0] != rows[1]
 }
 
-impl Source {
+impl CopySource {
     pub(super) fn snapshot(&self) -> Snapshot {
         self.snapshot_of(|txn| match txn {
-            Txn::Running { xid } | Txn::Logged { xid } => Some(xid),
-            Txn::Idle | Txn::Ended => None,
+            CopyTxn::Running { xid } | CopyTxn::Logged { xid } => Some(xid),
+            CopyTxn::Idle | CopyTxn::Ended => None,
         })
     }
 
     /// The slot's: made from the log, so a transaction counts from its commit record on.
     pub(super) fn slot_snapshot(&self) -> Snapshot {
         self.snapshot_of(|txn| match txn {
-            Txn::Running { xid } => Some(xid),
-            Txn::Idle | Txn::Logged { .. } | Txn::Ended => None,
+            CopyTxn::Running { xid } => Some(xid),
+            CopyTxn::Idle | CopyTxn::Logged { .. } | CopyTxn::Ended => None,
         })
     }
 
-    fn snapshot_of(&self, in_progress: impl Fn(Txn) -> Option<u8>) -> Snapshot {
+    fn snapshot_of(&self, in_progress: impl Fn(CopyTxn) -> Option<u8>) -> Snapshot {
         let bits = self.txns.iter().filter_map(|txn| in_progress(*txn));
         Snapshot {
             xmax: self.next_xid,
@@ -174,13 +174,15 @@ impl Source {
     pub(super) fn may_start(&self, program: usize) -> bool {
         let busy = |key| {
             (0..PROGRAMS.len()).any(|other| {
-                matches!(self.txns[other], Txn::Running { .. } | Txn::Logged { .. })
-                    && PROGRAMS[other].iter().any(|change| change.0 == key)
+                matches!(
+                    self.txns[other],
+                    CopyTxn::Running { .. } | CopyTxn::Logged { .. }
+                ) && PROGRAMS[other].iter().any(|change| change.0 == key)
             })
         };
         let mut after = self.rows;
         write(&mut after, Some(position(program)));
-        self.txns[program] == Txn::Idle
+        self.txns[program] == CopyTxn::Idle
             && !PROGRAMS[program].iter().any(|change| busy(change.0))
             && is_unique(after)
     }
@@ -195,25 +197,25 @@ impl Source {
             .map(|record| record.xid + 1)
             .fold(floor, u8::max);
         for txn in &mut self.txns {
-            if matches!(txn, Txn::Running { .. } | Txn::Logged { .. }) {
-                *txn = Txn::Ended;
+            if matches!(txn, CopyTxn::Running { .. } | CopyTxn::Logged { .. }) {
+                *txn = CopyTxn::Ended;
             }
         }
     }
 }
 
-impl State {
+impl CopyState {
     pub(super) fn copied(&self) -> bool {
         self.units
             .iter()
-            .all(|unit| matches!(unit, Unit::Done { .. }))
+            .all(|unit| matches!(unit, CopyUnit::Done { .. }))
     }
 
     /// H: replay that has passed it has met every commit that any unit saw.
     pub(super) fn horizon(&self) -> u8 {
-        let barrier = |unit: &Unit| match unit {
-            Unit::Done { barrier, .. } => *barrier,
-            Unit::Pending | Unit::Copying { .. } => u8::MAX,
+        let barrier = |unit: &CopyUnit| match unit {
+            CopyUnit::Done { barrier, .. } => *barrier,
+            CopyUnit::Pending | CopyUnit::Copying { .. } => u8::MAX,
         };
         self.units.iter().map(barrier).fold(0, u8::max)
     }
@@ -230,8 +232,8 @@ impl State {
             changes(record.program)
                 .iter()
                 .any(|&(key, _)| match self.units[key] {
-                    Unit::Done { snapshot, .. } => snapshot.sees(record.xid) == in_copy,
-                    Unit::Pending | Unit::Copying { .. } => false,
+                    CopyUnit::Done { snapshot, .. } => snapshot.sees(record.xid) == in_copy,
+                    CopyUnit::Pending | CopyUnit::Copying { .. } => false,
                 })
         })
     }

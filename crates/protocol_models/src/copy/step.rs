@@ -1,51 +1,53 @@
 //! What an action does.
 
-use super::actions::Action;
-use super::state::{Record, Slot, State, Txn, Unit, changes, position, replay, write};
-use super::{Copying, Rule};
+use super::actions::CopyAction;
+use super::state::{
+    CommitRecord, CopySlot, CopyState, CopyTxn, CopyUnit, changes, position, replay, write,
+};
+use super::{CopyRule, Copying};
 
 impl Copying {
-    pub(super) fn perform(&self, state: &mut State, action: Action) {
+    pub(super) fn perform(&self, state: &mut CopyState, action: CopyAction) {
         match action {
-            Action::Start(txn) => {
-                state.source.txns[txn] = Txn::Running {
+            CopyAction::Start(txn) => {
+                state.source.txns[txn] = CopyTxn::Running {
                     xid: state.source.next_xid,
                 };
                 state.source.next_xid += 1;
             }
-            Action::Log(txn) => log_commit(state, txn),
-            Action::End(txn) => {
-                state.source.txns[txn] = Txn::Ended;
+            CopyAction::Log(txn) => log_commit(state, txn),
+            CopyAction::End(txn) => {
+                state.source.txns[txn] = CopyTxn::Ended;
                 write(&mut state.source.rows, Some(position(txn)));
             }
-            Action::Flush => state.source.flushed = position(state.source.log.len()),
-            Action::CreateSlot => create_slot(state),
-            Action::Import(unit) => import(state, unit),
-            Action::Take(unit) => {
+            CopyAction::Flush => state.source.flushed = position(state.source.log.len()),
+            CopyAction::CreateSlot => create_slot(state),
+            CopyAction::Import(unit) => import(state, unit),
+            CopyAction::Take(unit) => {
                 let image = state.source.rows[unit];
-                let lsn = if self.is(Rule::LsnFilter) {
+                let lsn = if self.is(CopyRule::LsnFilter) {
                     position(state.source.log.len())
                 } else {
                     0
                 };
-                state.units[unit] = Unit::Copying {
+                state.units[unit] = CopyUnit::Copying {
                     snapshot: self.snapshot(state),
                     lsn,
                     image,
                 };
             }
-            Action::Load(unit) => self.load(state, unit),
-            Action::Spool => state.spooled = state.source.flushed,
-            Action::Apply => self.apply(state),
-            Action::RecordProgress => state.target.progress = state.applier,
-            Action::FlushTarget => state.durable = state.target,
-            Action::CrashSource => crash_source(state),
-            Action::CrashAgent => end_copies(state),
-            Action::CrashTarget => state.target = state.durable,
+            CopyAction::Load(unit) => self.load(state, unit),
+            CopyAction::Spool => state.spooled = state.source.flushed,
+            CopyAction::Apply => self.apply(state),
+            CopyAction::RecordProgress => state.target.progress = state.applier,
+            CopyAction::FlushTarget => state.durable = state.target,
+            CopyAction::CrashSource => crash_source(state),
+            CopyAction::CrashAgent => end_copies(state),
+            CopyAction::CrashTarget => state.target = state.durable,
         }
         if matches!(
             action,
-            Action::CrashSource | Action::CrashAgent | Action::CrashTarget
+            CopyAction::CrashSource | CopyAction::CrashAgent | CopyAction::CrashTarget
         ) {
             reconnect(state);
         }
@@ -53,31 +55,31 @@ impl Copying {
     }
 
     /// The slot is told at once what it may forget: nothing else could lose more.
-    fn confirm(&self, state: &mut State) {
+    fn confirm(&self, state: &mut CopyState) {
         let confirmable = self.confirmable(state);
         if let Some(slot) = &mut state.slot {
             slot.confirmed = slot.confirmed.max(confirmable);
         }
     }
 
-    fn load(&self, state: &mut State, unit: usize) {
-        if let Unit::Copying {
+    fn load(&self, state: &mut CopyState, unit: usize) {
+        if let CopyUnit::Copying {
             snapshot,
             lsn,
             image,
         } = state.units[unit]
         {
-            if !self.is(Rule::NoBarrier) {
+            if !self.is(CopyRule::NoBarrier) {
                 let xid = state.source.next_xid;
                 state.source.next_xid += 1;
-                state.source.log.push(Record { xid, program: None });
+                state.source.log.push(CommitRecord { xid, program: None });
                 state.source.flushed = position(state.source.log.len());
             }
             let barrier = position(state.source.log.len());
             done(
                 state,
                 unit,
-                Unit::Done {
+                CopyUnit::Done {
                     snapshot,
                     lsn,
                     barrier,
@@ -88,7 +90,7 @@ impl Copying {
     }
 
     /// One transaction of the log: each change that the copy does not hold already touches one row.
-    fn apply(&self, state: &mut State) {
+    fn apply(&self, state: &mut CopyState) {
         let at = state.applier;
         let record = state.source.log[usize::from(at)];
         let mut rows = state.target.rows;
@@ -102,28 +104,28 @@ impl Copying {
         }
         state.target.rows = rows;
         state.applier = at + 1;
-        if !self.is(Rule::ProgressApart) {
+        if !self.is(CopyRule::ProgressApart) {
             state.target.progress = at + 1;
         }
     }
 
     /// The visibility filter, for each row image by the snapshot of its own unit.
-    fn is_in_copy(&self, state: &State, record: Record, at: u8, key: usize) -> bool {
-        let by = if self.is(Rule::TransactionFilter) {
+    fn is_in_copy(&self, state: &CopyState, record: CommitRecord, at: u8, key: usize) -> bool {
+        let by = if self.is(CopyRule::TransactionFilter) {
             changes(record.program)[0].0
         } else {
             key
         };
         match state.units[by] {
-            Unit::Done { lsn, .. } if self.is(Rule::LsnFilter) => at < lsn,
-            Unit::Done { snapshot, .. } => snapshot.sees(record.xid),
-            Unit::Pending | Unit::Copying { .. } => false,
+            CopyUnit::Done { lsn, .. } if self.is(CopyRule::LsnFilter) => at < lsn,
+            CopyUnit::Done { snapshot, .. } => snapshot.sees(record.xid),
+            CopyUnit::Pending | CopyUnit::Copying { .. } => false,
         }
     }
 }
 
-fn import(state: &mut State, unit: usize) {
-    if let Some(Slot {
+fn import(state: &mut CopyState, unit: usize) {
+    if let Some(CopySlot {
         snapshot, start, ..
     }) = state.slot
     {
@@ -131,7 +133,7 @@ fn import(state: &mut State, unit: usize) {
         done(
             state,
             unit,
-            Unit::Done {
+            CopyUnit::Done {
                 snapshot,
                 lsn: start,
                 barrier: start,
@@ -141,27 +143,27 @@ fn import(state: &mut State, unit: usize) {
     }
 }
 
-fn done(state: &mut State, unit: usize, mark: Unit, image: Option<u8>) {
+fn done(state: &mut CopyState, unit: usize, mark: CopyUnit, image: Option<u8>) {
     state.units[unit] = mark;
     state.target.rows[unit] = image;
     state.durable.rows[unit] = image;
 }
 
-fn log_commit(state: &mut State, txn: usize) {
-    if let Txn::Running { xid } = state.source.txns[txn] {
-        state.source.txns[txn] = Txn::Logged { xid };
-        state.source.log.push(Record {
+fn log_commit(state: &mut CopyState, txn: usize) {
+    if let CopyTxn::Running { xid } = state.source.txns[txn] {
+        state.source.txns[txn] = CopyTxn::Logged { xid };
+        state.source.log.push(CommitRecord {
             xid,
             program: Some(position(txn)),
         });
     }
 }
 
-fn create_slot(state: &mut State) {
+fn create_slot(state: &mut CopyState) {
     let start = position(state.source.log.len());
     state.source.flushed = start;
     let snapshot = state.source.slot_snapshot();
-    state.slot = Some(Slot {
+    state.slot = Some(CopySlot {
         start,
         snapshot,
         held: true,
@@ -174,7 +176,7 @@ fn create_slot(state: &mut State) {
 }
 
 /// What is not flushed is lost, and with it the slot's exported snapshot.
-fn crash_source(state: &mut State) {
+fn crash_source(state: &mut CopyState) {
     let floor = state.slot.map_or(1, |slot| slot.snapshot.xmax);
     state.source.crash(floor);
     if let Some(slot) = &mut state.slot {
@@ -184,16 +186,16 @@ fn crash_source(state: &mut State) {
 }
 
 /// Snapshots end with the sessions that took them.
-fn end_copies(state: &mut State) {
+fn end_copies(state: &mut CopyState) {
     for unit in &mut state.units {
-        if matches!(unit, Unit::Copying { .. }) {
-            *unit = Unit::Pending;
+        if matches!(unit, CopyUnit::Copying { .. }) {
+            *unit = CopyUnit::Pending;
         }
     }
 }
 
 /// A slot sends nothing from before its confirmed position, and does not say so.
-fn reconnect(state: &mut State) {
+fn reconnect(state: &mut CopyState) {
     state.crashes += 1;
     state.applier = state.target.progress;
     state.halted |= state.slot.is_some_and(|slot| slot.confirmed > state.kept());

@@ -1,14 +1,17 @@
 //! What can happen next.
 
-use super::state::{Client, Ownership, Record, Register, Round, State, Step, position};
-use super::{Cutover, Rule};
+use super::state::{
+    CutoverClient, CutoverOwnership, CutoverRecord, CutoverRegister, CutoverState, CutoverStep,
+    WaitOutRound, position,
+};
+use super::{Cutover, CutoverRule};
 
 /// This client's snapshot is older than its write, and it may use two-phase commit; others do
 /// their statement in one go.
 const REPEATABLE_READ: usize = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum CutoverAction {
     /// A client's transaction begins on the source: its snapshot is taken.
     Begin(usize),
     /// Its statement comes to the guard, which lets it pass at once where the register is open.
@@ -49,7 +52,7 @@ pub(crate) enum Action {
 }
 
 impl Cutover {
-    pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
+    pub(super) fn possible(&self, state: &CutoverState, actions: &mut Vec<CutoverAction>) {
         for client in 0..state.clients.len() {
             self.possible_client(state, client, actions);
         }
@@ -57,122 +60,148 @@ impl Cutover {
         let end = position(source.log.len());
         let applied = state.target.applied;
         let fenced = match source.register() {
-            Register::Open => false,
-            Register::Fenced => !self.is(Rule::FenceForEver),
-            Register::Closed => self.is(Rule::SealExpires),
+            CutoverRegister::Open => false,
+            CutoverRegister::Fenced => !self.is(CutoverRule::FenceForEver),
+            CutoverRegister::Closed => self.is(CutoverRule::SealExpires),
         };
         let may_fault = state.faults < self.faults;
         let before_flip = matches!(
             state.step,
-            Step::List(_)
-                | Step::Wait(..)
-                | Step::Mark(_)
-                | Step::Drain(..)
-                | Step::Check
-                | Step::Flip
+            CutoverStep::List(_)
+                | CutoverStep::Wait(..)
+                | CutoverStep::Mark(_)
+                | CutoverStep::Drain(..)
+                | CutoverStep::Check
+                | CutoverStep::Flip
         );
-        let may_give_up = matches!(state.step, Step::Wait(..) | Step::Drain(..) | Step::Flip);
-        let alive = state.step != Step::Dead;
+        let may_give_up = matches!(
+            state.step,
+            CutoverStep::Wait(..) | CutoverStep::Drain(..) | CutoverStep::Flip
+        );
+        let alive = state.step != CutoverStep::Dead;
         let elsewhere = state.target.elsewhere;
-        let may_act = !elsewhere || self.is(Rule::NoIdentity);
-        let may_lie = state.ownership == Ownership::Fencing && self.is(Rule::NoMarkers);
+        let may_act = !elsewhere || self.is(CutoverRule::NoIdentity);
+        let may_lie =
+            state.ownership == CutoverOwnership::Fencing && self.is(CutoverRule::NoMarkers);
         let candidates = [
-            (source.flushed < end, Action::Flush),
+            (source.flushed < end, CutoverAction::Flush),
             (
                 may_act && applied < source.flushed && !source.promoted,
-                Action::Apply,
+                CutoverAction::Apply,
             ),
-            (may_lie, Action::Lie),
+            (may_lie, CutoverAction::Lie),
             (
-                may_fault && !elsewhere && state.step != Step::Done,
-                Action::Misdirect,
+                may_fault && !elsewhere && state.step != CutoverStep::Done,
+                CutoverAction::Misdirect,
             ),
-            (elsewhere, Action::Redirect),
-            (fenced && !source.expired, Action::Expire),
-            (self.may_proceed(state), Action::Proceed),
-            (may_fault && may_give_up, Action::GiveUp),
+            (elsewhere, CutoverAction::Redirect),
+            (fenced && !source.expired, CutoverAction::Expire),
+            (self.may_proceed(state), CutoverAction::Proceed),
+            (may_fault && may_give_up, CutoverAction::GiveUp),
             (
-                before_flip && !source.is_open() && self.is(Rule::OpenOnTimeout),
-                Action::Timeout,
+                before_flip && !source.is_open() && self.is(CutoverRule::OpenOnTimeout),
+                CutoverAction::Timeout,
             ),
-            (may_fault && !source.promoted, Action::CrashSource),
+            (may_fault && !source.promoted, CutoverAction::CrashSource),
             (
-                may_fault && alive && state.step != Step::Done,
-                Action::CrashController,
+                may_fault && alive && state.step != CutoverStep::Done,
+                CutoverAction::CrashController,
             ),
-            (state.step == Step::Dead, Action::RestartController),
+            (
+                state.step == CutoverStep::Dead,
+                CutoverAction::RestartController,
+            ),
         ];
         actions.extend(candidates.iter().filter(|c| c.0).map(|c| c.1));
         if may_fault && !source.promoted {
             let least = source
                 .replicated
                 .max(source.flushed.saturating_sub(self.lag));
-            actions.extend((least..=source.flushed).map(Action::Promote));
+            actions.extend((least..=source.flushed).map(CutoverAction::Promote));
         }
     }
 
-    fn possible_client(&self, state: &State, client: usize, actions: &mut Vec<Action>) {
+    fn possible_client(
+        &self,
+        state: &CutoverState,
+        client: usize,
+        actions: &mut Vec<CutoverAction>,
+    ) {
         let phase = state.clients[client];
-        if state.target.open && matches!(phase, Client::Idle | Client::Begun { .. }) {
-            actions.push(Action::WriteTarget(client));
+        if state.target.open && matches!(phase, CutoverClient::Idle | CutoverClient::Begun { .. }) {
+            actions.push(CutoverAction::WriteTarget(client));
         }
         match phase {
-            Client::Idle if client == REPEATABLE_READ => actions.push(Action::Begin(client)),
-            Client::Idle if state.source.is_open() => actions.push(Action::Write(client)),
-            Client::Idle => {}
-            Client::Begun { open } => {
+            CutoverClient::Idle if client == REPEATABLE_READ => {
+                actions.push(CutoverAction::Begin(client))
+            }
+            CutoverClient::Idle if state.source.is_open() => {
+                actions.push(CutoverAction::Write(client))
+            }
+            CutoverClient::Idle => {}
+            CutoverClient::Begun { open } => {
                 // A guard that reads a table reads it as the transaction's snapshot shows it.
-                let passes = if self.is(Rule::FenceTable) {
+                let passed = if self.is(CutoverRule::FenceTable) {
                     open
                 } else {
                     state.source.is_open()
                 };
-                if passes {
-                    actions.push(Action::Write(client));
+                if passed {
+                    actions.push(CutoverAction::Write(client));
                 }
             }
-            Client::Looked => actions.push(Action::Note(client)),
-            Client::Noted => actions.push(Action::LookAgain(client)),
-            Client::Holding { .. } if client == REPEATABLE_READ => {
-                actions.extend([Action::Prepare(client), Action::Log(client)]);
+            CutoverClient::Looked => actions.push(CutoverAction::Note(client)),
+            CutoverClient::Noted => actions.push(CutoverAction::LookAgain(client)),
+            CutoverClient::Holding { .. } if client == REPEATABLE_READ => {
+                actions.extend([CutoverAction::Prepare(client), CutoverAction::Log(client)]);
             }
-            Client::Holding { .. } | Client::Prepared { .. } => actions.push(Action::Log(client)),
-            Client::Logged { .. } => actions.push(Action::End(client)),
-            Client::OnSource | Client::OnTarget | Client::Unknown => {}
+            CutoverClient::Holding { .. } | CutoverClient::Prepared { .. } => {
+                actions.push(CutoverAction::Log(client))
+            }
+            CutoverClient::Logged { .. } => actions.push(CutoverAction::End(client)),
+            CutoverClient::OnSource | CutoverClient::OnTarget | CutoverClient::Unknown => {}
         }
     }
 
-    fn may_proceed(&self, state: &State) -> bool {
+    fn may_proceed(&self, state: &CutoverState) -> bool {
         match state.step {
-            Step::Dead | Step::Done => false,
-            Step::Idle => self.may_begin(state) || state.ownership == Ownership::Fencing,
-            Step::Wait(_, holders) => !state.clients.iter().enumerate().any(|(index, client)| {
-                let by_pid =
-                    self.is(Rule::WaitOutByPid) && matches!(client, Client::Prepared { .. });
-                holders >> index & 1 == 1 && client.holds_lock() && !by_pid
-            }),
-            Step::Drain(round, until) => self.has_drained(state, round, until),
-            Step::Fence | Step::List(_) | Step::Mark(_) | Step::Seal | Step::Check => true,
-            Step::Open => !state.target.elsewhere || self.is(Rule::NoIdentity),
-            Step::Flip | Step::Abort | Step::Release => true,
+            CutoverStep::Dead | CutoverStep::Done => false,
+            CutoverStep::Idle => {
+                self.may_begin(state) || state.ownership == CutoverOwnership::Fencing
+            }
+            CutoverStep::Wait(_, holders) => {
+                !state.clients.iter().enumerate().any(|(index, client)| {
+                    let by_pid = self.is(CutoverRule::WaitOutByPid)
+                        && matches!(client, CutoverClient::Prepared { .. });
+                    holders >> index & 1 == 1 && client.holds_lock() && !by_pid
+                })
+            }
+            CutoverStep::Drain(round, until) => self.has_drained(state, round, until),
+            CutoverStep::Fence
+            | CutoverStep::List(_)
+            | CutoverStep::Mark(_)
+            | CutoverStep::Seal
+            | CutoverStep::Check => true,
+            CutoverStep::Open => !state.target.elsewhere || self.is(CutoverRule::NoIdentity),
+            CutoverStep::Flip | CutoverStep::Abort | CutoverStep::Release => true,
         }
     }
 
     /// After a promotion the move halts: what was interrupted is unwound, nothing new begins (I10).
-    pub(super) fn may_begin(&self, state: &State) -> bool {
+    pub(super) fn may_begin(&self, state: &CutoverState) -> bool {
         state.attempt < self.attempts && !state.source.promoted
     }
 
     /// Drained means: this attempt's marker has been applied.
-    fn has_drained(&self, state: &State, awaited: Round, until: u8) -> bool {
-        if self.is(Rule::DrainToPosition) {
+    fn has_drained(&self, state: &CutoverState, awaited: WaitOutRound, until: u8) -> bool {
+        if self.is(CutoverRule::DrainToPosition) {
             return state.target.applied >= until;
         }
-        let is_marker = |record: &Record| match record {
-            Record::Marker { attempt, round } => {
-                *round == awaited && (*attempt == state.attempt || self.is(Rule::AnyMarker))
+        let is_marker = |record: &CutoverRecord| match record {
+            CutoverRecord::Marker { attempt, round } => {
+                *round == awaited && (*attempt == state.attempt || self.is(CutoverRule::AnyMarker))
             }
-            Record::Write(_) | Record::Set(_) => false,
+            CutoverRecord::Write(_) | CutoverRecord::Set(_) => false,
         };
         let applied = usize::from(state.target.applied);
         state.source.log.iter().take(applied).any(is_marker)

@@ -12,13 +12,16 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size, mutant};
-use actions::Action;
-use state::{Client, Ownership, Register, Source, State, Step, Target};
+use crate::check::{ModelSize, Mutant, Protocol, mutant};
+use actions::CutoverAction;
+use state::{
+    CutoverClient, CutoverOwnership, CutoverRegister, CutoverSource, CutoverState, CutoverStep,
+    CutoverTarget,
+};
 
 /// The rules that can be bent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum CutoverRule {
     FenceTable,
     NoWaitOut,
     WaitOutByPid,
@@ -41,7 +44,7 @@ pub(crate) enum Rule {
 
 /// Bounds and the bent rule, if any.
 pub(crate) struct Cutover {
-    bent: Option<Rule>,
+    bent: Option<CutoverRule>,
     clients: usize,
     attempts: u8,
     /// Crashes and promotions of the source, crashes of the controller, attempts given up: together.
@@ -57,26 +60,26 @@ const SEALED: &str = "I5 flipped means sealed, waited out, drained and compared"
 const OPEN_AGAIN: &str = "I9 in the end the keys are open, or sealed and abandoned";
 
 impl Cutover {
-    fn is(&self, rule: Rule) -> bool {
+    fn is(&self, rule: CutoverRule) -> bool {
         self.bent == Some(rule)
     }
 
     /// Something happens without a controller being started again: perhaps none ever is.
-    fn goes_on(&self, state: &State) -> bool {
+    fn goes_on(&self, state: &CutoverState) -> bool {
         self.possible_actions(state)
             .iter()
-            .any(|action| *action != Action::RestartController)
+            .any(|action| *action != CutoverAction::RestartController)
     }
 }
 
 impl Protocol for Cutover {
     const NAME: &'static str = "M2 cutover";
-    type Rule = Rule;
+    type Rule = CutoverRule;
 
-    fn new(size: Size, bent: Option<Rule>) -> Self {
+    fn new(size: ModelSize, bent: Option<CutoverRule>) -> Self {
         let (clients, faults, lag) = match size {
-            Size::Short => (2, 1, 2),
-            Size::Full => (2, 2, u8::MAX),
+            ModelSize::Short => (2, 1, 2),
+            ModelSize::Full => (2, 2, u8::MAX),
         };
         Self {
             bent,
@@ -97,55 +100,67 @@ impl Protocol for Cutover {
         format!("{clients} clients, {attempts} attempts, {faults} crash, promotion or giving up")
     }
 
-    fn mutants() -> Vec<Mutant<Rule>> {
+    fn mutants() -> Vec<Mutant<CutoverRule>> {
         vec![
-            mutant(Rule::FenceTable, "fence in MVCC table", ON_OWNER),
-            mutant(Rule::NoWaitOut, "no wait-out", ON_OWNER),
-            mutant(Rule::WaitOutByPid, "wait-out by pid", ON_OWNER),
+            mutant(CutoverRule::FenceTable, "fence in MVCC table", ON_OWNER),
+            mutant(CutoverRule::NoWaitOut, "no wait-out", ON_OWNER),
+            mutant(CutoverRule::WaitOutByPid, "wait-out by pid", ON_OWNER),
             mutant(
-                Rule::NoNote,
+                CutoverRule::NoNote,
                 "who passes an ended fence notes nothing",
                 SEALED,
             ),
             mutant(
-                Rule::NoSecondLook,
+                CutoverRule::NoSecondLook,
                 "the register is not read again behind the note",
                 SEALED,
             ),
-            mutant(Rule::DrainToPosition, "drain at write LSN", ON_OWNER),
-            mutant(Rule::DrainBeforeWaitOut, "drain before wait-out", ON_OWNER),
-            mutant(Rule::AnyMarker, "marker of another attempt", ON_OWNER),
+            mutant(CutoverRule::DrainToPosition, "drain at write LSN", ON_OWNER),
             mutant(
-                Rule::NoSeal,
+                CutoverRule::DrainBeforeWaitOut,
+                "drain before wait-out",
+                ON_OWNER,
+            ),
+            mutant(
+                CutoverRule::AnyMarker,
+                "marker of another attempt",
+                ON_OWNER,
+            ),
+            mutant(
+                CutoverRule::NoSeal,
                 "flip after an expired fence without a seal",
                 ONE_OWNER,
             ),
             mutant(
-                Rule::SlippedWrites,
+                CutoverRule::SlippedWrites,
                 "slipped writes are not looked for",
                 SEALED,
             ),
             mutant(
-                Rule::StandbyBehind,
+                CutoverRule::StandbyBehind,
                 "flip while a standby lacks the seal",
                 ONE_OWNER,
             ),
-            mutant(Rule::OpenBeforeFlip, "open before flip", FLIPPED),
-            mutant(Rule::OpenOnTimeout, "unfence on timeout", ONE_OWNER),
-            mutant(Rule::SealExpires, "the seal expires", ONE_OWNER),
-            mutant(Rule::FenceForEver, "the fence does not expire", OPEN_AGAIN),
+            mutant(CutoverRule::OpenBeforeFlip, "open before flip", FLIPPED),
+            mutant(CutoverRule::OpenOnTimeout, "unfence on timeout", ONE_OWNER),
+            mutant(CutoverRule::SealExpires, "the seal expires", ONE_OWNER),
             mutant(
-                Rule::NoReconciler,
+                CutoverRule::FenceForEver,
+                "the fence does not expire",
+                OPEN_AGAIN,
+            ),
+            mutant(
+                CutoverRule::NoReconciler,
                 "nobody writes a register again after a promotion",
                 OPEN_AGAIN,
             ),
             mutant(
-                Rule::NoMarkers,
+                CutoverRule::NoMarkers,
                 "a flip is accepted without the markers that the target has applied",
                 SEALED,
             ),
             mutant(
-                Rule::NoIdentity,
+                CutoverRule::NoIdentity,
                 "a session acts without proving which database it is in",
                 ON_OWNER,
             ),
@@ -154,37 +169,37 @@ impl Protocol for Cutover {
 }
 
 impl Model for Cutover {
-    type State = State;
-    type Action = Action;
+    type State = CutoverState;
+    type Action = CutoverAction;
 
-    fn init_states(&self) -> Vec<State> {
-        vec![State {
-            clients: vec![Client::Idle; self.clients],
-            source: Source {
+    fn init_states(&self) -> Vec<CutoverState> {
+        vec![CutoverState {
+            clients: vec![CutoverClient::Idle; self.clients],
+            source: CutoverSource {
                 log: Vec::new(),
                 flushed: 0,
                 replicated: 0,
                 expired: false,
                 promoted: false,
             },
-            target: Target {
+            target: CutoverTarget {
                 writes: Vec::new(),
                 applied: 0,
                 open: false,
                 elsewhere: false,
             },
-            ownership: Ownership::Ready,
+            ownership: CutoverOwnership::Ready,
             attempt: 0,
-            step: Step::Idle,
+            step: CutoverStep::Idle,
             faults: 0,
         }]
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &CutoverState, actions: &mut Vec<CutoverAction>) {
         self.possible(state, actions);
     }
 
-    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+    fn next_state(&self, last: &CutoverState, action: CutoverAction) -> Option<CutoverState> {
         let mut state = last.clone();
         self.perform(&mut state, action);
         Some(state)
@@ -192,47 +207,54 @@ impl Model for Cutover {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(ONE_OWNER, |_, s: &State| {
+            Property::always(ONE_OWNER, |_, s: &CutoverState| {
                 !(s.source.is_open() && s.target.open)
             }),
-            Property::always(ON_OWNER, |_, s: &State| !s.target.open || s.is_drained()),
-            Property::always(FLIPPED, |_, s: &State| {
-                !s.target.open || s.ownership == Ownership::Flipped
+            Property::always(ON_OWNER, |_, s: &CutoverState| {
+                !s.target.open || s.is_drained()
             }),
-            Property::always(SEALED, |_, s: &State| {
-                s.ownership != Ownership::Flipped
-                    || s.source.register() == Register::Closed
+            Property::always(FLIPPED, |_, s: &CutoverState| {
+                !s.target.open || s.ownership == CutoverOwnership::Flipped
+            }),
+            Property::always(SEALED, |_, s: &CutoverState| {
+                s.ownership != CutoverOwnership::Flipped
+                    || s.source.register() == CutoverRegister::Closed
                         && !s.clients.iter().any(|client| client.has_passed())
                         && s.is_drained()
                         && !s.has_slipped()
             }),
-            Property::always(OPEN_AGAIN, |m: &Self, s: &State| {
-                let abandoned = s.step == Step::Dead && s.source.register() == Register::Closed;
+            Property::always(OPEN_AGAIN, |m: &Self, s: &CutoverState| {
+                let abandoned =
+                    s.step == CutoverStep::Dead && s.source.register() == CutoverRegister::Closed;
                 s.source.is_open() || s.target.open || abandoned || m.goes_on(s)
             }),
             Property::sometimes(
                 "one write on the source, a later one on the target",
-                |_, s: &State| {
-                    s.clients.contains(&Client::OnSource) && s.clients.contains(&Client::OnTarget)
+                |_, s: &CutoverState| {
+                    s.clients.contains(&CutoverClient::OnSource)
+                        && s.clients.contains(&CutoverClient::OnTarget)
                 },
             ),
             Property::sometimes(
                 "a flip after an attempt that was given up",
-                |_, s: &State| s.attempt == 2 && s.target.open,
+                |_, s: &CutoverState| s.attempt == 2 && s.target.open,
             ),
             Property::sometimes(
                 "a write slips in behind an expired fence",
-                |_, s: &State| s.step == Step::Check && s.has_slipped(),
+                |_, s: &CutoverState| s.step == CutoverStep::Check && s.has_slipped(),
             ),
-            Property::sometimes("a session leads to another database", |_, s: &State| {
-                s.target.elsewhere && s.step == Step::Drain(state::Round::Seal, 0)
-            }),
-            Property::sometimes("sealed and abandoned", |_, s: &State| {
-                s.step == Step::Dead && s.source.register() == Register::Closed
+            Property::sometimes(
+                "a session leads to another database",
+                |_, s: &CutoverState| {
+                    s.target.elsewhere && s.step == CutoverStep::Drain(state::WaitOutRound::Seal, 0)
+                },
+            ),
+            Property::sometimes("sealed and abandoned", |_, s: &CutoverState| {
+                s.step == CutoverStep::Dead && s.source.register() == CutoverRegister::Closed
             }),
             Property::sometimes(
                 "the old source is promoted after the flip",
-                |_, s: &State| s.source.promoted && s.target.open,
+                |_, s: &CutoverState| s.source.promoted && s.target.open,
             ),
         ]
     }

@@ -1,7 +1,7 @@
 //! What clients, shards, store and controller hold.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Register {
+pub(super) enum CutoverRegister {
     Open,
     /// Open as well once the fence has expired.
     Fenced,
@@ -11,22 +11,22 @@ pub(super) enum Register {
 
 /// A record of the source's log; the register is a sequence, so its values are there too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Record {
+pub(super) enum CutoverRecord {
     Write(usize),
-    Set(Register),
-    Marker { attempt: u8, round: Round },
+    Set(CutoverRegister),
+    Marker { attempt: u8, round: WaitOutRound },
 }
 
 /// Wait-out and marker happen behind the fence, and once more behind the seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Round {
+pub(super) enum WaitOutRound {
     Fence,
     Seal,
 }
 
 /// A client with one write to the moving key; it tries again whenever it was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Client {
+pub(super) enum CutoverClient {
     Idle,
     /// In a REPEATABLE READ transaction on the source, with the register as its snapshot shows it.
     Begun {
@@ -54,7 +54,7 @@ pub(super) enum Client {
     Unknown,
 }
 
-impl Client {
+impl CutoverClient {
     pub(super) fn has_passed(self) -> bool {
         matches!(
             self,
@@ -78,8 +78,8 @@ impl Client {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Source {
-    pub(super) log: Vec<Record>,
+pub(super) struct CutoverSource {
+    pub(super) log: Vec<CutoverRecord>,
     /// Records that survive a crash.
     pub(super) flushed: u8,
     /// Records that every standby is known to have: what surely survives a promotion.
@@ -91,7 +91,7 @@ pub(super) struct Source {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Target {
+pub(super) struct CutoverTarget {
     /// The writes that it holds, in their order.
     pub(super) writes: Vec<usize>,
     /// Records of the source's log that are applied.
@@ -103,7 +103,7 @@ pub(super) struct Target {
 
 /// The ownership row of the control store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Ownership {
+pub(super) enum CutoverOwnership {
     Ready,
     Fencing,
     Flipped,
@@ -111,16 +111,16 @@ pub(super) enum Ownership {
 
 /// Where the controller and its agent are; lost when they die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Step {
+pub(super) enum CutoverStep {
     Dead,
     Idle,
     Fence,
-    List(Round),
+    List(WaitOutRound),
     /// Waits for these clients, as bits.
-    Wait(Round, u8),
-    Mark(Round),
+    Wait(WaitOutRound, u8),
+    Mark(WaitOutRound),
     /// The position counts for one mutant only.
-    Drain(Round, u8),
+    Drain(WaitOutRound, u8),
     Seal,
     Check,
     Flip,
@@ -131,14 +131,14 @@ pub(super) enum Step {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct State {
-    pub(super) clients: Vec<Client>,
-    pub(super) source: Source,
-    pub(super) target: Target,
-    pub(super) ownership: Ownership,
+pub(crate) struct CutoverState {
+    pub(super) clients: Vec<CutoverClient>,
+    pub(super) source: CutoverSource,
+    pub(super) target: CutoverTarget,
+    pub(super) ownership: CutoverOwnership,
     /// The newest attempt.
     pub(super) attempt: u8,
-    pub(super) step: Step,
+    pub(super) step: CutoverStep,
     pub(super) faults: u8,
 }
 
@@ -147,29 +147,29 @@ pub(super) fn position(length: usize) -> u8 {
     u8::try_from(length).unwrap_or(u8::MAX)
 }
 
-impl Source {
-    pub(super) fn register(&self) -> Register {
-        let value = |record: &Record| match record {
-            Record::Set(register) => Some(*register),
-            Record::Write(_) | Record::Marker { .. } => None,
+impl CutoverSource {
+    pub(super) fn register(&self) -> CutoverRegister {
+        let value = |record: &CutoverRecord| match record {
+            CutoverRecord::Set(register) => Some(*register),
+            CutoverRecord::Write(_) | CutoverRecord::Marker { .. } => None,
         };
         self.log
             .iter()
             .rev()
             .find_map(value)
-            .unwrap_or(Register::Open)
+            .unwrap_or(CutoverRegister::Open)
     }
 
     pub(super) fn is_open(&self) -> bool {
         match self.register() {
-            Register::Open => true,
-            Register::Fenced | Register::Closed => self.expired,
+            CutoverRegister::Open => true,
+            CutoverRegister::Fenced | CutoverRegister::Closed => self.expired,
         }
     }
 
     /// Ours commit synchronously.
-    pub(super) fn commit(&mut self, record: Record) {
-        if matches!(record, Record::Set(_)) {
+    pub(super) fn commit(&mut self, record: CutoverRecord) {
+        if matches!(record, CutoverRecord::Set(_)) {
             self.expired = false;
         }
         self.log.push(record);
@@ -178,8 +178,8 @@ impl Source {
 
     pub(super) fn writes(&self) -> impl Iterator<Item = usize> {
         self.log.iter().filter_map(|record| match record {
-            Record::Write(client) => Some(*client),
-            Record::Set(_) | Record::Marker { .. } => None,
+            CutoverRecord::Write(client) => Some(*client),
+            CutoverRecord::Set(_) | CutoverRecord::Marker { .. } => None,
         })
     }
 
@@ -190,14 +190,14 @@ impl Source {
     }
 }
 
-impl State {
+impl CutoverState {
     /// The target holds the source's writes, then those that it accepted itself; each once.
     pub(super) fn is_drained(&self) -> bool {
         let own = self
             .target
             .writes
             .iter()
-            .filter(|&&c| self.clients[c] == Client::OnTarget);
+            .filter(|&&c| self.clients[c] == CutoverClient::OnTarget);
         self.source
             .writes()
             .chain(own.copied())
@@ -205,10 +205,10 @@ impl State {
     }
 
     /// Records behind this attempt's first marker.
-    fn behind_fence(&self) -> impl Iterator<Item = &Record> {
-        let first = Record::Marker {
+    fn after_fence(&self) -> impl Iterator<Item = &CutoverRecord> {
+        let first = CutoverRecord::Marker {
             attempt: self.attempt,
-            round: Round::Fence,
+            round: WaitOutRound::Fence,
         };
         self.source
             .log
@@ -218,19 +218,19 @@ impl State {
 
     /// A write behind the first marker was not compared: the fence had expired before the seal.
     pub(super) fn has_slipped(&self) -> bool {
-        self.behind_fence()
-            .any(|record| matches!(record, Record::Write(_)))
+        self.after_fence()
+            .any(|record| matches!(record, CutoverRecord::Write(_)))
     }
 
     /// The same, as the stream shows it when the second marker arrives.
     pub(super) fn shows_slipped(&self) -> bool {
-        let second = Record::Marker {
+        let second = CutoverRecord::Marker {
             attempt: self.attempt,
-            round: Round::Seal,
+            round: WaitOutRound::Seal,
         };
         let mut between = self
-            .behind_fence()
+            .after_fence()
             .take_while(move |record| **record != second);
-        between.any(|record| matches!(record, Record::Write(_)))
+        between.any(|record| matches!(record, CutoverRecord::Write(_)))
     }
 }

@@ -1,238 +1,263 @@
 //! What an action does.
 
-use super::actions::Action;
-use super::state::{Client, Ownership, Record, Register, Round, State, Step, position};
-use super::{Cutover, Rule};
+use super::actions::CutoverAction;
+use super::state::{
+    CutoverClient, CutoverOwnership, CutoverRecord, CutoverRegister, CutoverState, CutoverStep,
+    WaitOutRound, position,
+};
+use super::{Cutover, CutoverRule};
 
 impl Cutover {
-    pub(super) fn perform(&self, state: &mut State, action: Action) {
+    pub(super) fn perform(&self, state: &mut CutoverState, action: CutoverAction) {
         match action {
-            Action::Begin(client) => {
-                state.clients[client] = Client::Begun {
-                    open: self.is(Rule::FenceTable) && state.source.is_open(),
+            CutoverAction::Begin(client) => {
+                state.clients[client] = CutoverClient::Begun {
+                    open: self.is(CutoverRule::FenceTable) && state.source.is_open(),
                 };
             }
-            Action::Write(client) => {
-                let fence = state.source.register() == Register::Fenced;
-                state.clients[client] = if fence && !self.is(Rule::FenceTable) {
-                    Client::Looked
+            CutoverAction::Write(client) => {
+                let fence = state.source.register() == CutoverRegister::Fenced;
+                state.clients[client] = if fence && !self.is(CutoverRule::FenceTable) {
+                    CutoverClient::Looked
                 } else {
-                    Client::Holding { noted: false }
+                    CutoverClient::Holding { noted: false }
                 };
             }
-            Action::Note(client) => state.clients[client] = Client::Noted,
-            Action::LookAgain(client) => self.look_again(state, client),
-            Action::Prepare(client) => {
+            CutoverAction::Note(client) => state.clients[client] = CutoverClient::Noted,
+            CutoverAction::LookAgain(client) => self.retry_client(state, client),
+            CutoverAction::Prepare(client) => {
                 let noted = state.clients[client].holds_note();
-                state.clients[client] = Client::Prepared { noted };
+                state.clients[client] = CutoverClient::Prepared { noted };
             }
-            Action::Log(client) => {
+            CutoverAction::Log(client) => {
                 let noted = state.clients[client].holds_note();
-                state.clients[client] = Client::Logged { noted };
-                state.source.log.push(Record::Write(client));
+                state.clients[client] = CutoverClient::Logged { noted };
+                state.source.log.push(CutoverRecord::Write(client));
             }
-            Action::End(client) => state.clients[client] = Client::OnSource,
-            Action::WriteTarget(client) => {
-                state.clients[client] = Client::OnTarget;
+            CutoverAction::End(client) => state.clients[client] = CutoverClient::OnSource,
+            CutoverAction::WriteTarget(client) => {
+                state.clients[client] = CutoverClient::OnTarget;
                 state.target.writes.push(client);
             }
-            Action::Flush => state.source.flushed = position(state.source.log.len()),
-            Action::Apply => apply(state),
-            Action::Expire => state.source.expired = true,
-            Action::Proceed => self.proceed(state),
-            Action::GiveUp => {
+            CutoverAction::Flush => state.source.flushed = position(state.source.log.len()),
+            CutoverAction::Apply => apply(state),
+            CutoverAction::Expire => state.source.expired = true,
+            CutoverAction::Proceed => self.proceed(state),
+            CutoverAction::GiveUp => {
                 state.faults += 1;
-                state.step = Step::Abort;
+                state.step = CutoverStep::Abort;
             }
-            Action::Timeout => state.source.commit(Record::Set(Register::Open)),
-            Action::Lie => {
-                state.ownership = Ownership::Flipped;
-                state.step = Step::Open;
+            CutoverAction::Timeout => state
+                .source
+                .commit(CutoverRecord::Set(CutoverRegister::Open)),
+            CutoverAction::Lie => {
+                state.ownership = CutoverOwnership::Flipped;
+                state.step = CutoverStep::Open;
             }
-            Action::Misdirect => {
+            CutoverAction::Misdirect => {
                 state.faults += 1;
                 state.target.elsewhere = true;
             }
-            Action::Redirect => state.target.elsewhere = false,
-            Action::CrashSource => self.fail_source(state, state.source.flushed),
-            Action::Promote(records) => {
+            CutoverAction::Redirect => state.target.elsewhere = false,
+            CutoverAction::CrashSource => self.fail_source(state, state.source.flushed),
+            CutoverAction::Promote(records) => {
                 state.source.promoted = true;
                 self.fail_source(state, records);
             }
-            Action::CrashController => {
+            CutoverAction::CrashController => {
                 state.faults += 1;
-                state.step = Step::Dead;
+                state.step = CutoverStep::Dead;
             }
-            Action::RestartController => {
+            CutoverAction::RestartController => {
                 state.step = match state.ownership {
-                    Ownership::Ready if state.source.register() == Register::Open => Step::Idle,
+                    CutoverOwnership::Ready if state.source.register() == CutoverRegister::Open => {
+                        CutoverStep::Idle
+                    }
                     // Read values prove nothing: it is written again (R9).
-                    Ownership::Ready => Step::Release,
+                    CutoverOwnership::Ready => CutoverStep::Release,
                     // Attempt n + 1, never the middle of attempt n.
-                    Ownership::Fencing => Step::Idle,
-                    Ownership::Flipped => Step::Open,
+                    CutoverOwnership::Fencing => CutoverStep::Idle,
+                    CutoverOwnership::Flipped => CutoverStep::Open,
                 };
             }
         }
     }
 
     /// Who is refused gives its locks back, and is waited for no more.
-    fn look_again(&self, state: &mut State, client: usize) {
-        if state.source.is_open() || self.is(Rule::NoSecondLook) {
-            let noted = !self.is(Rule::NoNote);
-            state.clients[client] = Client::Holding { noted };
+    fn retry_client(&self, state: &mut CutoverState, client: usize) {
+        if state.source.is_open() || self.is(CutoverRule::NoSecondLook) {
+            let noted = !self.is(CutoverRule::NoNote);
+            state.clients[client] = CutoverClient::Holding { noted };
             return;
         }
-        state.clients[client] = Client::Idle;
-        if let Step::Wait(_, holders) = &mut state.step {
+        state.clients[client] = CutoverClient::Idle;
+        if let CutoverStep::Wait(_, holders) = &mut state.step {
             *holders &= !(1 << client);
         }
     }
 
     /// Whom a wait-out waits for, as bits: behind the fence everybody who writes, behind the seal who has noted that
     /// they passed because the fence had ended.
-    fn holders(state: &State, round: Round) -> u8 {
-        let is_one = |client: &Client| match round {
-            Round::Fence => client.holds_lock(),
-            Round::Seal => client.holds_note(),
+    fn holders(state: &CutoverState, round: WaitOutRound) -> u8 {
+        let is_one = |client: &CutoverClient| match round {
+            WaitOutRound::Fence => client.holds_lock(),
+            WaitOutRound::Seal => client.holds_note(),
         };
         let clients = state.clients.iter().enumerate();
         let holders = clients.filter(|(_, client)| is_one(client));
         holders.fold(0, |bits, (index, _)| bits | 1 << index)
     }
 
-    fn proceed(&self, state: &mut State) {
+    fn proceed(&self, state: &mut CutoverState) {
         state.step = match state.step {
-            Step::Idle if !self.may_begin(state) => Step::Abort,
-            Step::Idle => {
-                state.ownership = Ownership::Fencing;
+            CutoverStep::Idle if !self.may_begin(state) => CutoverStep::Abort,
+            CutoverStep::Idle => {
+                state.ownership = CutoverOwnership::Fencing;
                 state.attempt += 1;
-                Step::Fence
+                CutoverStep::Fence
             }
-            Step::Fence => {
-                state.source.commit(Record::Set(Register::Fenced));
-                self.begin(Round::Fence)
+            CutoverStep::Fence => {
+                state
+                    .source
+                    .commit(CutoverRecord::Set(CutoverRegister::Fenced));
+                self.begin(WaitOutRound::Fence)
             }
-            Step::List(round) if self.is(Rule::NoWaitOut) => Step::Wait(round, 0),
-            Step::List(round) => Step::Wait(round, Self::holders(state, round)),
-            Step::Wait(round, _) if self.is(Rule::DrainBeforeWaitOut) => self.end(round),
-            Step::Wait(round, _) => Step::Mark(round),
-            Step::Mark(round) => self.mark(state, round),
-            Step::Drain(round, _) if self.is(Rule::DrainBeforeWaitOut) => Step::List(round),
-            Step::Drain(round, _) => self.end(round),
-            Step::Seal => {
-                state.source.commit(Record::Set(Register::Closed));
-                self.begin(Round::Seal)
+            CutoverStep::List(round) if self.is(CutoverRule::NoWaitOut) => {
+                CutoverStep::Wait(round, 0)
             }
-            Step::Check => self.check(state),
-            Step::Flip if self.is(Rule::OpenBeforeFlip) && !state.target.open => {
+            CutoverStep::List(round) => CutoverStep::Wait(round, Self::holders(state, round)),
+            CutoverStep::Wait(round, _) if self.is(CutoverRule::DrainBeforeWaitOut) => {
+                self.end(round)
+            }
+            CutoverStep::Wait(round, _) => CutoverStep::Mark(round),
+            CutoverStep::Mark(round) => self.mark(state, round),
+            CutoverStep::Drain(round, _) if self.is(CutoverRule::DrainBeforeWaitOut) => {
+                CutoverStep::List(round)
+            }
+            CutoverStep::Drain(round, _) => self.end(round),
+            CutoverStep::Seal => {
+                state
+                    .source
+                    .commit(CutoverRecord::Set(CutoverRegister::Closed));
+                self.begin(WaitOutRound::Seal)
+            }
+            CutoverStep::Check => self.check(state),
+            CutoverStep::Flip if self.is(CutoverRule::OpenBeforeFlip) && !state.target.open => {
                 state.target.open = true;
-                Step::Flip
+                CutoverStep::Flip
             }
-            Step::Flip => {
-                state.ownership = Ownership::Flipped;
-                Step::Open
+            CutoverStep::Flip => {
+                state.ownership = CutoverOwnership::Flipped;
+                CutoverStep::Open
             }
-            Step::Open => {
+            CutoverStep::Open => {
                 state.target.open = !state.target.elsewhere;
-                Step::Done
+                CutoverStep::Done
             }
-            Step::Abort => {
-                state.ownership = Ownership::Ready;
-                Step::Release
+            CutoverStep::Abort => {
+                state.ownership = CutoverOwnership::Ready;
+                CutoverStep::Release
             }
-            Step::Release => {
-                state.source.commit(Record::Set(Register::Open));
-                Step::Idle
+            CutoverStep::Release => {
+                state
+                    .source
+                    .commit(CutoverRecord::Set(CutoverRegister::Open));
+                CutoverStep::Idle
             }
-            Step::Dead | Step::Done => state.step,
+            CutoverStep::Dead | CutoverStep::Done => state.step,
         };
     }
 
-    fn begin(&self, round: Round) -> Step {
-        if self.is(Rule::DrainBeforeWaitOut) {
-            Step::Mark(round)
+    fn begin(&self, round: WaitOutRound) -> CutoverStep {
+        if self.is(CutoverRule::DrainBeforeWaitOut) {
+            CutoverStep::Mark(round)
         } else {
-            Step::List(round)
+            CutoverStep::List(round)
         }
     }
 
-    fn mark(&self, state: &mut State, round: Round) -> Step {
-        if self.is(Rule::DrainToPosition) {
-            return Step::Drain(round, state.source.flushed);
+    fn mark(&self, state: &mut CutoverState, round: WaitOutRound) -> CutoverStep {
+        if self.is(CutoverRule::DrainToPosition) {
+            return CutoverStep::Drain(round, state.source.flushed);
         }
-        state.source.commit(Record::Marker {
+        state.source.commit(CutoverRecord::Marker {
             attempt: state.attempt,
             round,
         });
-        Step::Drain(round, 0)
+        CutoverStep::Drain(round, 0)
     }
 
-    fn end(&self, round: Round) -> Step {
+    fn end(&self, round: WaitOutRound) -> CutoverStep {
         match round {
-            Round::Fence if self.is(Rule::NoSeal) => Step::Flip,
-            Round::Fence => Step::Seal,
-            Round::Seal => Step::Check,
+            WaitOutRound::Fence if self.is(CutoverRule::NoSeal) => CutoverStep::Flip,
+            WaitOutRound::Fence => CutoverStep::Seal,
+            WaitOutRound::Seal => CutoverStep::Check,
         }
     }
 
     /// Standbys have flushed the second marker; then, as the last act on the source, the rest.
-    fn check(&self, state: &mut State) -> Step {
-        let slipped = state.shows_slipped() && !self.is(Rule::SlippedWrites);
+    fn check(&self, state: &mut CutoverState) -> CutoverStep {
+        let slipped = state.shows_slipped() && !self.is(CutoverRule::SlippedWrites);
         if slipped || state.source.promoted {
-            return Step::Abort;
+            return CutoverStep::Abort;
         }
-        if !self.is(Rule::StandbyBehind) {
+        if !self.is(CutoverRule::StandbyBehind) {
             state.source.replicated = state.source.flushed;
         }
-        Step::Flip
+        CutoverStep::Flip
     }
 
     /// A restart or a promotion ends the attempt, unless all that is left of it is the flip.
-    fn fail_source(&self, state: &mut State, records: u8) {
+    fn fail_source(&self, state: &mut CutoverState, records: u8) {
         state.faults += 1;
         let source = &mut state.source;
         source.truncate(records);
         for (index, client) in state.clients.iter_mut().enumerate() {
-            let is_kept = source.log.contains(&Record::Write(index));
+            let is_kept = source.log.contains(&CutoverRecord::Write(index));
             match client {
-                Client::Begun { .. } | Client::Looked | Client::Noted => *client = Client::Idle,
-                Client::Logged { .. } if is_kept => *client = Client::OnSource,
-                Client::Holding { .. } | Client::Logged { .. } => *client = Client::Unknown,
-                Client::Prepared { .. } if source.promoted => *client = Client::Unknown,
-                Client::Prepared { .. } | Client::Idle => {}
-                Client::OnSource | Client::OnTarget | Client::Unknown => {}
+                CutoverClient::Begun { .. } | CutoverClient::Looked | CutoverClient::Noted => {
+                    *client = CutoverClient::Idle
+                }
+                CutoverClient::Logged { .. } if is_kept => *client = CutoverClient::OnSource,
+                CutoverClient::Holding { .. } | CutoverClient::Logged { .. } => {
+                    *client = CutoverClient::Unknown
+                }
+                CutoverClient::Prepared { .. } if source.promoted => {
+                    *client = CutoverClient::Unknown
+                }
+                CutoverClient::Prepared { .. } | CutoverClient::Idle => {}
+                CutoverClient::OnSource | CutoverClient::OnTarget | CutoverClient::Unknown => {}
             }
         }
         // The reconciler writes the register again: a standby may lack the release (R6).
-        if state.step == Step::Idle
-            && state.ownership == Ownership::Ready
-            && !self.is(Rule::NoReconciler)
+        if state.step == CutoverStep::Idle
+            && state.ownership == CutoverOwnership::Ready
+            && !self.is(CutoverRule::NoReconciler)
         {
-            state.step = Step::Release;
+            state.step = CutoverStep::Release;
         }
         if matches!(
             state.step,
-            Step::Fence
-                | Step::List(_)
-                | Step::Wait(..)
-                | Step::Mark(_)
-                | Step::Drain(..)
-                | Step::Seal
-                | Step::Check
+            CutoverStep::Fence
+                | CutoverStep::List(_)
+                | CutoverStep::Wait(..)
+                | CutoverStep::Mark(_)
+                | CutoverStep::Drain(..)
+                | CutoverStep::Seal
+                | CutoverStep::Check
         ) {
-            state.step = Step::Abort;
+            state.step = CutoverStep::Abort;
         }
     }
 }
 
-fn apply(state: &mut State) {
+fn apply(state: &mut CutoverState) {
     let (from, to) = (
         usize::from(state.target.applied),
         usize::from(state.source.flushed),
     );
     for record in &state.source.log[from..to] {
-        if let Record::Write(client) = record
+        if let CutoverRecord::Write(client) = record
             && !state.target.elsewhere
         {
             state.target.writes.push(*client);

@@ -8,13 +8,13 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size, mutant};
-use state::State;
-use step::Action;
+use crate::check::{ModelSize, Mutant, Protocol, mutant};
+use state::LaneState;
+use step::LaneAction;
 
 /// The rules that can be bent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum LaneRule {
     NothingIsLeftOut,
     SecondTellsNothing,
     SharesWhileAhead,
@@ -26,7 +26,7 @@ pub(crate) enum Rule {
 
 /// Bounds and the bent rule, if any.
 pub(crate) struct Lanes {
-    bent: Option<Rule>,
+    bent: Option<LaneRule>,
     writes: u8,
     crashes: u8,
 }
@@ -37,19 +37,19 @@ const CONFIRMED: &str = "I3 the confirmed position never passes what both lanes 
 const DRAINED: &str = "R18 what the progress has passed is applied by both lanes";
 
 impl Lanes {
-    fn is(&self, rule: Rule) -> bool {
+    fn is(&self, rule: LaneRule) -> bool {
         self.bent == Some(rule)
     }
 }
 
 impl Protocol for Lanes {
     const NAME: &'static str = "M5 two lanes";
-    type Rule = Rule;
+    type Rule = LaneRule;
 
-    fn new(size: Size, bent: Option<Rule>) -> Self {
+    fn new(size: ModelSize, bent: Option<LaneRule>) -> Self {
         let (writes, crashes) = match size {
-            Size::Short => (4, 2),
-            Size::Full => (5, 3),
+            ModelSize::Short => (4, 2),
+            ModelSize::Full => (5, 3),
         };
         Self {
             bent,
@@ -67,40 +67,40 @@ impl Protocol for Lanes {
         )
     }
 
-    fn mutants() -> Vec<Mutant<Rule>> {
+    fn mutants() -> Vec<Mutant<LaneRule>> {
         vec![
             mutant(
-                Rule::NothingIsLeftOut,
+                LaneRule::NothingIsLeftOut,
                 "nothing is left out after a crash",
                 ONCE,
             ),
             mutant(
-                Rule::SecondTellsNothing,
+                LaneRule::SecondTellsNothing,
                 "the second lane does not tell what it has reached",
                 ONCE,
             ),
             mutant(
-                Rule::SharesWhileAhead,
+                LaneRule::SharesWhileAhead,
                 "a batch is shared while the second lane is ahead",
                 ONCE,
             ),
             mutant(
-                Rule::SharesWhatIsReadAgain,
+                LaneRule::SharesWhatIsReadAgain,
                 "rows that are read again are shared",
                 ONCE,
             ),
             mutant(
-                Rule::NotSettled,
+                LaneRule::NotSettled,
                 "a run begins while a commit is under way",
                 ONCE,
             ),
             mutant(
-                Rule::ConfirmsTheSecond,
+                LaneRule::ConfirmsTheSecond,
                 "the slot is told what the second lane has reached",
                 CONFIRMED,
             ),
             mutant(
-                Rule::FirstGoesFirst,
+                LaneRule::FirstGoesFirst,
                 "the first lane commits before the second",
                 DRAINED,
             ),
@@ -109,11 +109,11 @@ impl Protocol for Lanes {
 }
 
 impl Model for Lanes {
-    type State = State;
-    type Action = Action;
+    type State = LaneState;
+    type Action = LaneAction;
 
-    fn init_states(&self) -> Vec<State> {
-        vec![State {
+    fn init_states(&self) -> Vec<LaneState> {
+        vec![LaneState {
             log: Vec::new(),
             applied: Vec::new(),
             progress: 0,
@@ -126,11 +126,11 @@ impl Model for Lanes {
         }]
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &LaneState, actions: &mut Vec<LaneAction>) {
         self.possible(state, actions);
     }
 
-    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+    fn next_state(&self, last: &LaneState, action: LaneAction) -> Option<LaneState> {
         let mut state = last.clone();
         self.perform(&mut state, action);
         Some(state)
@@ -138,19 +138,20 @@ impl Model for Lanes {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(ONCE, |_, s: &State| !s.doubled),
-            Property::always(DRAINED, |_, s: &State| s.has_all_before(s.progress)),
-            Property::always(CONFIRMED, |_, s: &State| s.has_all_before(s.confirmed)),
-            Property::always(EVERYTHING, |m: &Self, s: &State| {
+            Property::always(ONCE, |_, s: &LaneState| !s.doubled),
+            Property::always(DRAINED, |_, s: &LaneState| s.has_all_before(s.progress)),
+            Property::always(CONFIRMED, |_, s: &LaneState| s.has_all_before(s.confirmed)),
+            Property::always(EVERYTHING, |m: &Self, s: &LaneState| {
                 s.has_all_before(m.writes) || !m.possible_actions(s).is_empty()
             }),
-            Property::sometimes("a run begins with the second lane ahead", |_, s: &State| {
-                s.run.is_some_and(|run| run.ahead > run.at)
-            }),
+            Property::sometimes(
+                "a run begins with the second lane ahead",
+                |_, s: &LaneState| s.run.is_some_and(|run| run.ahead > run.at),
+            ),
             Property::sometimes(
                 "a batch is shared after a crash between the commits",
-                |_, s: &State| {
-                    let shared = |run: state::Run| run.batch.is_some_and(|batch| batch.shared);
+                |_, s: &LaneState| {
+                    let shared = |run: state::ApplyRun| run.batch.is_some_and(|batch| batch.shared);
                     s.run.is_some_and(|run| run.ahead > 0 && shared(run)) && s.crashes > 0
                 },
             ),

@@ -1,14 +1,14 @@
 //! What can happen, and what it does.
 
-use super::state::{Batch, Hung, Lane, Run, State, Write};
-use super::{Lanes, Rule};
+use super::state::{ApplyRun, HungCommit, Lane, LaneBatch, LaneState, SourceWrite};
+use super::{LaneRule, Lanes};
 
 /// Transactions of a batch.
 const BATCH: u8 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
-    Write(Write),
+pub(crate) enum LaneAction {
+    Write(SourceWrite),
     /// An agent reads where both lanes are, and goes on.
     Begin,
     /// The next transaction comes into the batch.
@@ -26,23 +26,23 @@ pub(crate) enum Action {
 }
 
 impl Lanes {
-    pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
+    pub(super) fn possible(&self, state: &LaneState, actions: &mut Vec<LaneAction>) {
         let length = number(state.log.len());
         if length < self.writes {
             let writes = [
-                Write::Row(Lane::First),
-                Write::Row(Lane::Second),
-                Write::Both,
-                Write::ReadAgain,
+                SourceWrite::Row(Lane::First),
+                SourceWrite::Row(Lane::Second),
+                SourceWrite::Both,
+                SourceWrite::ReadAgain,
             ];
-            actions.extend(writes.map(Action::Write));
+            actions.extend(writes.map(LaneAction::Write));
         }
         if state.hung.is_some() {
-            actions.extend([Action::Arrive, Action::Lose]);
+            actions.extend([LaneAction::Arrive, LaneAction::Lose]);
         }
         let Some(run) = &state.run else {
-            if state.hung.is_none() || self.is(Rule::NotSettled) {
-                actions.push(Action::Begin);
+            if state.hung.is_none() || self.is(LaneRule::NotSettled) {
+                actions.push(LaneAction::Begin);
             }
             return;
         };
@@ -51,67 +51,68 @@ impl Lanes {
             .batch
             .is_none_or(|batch| !batch.shared && batch.to - batch.from < BATCH);
         if reached < length && may_grow {
-            actions.push(Action::Take);
+            actions.push(LaneAction::Take);
         }
         if let Some(batch) = run.batch {
-            if self.may_share(state, run, batch) {
-                actions.push(Action::CommitSecond);
+            if self.may_commit_part(state, run, batch) {
+                actions.push(LaneAction::CommitSecond);
             }
-            actions.push(Action::CommitFirst);
+            actions.push(LaneAction::CommitFirst);
         }
-        if state.confirmed < self.told(state) {
-            actions.push(Action::Confirm);
+        if state.confirmed < self.reported_to_slot(state) {
+            actions.push(LaneAction::Confirm);
         }
         if state.crashes < self.crashes {
-            actions.push(Action::Crash);
+            actions.push(LaneAction::Crash);
             if let (Some(batch), None) = (run.batch, state.hung) {
-                actions.push(Action::Hang(Lane::First));
-                if self.may_share(state, run, batch) {
-                    actions.push(Action::Hang(Lane::Second));
+                actions.push(LaneAction::Hang(Lane::First));
+                if self.may_commit_part(state, run, batch) {
+                    actions.push(LaneAction::Hang(Lane::Second));
                 }
             }
         }
     }
 
     /// Whether the second lane may commit its part now.
-    fn may_share(&self, state: &State, run: &Run, batch: Batch) -> bool {
+    fn may_commit_part(&self, state: &LaneState, run: &ApplyRun, batch: LaneBatch) -> bool {
         let writes = &state.log[usize::from(batch.from)..usize::from(batch.to)];
-        let whole = !writes.contains(&Write::ReadAgain) || self.is(Rule::SharesWhatIsReadAgain);
-        let level = batch.from >= run.ahead || self.is(Rule::SharesWhileAhead);
+        let whole =
+            !writes.contains(&SourceWrite::ReadAgain) || self.is(LaneRule::SharesWhatIsReadAgain);
+        let level = batch.from >= run.ahead || self.is(LaneRule::SharesWhileAhead);
         !batch.shared && whole && level
     }
 
     /// What the slot is told.
-    fn told(&self, state: &State) -> u8 {
-        if self.is(Rule::ConfirmsTheSecond) {
+    fn reported_to_slot(&self, state: &LaneState) -> u8 {
+        if self.is(LaneRule::ConfirmsTheSecond) {
             state.progress.max(state.second)
         } else {
             state.progress
         }
     }
 
-    pub(super) fn perform(&self, state: &mut State, action: Action) {
+    pub(super) fn perform(&self, state: &mut LaneState, action: LaneAction) {
         match action {
-            Action::Write(write) => {
+            LaneAction::Write(write) => {
                 state.log.push(write);
                 state.applied.push([false; 2]);
             }
-            Action::Begin => {
+            LaneAction::Begin => {
                 let at = state.progress;
-                let ahead = if self.is(Rule::NothingIsLeftOut) {
+                let ahead = if self.is(LaneRule::NothingIsLeftOut) {
                     at
                 } else {
                     state.second.max(at)
                 };
-                state.run = Some(Run {
+                state.run = Some(ApplyRun {
                     at,
                     ahead,
                     batch: None,
                 });
             }
-            Action::Take => {
+            LaneAction::Take => {
                 if let Some(run) = &mut state.run {
-                    let new = Batch {
+                    let new = LaneBatch {
                         from: run.at,
                         to: run.at,
                         shared: false,
@@ -119,31 +120,31 @@ impl Lanes {
                     run.batch.get_or_insert(new).to += 1;
                 }
             }
-            Action::CommitSecond => self.commit_of_run(state, Lane::Second),
-            Action::CommitFirst => self.commit_of_run(state, Lane::First),
-            Action::Confirm => state.confirmed = self.told(state),
-            Action::Crash => {
+            LaneAction::CommitSecond => self.commit_of_run(state, Lane::Second),
+            LaneAction::CommitFirst => self.commit_of_run(state, Lane::First),
+            LaneAction::Confirm => state.confirmed = self.reported_to_slot(state),
+            LaneAction::Crash => {
                 state.run = None;
                 state.crashes += 1;
             }
-            Action::Hang(lane) => {
+            LaneAction::Hang(lane) => {
                 state.crashes += 1;
                 let run = state.run.take();
                 state.hung = run.and_then(|run| {
                     let batch = run.batch?;
-                    Some(Hung { lane, run, batch })
+                    Some(HungCommit { lane, run, batch })
                 });
             }
-            Action::Arrive => {
-                if let Some(Hung { lane, run, batch }) = state.hung.take() {
+            LaneAction::Arrive => {
+                if let Some(HungCommit { lane, run, batch }) = state.hung.take() {
                     self.commit(state, lane, run, batch);
                 }
             }
-            Action::Lose => state.hung = None,
+            LaneAction::Lose => state.hung = None,
         }
     }
 
-    fn commit_of_run(&self, state: &mut State, lane: Lane) {
+    fn commit_of_run(&self, state: &mut LaneState, lane: Lane) {
         let Some(mut run) = state.run else { return };
         let Some(mut batch) = run.batch else { return };
         self.commit(state, lane, run, batch);
@@ -161,10 +162,10 @@ impl Lanes {
     }
 
     /// What a lane's transaction leaves: its rows, and where it is.
-    fn commit(&self, state: &mut State, lane: Lane, run: Run, batch: Batch) {
+    fn commit(&self, state: &mut LaneState, lane: Lane, run: ApplyRun, batch: LaneBatch) {
         // Of a batch that is not shared the first lane does all.
-        let half =
-            batch.shared || (self.is(Rule::FirstGoesFirst) && self.may_share(state, &run, batch));
+        let half = batch.shared
+            || (self.is(LaneRule::FirstGoesFirst) && self.may_commit_part(state, &run, batch));
         for at in batch.from..batch.to {
             for row in rows(state, at) {
                 let second = row == Lane::Second;
@@ -183,26 +184,26 @@ impl Lanes {
         }
         match lane {
             Lane::First => state.progress = batch.to,
-            Lane::Second if self.is(Rule::SecondTellsNothing) => {}
+            Lane::Second if self.is(LaneRule::SecondTellsNothing) => {}
             Lane::Second => state.second = batch.to,
         }
     }
 }
 
 /// The lanes of the rows of a transaction, now.
-fn rows(state: &State, at: u8) -> Vec<Lane> {
+fn rows(state: &LaneState, at: u8) -> Vec<Lane> {
     match state.log[usize::from(at)] {
-        Write::Row(lane) => vec![lane],
-        Write::Both => vec![Lane::First, Lane::Second],
-        Write::ReadAgain if state.log.len().is_multiple_of(2) => vec![Lane::First],
-        Write::ReadAgain => vec![Lane::Second],
+        SourceWrite::Row(lane) => vec![lane],
+        SourceWrite::Both => vec![Lane::First, Lane::Second],
+        SourceWrite::ReadAgain if state.log.len().is_multiple_of(2) => vec![Lane::First],
+        SourceWrite::ReadAgain => vec![Lane::Second],
     }
 }
 
 /// Where it is written down that the row is applied.
-fn place(write: Write, row: Lane) -> usize {
+fn place(write: SourceWrite, row: Lane) -> usize {
     match (write, row) {
-        (Write::ReadAgain, _) | (_, Lane::Second) => 1,
+        (SourceWrite::ReadAgain, _) | (_, Lane::Second) => 1,
         (_, Lane::First) => 0,
     }
 }

@@ -9,13 +9,13 @@ mod step;
 
 use stateright::{Model, Property};
 
-use crate::check::{Mutant, Protocol, Size, mutant};
-use state::{Phase, SOURCE, Shard, State, Stream, TARGET};
-use step::Action;
+use crate::check::{ModelSize, Mutant, Protocol, mutant};
+use state::{ReversePhase, ReverseShard, ReverseState, ReverseStream, SOURCE, TARGET};
+use step::ReverseAction;
 
 /// The rules that can be bent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Rule {
+pub(crate) enum ReverseRule {
     ReverseAfterOpen,
     NoForwardAgain,
     NoOpenMarker,
@@ -31,7 +31,7 @@ pub(crate) enum Rule {
 
 /// Bounds and the bent rule, if any.
 pub(crate) struct Reverse {
-    bent: Option<Rule>,
+    bent: Option<ReverseRule>,
     writes: u8,
 }
 
@@ -44,19 +44,19 @@ const WAY_BACK: &str = "I6 who takes writes after a flip has a slot for the way 
 const DROPPED: &str = "I8 rows are dropped after COMPLETED, with no stream left";
 
 impl Reverse {
-    fn is(&self, rule: Rule) -> bool {
+    fn is(&self, rule: ReverseRule) -> bool {
         self.bent == Some(rule)
     }
 }
 
 impl Protocol for Reverse {
     const NAME: &'static str = "M4 reverse and roll back";
-    type Rule = Rule;
+    type Rule = ReverseRule;
 
-    fn new(size: Size, bent: Option<Rule>) -> Self {
+    fn new(size: ModelSize, bent: Option<ReverseRule>) -> Self {
         let writes = match size {
-            Size::Short => 3,
-            Size::Full => 5,
+            ModelSize::Short => 3,
+            ModelSize::Full => 5,
         };
         Self { bent, writes }
     }
@@ -68,40 +68,52 @@ impl Protocol for Reverse {
         )
     }
 
-    fn mutants() -> Vec<Mutant<Rule>> {
+    fn mutants() -> Vec<Mutant<ReverseRule>> {
         vec![
-            mutant(Rule::ReverseAfterOpen, "reverse slot after open", WAY_BACK),
             mutant(
-                Rule::NoForwardAgain,
+                ReverseRule::ReverseAfterOpen,
+                "reverse slot after open",
+                WAY_BACK,
+            ),
+            mutant(
+                ReverseRule::NoForwardAgain,
                 "no forward slot before the roll back's fence",
                 WAY_BACK,
             ),
-            mutant(Rule::NoOpenMarker, "no origin filter: no open marker", ONCE),
             mutant(
-                Rule::ForwardLivesOn,
+                ReverseRule::NoOpenMarker,
+                "no origin filter: no open marker",
+                ONCE,
+            ),
+            mutant(
+                ReverseRule::ForwardLivesOn,
                 "forward stream lives on after the flip",
                 ONCE,
             ),
-            mutant(Rule::FinishWithoutCas, "finish without CAS", RIVALS),
-            mutant(Rule::DropInHold, "drop before COMPLETED", ON_OWNER),
-            mutant(Rule::DropBesideStream, "drop beside a stream", DROPPED),
+            mutant(ReverseRule::FinishWithoutCas, "finish without CAS", RIVALS),
+            mutant(ReverseRule::DropInHold, "drop before COMPLETED", ON_OWNER),
             mutant(
-                Rule::DropOfOwnEpoch,
+                ReverseRule::DropBesideStream,
+                "drop beside a stream",
+                DROPPED,
+            ),
+            mutant(
+                ReverseRule::DropOfOwnEpoch,
                 "late drop of keys that came back",
                 ON_OWNER,
             ),
             mutant(
-                Rule::NoAdmission,
+                ReverseRule::NoAdmission,
                 "move back admitted during the drop",
                 ONCE,
             ),
             mutant(
-                Rule::OldGuardStays,
+                ReverseRule::OldGuardStays,
                 "old guard refuses keys that came back",
                 OPEN_AGAIN,
             ),
             mutant(
-                Rule::OldGuardFirst,
+                ReverseRule::OldGuardFirst,
                 "old guard goes before the new one stands",
                 ONE_OWNER,
             ),
@@ -110,25 +122,25 @@ impl Protocol for Reverse {
 }
 
 impl Model for Reverse {
-    type State = State;
-    type Action = Action;
+    type State = ReverseState;
+    type Action = ReverseAction;
 
-    fn init_states(&self) -> Vec<State> {
-        let shard = |open| Shard {
+    fn init_states(&self) -> Vec<ReverseState> {
+        let shard = |open| ReverseShard {
             log: Vec::new(),
             rows: Vec::new(),
             guards: [Some(open), None],
         };
-        vec![State {
+        vec![ReverseState {
             shards: [shard(true), shard(false)],
             streams: [
-                Some(Stream {
+                Some(ReverseStream {
                     at: 0,
                     applies: true,
                 }),
                 None,
             ],
-            phase: Phase::DualWrite,
+            phase: ReversePhase::DualWrite,
             written: 0,
             finishing: false,
             completed: false,
@@ -141,11 +153,11 @@ impl Model for Reverse {
         }]
     }
 
-    fn actions(&self, state: &State, actions: &mut Vec<Action>) {
+    fn actions(&self, state: &ReverseState, actions: &mut Vec<ReverseAction>) {
         self.possible(state, actions);
     }
 
-    fn next_state(&self, last: &State, action: Action) -> Option<State> {
+    fn next_state(&self, last: &ReverseState, action: ReverseAction) -> Option<ReverseState> {
         let mut state = last.clone();
         self.perform(&mut state, action);
         Some(state)
@@ -153,50 +165,57 @@ impl Model for Reverse {
 
     fn properties(&self) -> Vec<Property<Self>> {
         vec![
-            Property::always(ONE_OWNER, |_, s: &State| {
-                !s.shards.iter().all(Shard::is_open)
+            Property::always(ONE_OWNER, |_, s: &ReverseState| {
+                !s.shards.iter().all(ReverseShard::is_open)
             }),
-            Property::always(ON_OWNER, |_, s: &State| {
-                let all = |shard: &Shard| shard.rows.iter().copied().eq(0..s.written);
+            Property::always(ON_OWNER, |_, s: &ReverseState| {
+                let all = |shard: &ReverseShard| shard.rows.iter().copied().eq(0..s.written);
                 s.shards.iter().all(|shard| !shard.is_open() || all(shard))
             }),
-            Property::always(ONCE, |_, s: &State| !s.doubled),
-            Property::always(RIVALS, |_, s: &State| {
+            Property::always(ONCE, |_, s: &ReverseState| !s.doubled),
+            Property::always(RIVALS, |_, s: &ReverseState| {
                 !(s.completed && s.phase.is_rollback())
             }),
-            Property::always(WAY_BACK, |_, s: &State| {
-                (s.phase != Phase::Hold || s.streams[TARGET].is_some())
-                    && (s.phase != Phase::SecondHold || s.streams[SOURCE].is_some())
+            Property::always(WAY_BACK, |_, s: &ReverseState| {
+                (s.phase != ReversePhase::Hold || s.streams[TARGET].is_some())
+                    && (s.phase != ReversePhase::SecondHold || s.streams[SOURCE].is_some())
             }),
-            Property::always(DROPPED, |_, s: &State| !s.dropped_early),
-            Property::always(OPEN_AGAIN, |m: &Self, s: &State| {
-                s.shards.iter().any(Shard::is_open) || !m.possible_actions(s).is_empty()
+            Property::always(DROPPED, |_, s: &ReverseState| !s.dropped_early),
+            Property::always(OPEN_AGAIN, |m: &Self, s: &ReverseState| {
+                s.shards.iter().any(ReverseShard::is_open) || !m.possible_actions(s).is_empty()
             }),
             Property::sometimes(
                 "writes on the source, the target and the source again",
-                |m: &Self, s: &State| {
-                    let wrote = |shard: &Shard| {
+                |m: &Self, s: &ReverseState| {
+                    let wrote = |shard: &ReverseShard| {
                         shard
                             .log
                             .iter()
-                            .any(|record| matches!(record, state::Record::Write(_)))
+                            .any(|record| matches!(record, state::ReverseRecord::Write(_)))
                     };
                     s.shards.iter().all(wrote)
-                        && s.phase == Phase::SecondHold
+                        && s.phase == ReversePhase::SecondHold
                         && s.written == m.writes
-                        && matches!(s.shards[SOURCE].log.last(), Some(state::Record::Write(_)))
+                        && matches!(
+                            s.shards[SOURCE].log.last(),
+                            Some(state::ReverseRecord::Write(_))
+                        )
                 },
             ),
-            Property::sometimes("a roll back after one that was given up", |_, s: &State| {
-                s.given_up > 0 && s.phase == Phase::SecondHold
-            }),
+            Property::sometimes(
+                "a roll back after one that was given up",
+                |_, s: &ReverseState| s.given_up > 0 && s.phase == ReversePhase::SecondHold,
+            ),
             Property::sometimes(
                 "the keys come back and are written there",
-                |_, s: &State| s.phase == Phase::Returned && s.written > 2,
+                |_, s: &ReverseState| s.phase == ReversePhase::Returned && s.written > 2,
             ),
-            Property::sometimes("a hung batch of the drop is refused", |_, s: &State| {
-                s.phase == Phase::Returned && s.hung && s.zombie.is_none()
-            }),
+            Property::sometimes(
+                "a hung batch of the drop is refused",
+                |_, s: &ReverseState| {
+                    s.phase == ReversePhase::Returned && s.hung && s.zombie.is_none()
+                },
+            ),
         ]
     }
 }

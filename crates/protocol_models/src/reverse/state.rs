@@ -6,7 +6,7 @@ pub(super) const TARGET: usize = 1;
 
 /// A record of a shard's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Record {
+pub(super) enum ReverseRecord {
     /// A client's write.
     Write(u8),
     /// The same write, applied by a stream of ours.
@@ -16,15 +16,15 @@ pub(super) enum Record {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(super) struct Shard {
-    pub(super) log: Vec<Record>,
+pub(super) struct ReverseShard {
+    pub(super) log: Vec<ReverseRecord>,
     /// The writes that it holds, in their order.
     pub(super) rows: Vec<u8>,
     /// Of the move and of the move back: `Some(true)` lets writes pass, `None`: no guard stands.
     pub(super) guards: [Option<bool>; 2],
 }
 
-impl Shard {
+impl ReverseShard {
     pub(super) fn is_open(&self) -> bool {
         self.guards.iter().flatten().all(|open| *open)
     }
@@ -32,7 +32,7 @@ impl Shard {
 
 /// A slot on one shard and its applier on the other; progress commits with the data (M1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Stream {
+pub(super) struct ReverseStream {
     pub(super) at: usize,
     /// Has met the open marker: what comes now is applied.
     pub(super) applies: bool,
@@ -40,7 +40,7 @@ pub(super) struct Stream {
 
 /// How far the controller is; each step is one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Phase {
+pub(super) enum ReversePhase {
     DualWrite,
     ReverseReady,
     Sealed,
@@ -69,10 +69,10 @@ pub(super) enum Phase {
     Returned,
 }
 
-impl Phase {
+impl ReversePhase {
     /// The ownership row says ROLLBACK_FENCING or ROLLED_BACK.
     pub(super) fn is_rollback(self) -> bool {
-        use Phase as P;
+        use ReversePhase as P;
         matches!(
             self,
             P::ForwardReady
@@ -87,10 +87,10 @@ impl Phase {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct State {
-    pub(super) shards: [Shard; 2],
-    pub(super) streams: [Option<Stream>; 2],
-    pub(super) phase: Phase,
+pub(crate) struct ReverseState {
+    pub(super) shards: [ReverseShard; 2],
+    pub(super) streams: [Option<ReverseStream>; 2],
+    pub(super) phase: ReversePhase,
     /// The next write's number: so many were acknowledged.
     pub(super) written: u8,
     /// The operator's request to finish is under way.

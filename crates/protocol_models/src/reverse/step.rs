@@ -1,10 +1,12 @@
 //! What can happen next, and what it does.
 
-use super::state::{Phase, Record, SOURCE, Shard, State, Stream, TARGET};
-use super::{Reverse, Rule};
+use super::state::{
+    ReversePhase, ReverseRecord, ReverseShard, ReverseState, ReverseStream, SOURCE, TARGET,
+};
+use super::{Reverse, ReverseRule};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Action {
+pub(crate) enum ReverseAction {
     /// A client writes on a shard whose guards let it.
     Write(usize),
     /// The stream that reads this shard takes one record.
@@ -26,110 +28,125 @@ pub(crate) enum Action {
 }
 
 impl Reverse {
-    pub(super) fn possible(&self, state: &State, actions: &mut Vec<Action>) {
+    pub(super) fn possible(&self, state: &ReverseState, actions: &mut Vec<ReverseAction>) {
         let [source, target] = &state.shards;
         let waits = |shard: usize| {
             let stream = state.streams[shard];
             stream.is_some_and(|stream| stream.at < state.shards[shard].log.len())
         };
         let phase = state.phase;
-        let is_rival = |allowed: bool| allowed || self.is(Rule::FinishWithoutCas);
-        let may_drop =
-            phase == Phase::Dropping || phase == Phase::Hold && self.is(Rule::DropInHold);
+        let is_rival = |allowed: bool| allowed || self.is(ReverseRule::FinishWithoutCas);
+        let may_drop = phase == ReversePhase::Dropping
+            || phase == ReversePhase::Hold && self.is(ReverseRule::DropInHold);
         let has_rows = !source.rows.is_empty();
-        let reverse_is_late = phase == Phase::Hold && state.streams[TARGET].is_none();
+        let reverse_is_late = phase == ReversePhase::Hold && state.streams[TARGET].is_none();
         let candidates = [
             (
                 source.is_open() && state.written < self.writes,
-                Action::Write(SOURCE),
+                ReverseAction::Write(SOURCE),
             ),
             (
                 target.is_open() && state.written < self.writes,
-                Action::Write(TARGET),
+                ReverseAction::Write(TARGET),
             ),
-            (waits(SOURCE), Action::Stream(SOURCE)),
-            (waits(TARGET), Action::Stream(TARGET)),
-            (self.may_proceed(state), Action::Proceed),
+            (waits(SOURCE), ReverseAction::Stream(SOURCE)),
+            (waits(TARGET), ReverseAction::Stream(TARGET)),
+            (self.may_proceed(state), ReverseAction::Proceed),
             (
-                reverse_is_late && self.is(Rule::ReverseAfterOpen),
-                Action::OpenReverse,
-            ),
-            (
-                phase == Phase::Hold && !state.finishing,
-                Action::AskToFinish,
+                reverse_is_late && self.is(ReverseRule::ReverseAfterOpen),
+                ReverseAction::OpenReverse,
             ),
             (
-                state.finishing && is_rival(phase == Phase::Hold) && !state.completed,
-                Action::Finish,
+                phase == ReversePhase::Hold && !state.finishing,
+                ReverseAction::AskToFinish,
             ),
-            (phase == Phase::Hold && !reverse_is_late, Action::RollBack),
             (
-                phase == Phase::RollbackSealed && state.given_up == 0,
-                Action::GiveUpRollBack,
+                state.finishing && is_rival(phase == ReversePhase::Hold) && !state.completed,
+                ReverseAction::Finish,
             ),
-            (may_drop && has_rows, Action::Drop),
-            (may_drop && has_rows && !state.hung, Action::HangDrop),
-            (state.zombie.is_some(), Action::ServeHungDrop),
+            (
+                phase == ReversePhase::Hold && !reverse_is_late,
+                ReverseAction::RollBack,
+            ),
+            (
+                phase == ReversePhase::RollbackSealed && state.given_up == 0,
+                ReverseAction::GiveUpRollBack,
+            ),
+            (may_drop && has_rows, ReverseAction::Drop),
+            (may_drop && has_rows && !state.hung, ReverseAction::HangDrop),
+            (state.zombie.is_some(), ReverseAction::ServeHungDrop),
         ];
         actions.extend(candidates.iter().filter(|c| c.0).map(|c| c.1));
     }
 
-    fn may_proceed(&self, state: &State) -> bool {
+    fn may_proceed(&self, state: &ReverseState) -> bool {
         let drained = |shard: usize| {
             state.streams[shard].is_some_and(|stream| stream.at == state.shards[shard].log.len())
         };
         match state.phase {
-            Phase::Sealed => drained(SOURCE),
-            Phase::RollbackSealed => drained(TARGET),
-            Phase::Hold | Phase::Withdrawn | Phase::Returned => false,
-            Phase::Dropping => state.shards[SOURCE].rows.is_empty() || self.is(Rule::NoAdmission),
-            Phase::DualWrite | Phase::ReverseReady | Phase::Drained | Phase::Flipped => true,
-            Phase::Marked | Phase::ForwardReady | Phase::RollbackDrained => true,
-            Phase::RolledBack | Phase::RollbackMarked | Phase::SecondHold => true,
-            Phase::Completed | Phase::Dropped | Phase::ReturnGuarded => true,
-            Phase::ReturnReady | Phase::ReturnSealed | Phase::ReturnCopied => true,
+            ReversePhase::Sealed => drained(SOURCE),
+            ReversePhase::RollbackSealed => drained(TARGET),
+            ReversePhase::Hold | ReversePhase::Withdrawn | ReversePhase::Returned => false,
+            ReversePhase::Dropping => {
+                state.shards[SOURCE].rows.is_empty() || self.is(ReverseRule::NoAdmission)
+            }
+            ReversePhase::DualWrite
+            | ReversePhase::ReverseReady
+            | ReversePhase::Drained
+            | ReversePhase::Flipped => true,
+            ReversePhase::Marked | ReversePhase::ForwardReady | ReversePhase::RollbackDrained => {
+                true
+            }
+            ReversePhase::RolledBack | ReversePhase::RollbackMarked | ReversePhase::SecondHold => {
+                true
+            }
+            ReversePhase::Completed | ReversePhase::Dropped | ReversePhase::ReturnGuarded => true,
+            ReversePhase::ReturnReady | ReversePhase::ReturnSealed | ReversePhase::ReturnCopied => {
+                true
+            }
         }
     }
 
-    pub(super) fn perform(&self, state: &mut State, action: Action) {
+    pub(super) fn perform(&self, state: &mut ReverseState, action: ReverseAction) {
         match action {
-            Action::Write(shard) => {
+            ReverseAction::Write(shard) => {
                 let shard = &mut state.shards[shard];
-                shard.log.push(Record::Write(state.written));
+                shard.log.push(ReverseRecord::Write(state.written));
                 shard.rows.push(state.written);
                 state.written += 1;
             }
-            Action::Stream(shard) => self.stream(state, shard),
-            Action::Proceed => self.proceed(state),
-            Action::OpenReverse => open_stream(state, TARGET),
-            Action::AskToFinish => state.finishing = true,
-            Action::Finish => {
+            ReverseAction::Stream(shard) => self.stream(state, shard),
+            ReverseAction::Proceed => self.proceed(state),
+            ReverseAction::OpenReverse => open_stream(state, TARGET),
+            ReverseAction::AskToFinish => state.finishing = true,
+            ReverseAction::Finish => {
                 state.completed = true;
-                if state.phase == Phase::Hold {
-                    state.phase = Phase::Completed;
+                if state.phase == ReversePhase::Hold {
+                    state.phase = ReversePhase::Completed;
                 }
             }
-            Action::RollBack => {
+            ReverseAction::RollBack => {
                 // The way forward is made again before the fence (I6).
-                if !self.is(Rule::NoForwardAgain) {
+                if !self.is(ReverseRule::NoForwardAgain) {
                     open_stream(state, SOURCE);
                 }
-                state.phase = Phase::ForwardReady;
+                state.phase = ReversePhase::ForwardReady;
             }
-            Action::GiveUpRollBack => {
+            ReverseAction::GiveUpRollBack => {
                 state.given_up += 1;
                 state.streams[SOURCE] = None;
                 state.shards[TARGET].guards[0] = Some(true);
-                state.phase = Phase::Hold;
+                state.phase = ReversePhase::Hold;
             }
-            Action::Drop => drop_batch(state),
-            Action::HangDrop => {
+            ReverseAction::Drop => drop_batch(state),
+            ReverseAction::HangDrop => {
                 state.hung = true;
                 state.zombie = Some(state.epoch);
             }
-            Action::ServeHungDrop => {
+            ReverseAction::ServeHungDrop => {
                 // Each batch proves the shard's epoch and reads the register as closed (I8).
-                let proven = state.zombie == Some(state.epoch) || self.is(Rule::DropOfOwnEpoch);
+                let proven =
+                    state.zombie == Some(state.epoch) || self.is(ReverseRule::DropOfOwnEpoch);
                 state.zombie = None;
                 if proven && !state.shards[SOURCE].is_open() {
                     drop_batch(state);
@@ -139,135 +156,135 @@ impl Reverse {
     }
 
     /// Everything before the open marker was ours.
-    fn stream(&self, state: &mut State, from: usize) {
+    fn stream(&self, state: &mut ReverseState, from: usize) {
         let Some(mut stream) = state.streams[from] else {
             return;
         };
         let record = state.shards[from].log[stream.at];
         stream.at += 1;
-        stream.applies |= record == Record::OpenMarker;
+        stream.applies |= record == ReverseRecord::OpenMarker;
         state.streams[from] = Some(stream);
-        let (Record::Write(write) | Record::Applied(write)) = record else {
+        let (ReverseRecord::Write(write) | ReverseRecord::Applied(write)) = record else {
             return;
         };
-        if stream.applies || self.is(Rule::NoOpenMarker) {
+        if stream.applies || self.is(ReverseRule::NoOpenMarker) {
             let to = &mut state.shards[1 - from];
             state.doubled |= to.rows.contains(&write);
             to.rows.push(write);
-            to.log.push(Record::Applied(write));
+            to.log.push(ReverseRecord::Applied(write));
         }
     }
 
-    fn proceed(&self, state: &mut State) {
+    fn proceed(&self, state: &mut ReverseState) {
         let [source, target] = &mut state.shards;
         state.phase = match state.phase {
-            Phase::DualWrite => self.open_reverse(state),
-            Phase::ReverseReady => {
+            ReversePhase::DualWrite => self.open_reverse(state),
+            ReversePhase::ReverseReady => {
                 source.guards[0] = Some(false);
-                Phase::Sealed
+                ReversePhase::Sealed
             }
-            Phase::Sealed => {
-                if !self.is(Rule::ForwardLivesOn) {
+            ReversePhase::Sealed => {
+                if !self.is(ReverseRule::ForwardLivesOn) {
                     state.streams[SOURCE] = None;
                 }
-                Phase::Drained
+                ReversePhase::Drained
             }
-            Phase::Drained => Phase::Flipped,
-            Phase::Flipped => {
-                target.log.push(Record::OpenMarker);
-                Phase::Marked
+            ReversePhase::Drained => ReversePhase::Flipped,
+            ReversePhase::Flipped => {
+                target.log.push(ReverseRecord::OpenMarker);
+                ReversePhase::Marked
             }
-            Phase::Marked => {
+            ReversePhase::Marked => {
                 target.guards[0] = Some(true);
-                Phase::Hold
+                ReversePhase::Hold
             }
-            Phase::ForwardReady => {
+            ReversePhase::ForwardReady => {
                 target.guards[0] = Some(false);
-                Phase::RollbackSealed
+                ReversePhase::RollbackSealed
             }
-            Phase::RollbackSealed => {
+            ReversePhase::RollbackSealed => {
                 state.streams[TARGET] = None;
-                Phase::RollbackDrained
+                ReversePhase::RollbackDrained
             }
-            Phase::RollbackDrained => Phase::RolledBack,
-            Phase::RolledBack => {
-                source.log.push(Record::OpenMarker);
-                Phase::RollbackMarked
+            ReversePhase::RollbackDrained => ReversePhase::RolledBack,
+            ReversePhase::RolledBack => {
+                source.log.push(ReverseRecord::OpenMarker);
+                ReversePhase::RollbackMarked
             }
-            Phase::RollbackMarked => {
+            ReversePhase::RollbackMarked => {
                 source.guards[0] = Some(true);
-                Phase::SecondHold
+                ReversePhase::SecondHold
             }
-            Phase::SecondHold => {
+            ReversePhase::SecondHold => {
                 state.streams[SOURCE] = None;
                 target.rows.clear();
-                Phase::Withdrawn
+                ReversePhase::Withdrawn
             }
-            Phase::Completed => {
-                if !self.is(Rule::DropBesideStream) {
+            ReversePhase::Completed => {
+                if !self.is(ReverseRule::DropBesideStream) {
                     state.streams[TARGET] = None;
                 }
-                Phase::Dropping
+                ReversePhase::Dropping
             }
-            Phase::Dropping => Phase::Dropped,
-            Phase::Dropped => {
+            ReversePhase::Dropping => ReversePhase::Dropped,
+            ReversePhase::Dropped => {
                 state.epoch += 1;
                 self.put_guard(source)
             }
-            Phase::ReturnGuarded => self.replace_guard(source),
-            Phase::ReturnReady => {
+            ReversePhase::ReturnGuarded => self.replace_guard(source),
+            ReversePhase::ReturnReady => {
                 target.guards[0] = Some(false);
-                Phase::ReturnSealed
+                ReversePhase::ReturnSealed
             }
-            Phase::ReturnSealed => copy_back(state),
-            Phase::ReturnCopied => {
+            ReversePhase::ReturnSealed => copy_back(state),
+            ReversePhase::ReturnCopied => {
                 source.guards[1] = Some(true);
-                Phase::Returned
+                ReversePhase::Returned
             }
-            Phase::Hold | Phase::Withdrawn | Phase::Returned => state.phase,
+            ReversePhase::Hold | ReversePhase::Withdrawn | ReversePhase::Returned => state.phase,
         };
     }
 
     /// The reverse slot is made before the fence (I6).
-    fn open_reverse(&self, state: &mut State) -> Phase {
-        if !self.is(Rule::ReverseAfterOpen) {
+    fn open_reverse(&self, state: &mut ReverseState) -> ReversePhase {
+        if !self.is(ReverseRule::ReverseAfterOpen) {
             open_stream(state, TARGET);
         }
-        Phase::ReverseReady
+        ReversePhase::ReverseReady
     }
 
     /// The move back meets the guard of keys that were given away: the new one stands first (R12).
-    fn put_guard(&self, source: &mut Shard) -> Phase {
-        if self.is(Rule::OldGuardFirst) {
+    fn put_guard(&self, source: &mut ReverseShard) -> ReversePhase {
+        if self.is(ReverseRule::OldGuardFirst) {
             source.guards[0] = None;
         } else {
             source.guards[1] = Some(false);
         }
-        Phase::ReturnGuarded
+        ReversePhase::ReturnGuarded
     }
 
-    fn replace_guard(&self, source: &mut Shard) -> Phase {
+    fn replace_guard(&self, source: &mut ReverseShard) -> ReversePhase {
         source.guards[1] = Some(false);
-        if !self.is(Rule::OldGuardStays) {
+        if !self.is(ReverseRule::OldGuardStays) {
             source.guards[0] = None;
         }
-        Phase::ReturnReady
+        ReversePhase::ReturnReady
     }
 }
 
-fn copy_back(state: &mut State) -> Phase {
+fn copy_back(state: &mut ReverseState) -> ReversePhase {
     let [source, target] = &mut state.shards;
     state.doubled |= !source.rows.is_empty();
     source.rows.extend(&target.rows);
-    Phase::ReturnCopied
+    ReversePhase::ReturnCopied
 }
 
-fn open_stream(state: &mut State, from: usize) {
+fn open_stream(state: &mut ReverseState, from: usize) {
     let at = state.shards[from].log.len();
-    state.streams[from] = Some(Stream { at, applies: false });
+    state.streams[from] = Some(ReverseStream { at, applies: false });
 }
 
-fn drop_batch(state: &mut State) {
+fn drop_batch(state: &mut ReverseState) {
     state.dropped_early |= !state.completed || state.streams.iter().any(Option::is_some);
     let rows = &mut state.shards[SOURCE].rows;
     if !rows.is_empty() {

@@ -3,7 +3,7 @@
 use super::DEFECTS;
 use clap::Args;
 use demo::DemoError;
-use demo::torture::{self, Only};
+use demo::torture::{self, CaseFilter};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// Each run has one fault; its seed decides what the operator does and whether the migration is asynchronous,
 /// synchronous or offline. A sitting continues where the last one at the same commit ended.
 #[derive(Debug, Args)]
-pub(super) struct Torture {
+pub(super) struct FaultInjectionArgs {
     /// Runs of this sitting, at most.
     #[arg(long)]
     runs: Option<u64>,
@@ -25,7 +25,7 @@ pub(super) struct Torture {
     /// Only these cases, once each: agent, controller, source, target or store, at a step or a place in it, for
     /// example agent@copy/kill; without a fault all of them; may be given several times.
     #[arg(long, value_name = "COMPONENT@STEP/FAULT")]
-    only: Vec<Only>,
+    only: Vec<CaseFilter>,
     /// File of results, which is continued.
     #[arg(long)]
     json: Option<PathBuf>,
@@ -43,9 +43,9 @@ pub(super) struct Torture {
     keep: bool,
 }
 
-impl Torture {
+impl FaultInjectionArgs {
     pub(super) async fn run(self) -> Result<u8, DemoError> {
-        let torture = torture::Torture {
+        let injection = torture::FaultInjection {
             runs: self.runs,
             time: self.seconds.map(Duration::from_secs),
             seed: self.seed,
@@ -57,7 +57,7 @@ impl Torture {
             keep: self.keep,
             programs: None,
         };
-        let results = torture::run(&torture).await?;
+        let results = torture::run(&injection).await?;
         Ok(if results.is_clean() { 0 } else { DEFECTS })
     }
 }

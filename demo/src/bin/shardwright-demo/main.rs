@@ -18,22 +18,22 @@ const USAGE: u8 = 64;
 /// Runs migrations on private shards of this machine.
 #[derive(Debug, Parser)]
 #[command(name = "shardwright-demo", bin_name = "shardwright", version)]
-struct Cli {
+struct DemoCli {
     #[command(subcommand)]
-    command: Command,
+    command: DemoCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum DemoCommand {
     /// Run an operation under load on private shards of this machine, and print a report.
     Demo(run::Demo),
     /// Break the parts of migrations on this machine, one in each run, and count what is survived.
-    Torture(fault_injection::Torture),
+    Torture(fault_injection::FaultInjectionArgs),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let cli = match DemoCli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {
             // Nothing can be reported when stderr is closed.
@@ -42,8 +42,8 @@ async fn main() -> ExitCode {
         }
     };
     let done = match cli.command {
-        Command::Demo(demo) => demo.run().await,
-        Command::Torture(torture) => torture.run().await,
+        DemoCommand::Demo(demo) => demo.run().await,
+        DemoCommand::Torture(args) => args.run().await,
     };
     match done {
         Ok(code) => ExitCode::from(code),

@@ -1,10 +1,10 @@
 //! `shardwright demo`: everything on this machine, end to end, with a report.
 
 use clap::Args;
-use demo::shop::Shape;
+use demo::shop::KeyShape;
 use demo::{
-    DemoError, Kill, Moment, Operation, Options, Servers, Task, Then, Trouble, parse_measure,
-    parse_shape, parse_step, parse_strategy,
+    AfterRepair, CutoverMoment, DemoError, DemoTask, Kill, MapOperation, Options, Servers, Trouble,
+    parse_measure, parse_shape, parse_step, parse_strategy,
 };
 use plans::request::{DualWrite, Measure, Mode};
 use plans::shard_map::Strategy;
@@ -15,8 +15,8 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 pub(super) struct Demo {
     /// What to do: split, merge, move, isolate, drain or rebalance.
-    #[arg(long, default_value_t = Operation::Split)]
-    operation: Operation,
+    #[arg(long, default_value_t = MapOperation::Split)]
+    operation: MapOperation,
     /// How the map divides keys: range, hash or list.
     #[arg(long, default_value_t = Strategy::Range, value_parser = parse_strategy)]
     strategy: Strategy,
@@ -25,7 +25,7 @@ pub(super) struct Demo {
     offline: bool,
     /// Types of the shard key's columns: bigint, or for a range map "text,bigint" or timestamptz.
     #[arg(long, value_name = "TYPES", default_value = "bigint", value_parser = parse_shape)]
-    key: Shape,
+    key: KeyShape,
     /// Parts of a split.
     #[arg(long, default_value_t = 2)]
     parts: u32,
@@ -93,18 +93,18 @@ pub(super) struct Demo {
         default_value = "resume",
         requires = "trouble"
     )]
-    then: Then,
+    then: AfterRepair,
     /// With --trouble away: for how many seconds the target is away, while the log that the source keeps is watched.
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     away: u32,
     /// Kill -9 the controller and both agents at a moment of the cutover, start nothing for some seconds, and report
     /// who takes writes: fenced, before_check, before_seal, sealed or flipped.
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble"])]
-    orphan: Option<Moment>,
+    orphan: Option<CutoverMoment>,
     /// Let an agent stand still at a moment of the cutover until the source takes writes again: the attempt ends by
     /// itself within the budget of the write-blocked window, and the next one succeeds.
     #[arg(long, value_name = "MOMENT", conflicts_with_all = ["kill", "abort_at", "trouble", "orphan"])]
-    stall: Option<Moment>,
+    stall: Option<CutoverMoment>,
     /// Keep clusters, logs and ledger.
     #[arg(long)]
     keep: bool,
@@ -119,7 +119,7 @@ impl Demo {
             then: self.then,
             ..trouble
         };
-        let task = Task {
+        let task = DemoTask {
             operation: self.operation,
             strategy: self.strategy,
             mode: if self.offline {
@@ -152,7 +152,7 @@ impl Demo {
             abort_at: self.abort_at,
             pause_in: self.pause_in,
             troubles: self.trouble.into_iter().map(then).collect(),
-            away: self.away,
+            outage_s: self.away,
             orphan: self.orphan,
             stall: self.stall,
             keep: self.keep,

@@ -3,7 +3,7 @@
 //! Calls that were certainly not done are left out, and reads that nobody heard of; an append without a known end stays
 //! open for ever.
 
-use crate::ledger::{Call, Event, Kind};
+use crate::ledger::{CallEvent, CallPhase, ListOperation};
 use std::collections::{BTreeMap, HashMap};
 
 /// An event that cannot follow what was there before.
@@ -37,18 +37,18 @@ pub enum Misfit {
 
 /// What a call did.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Done {
+pub(super) enum CallResult {
     /// Appended, and the list as it left it, if that is known.
     Append { value: i64, left: Option<Vec<i64>> },
     /// Saw this list.
-    Read { seen: Vec<i64> },
+    Read { values: Vec<i64> },
 }
 
 /// A call that was done, or may have been.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Operation {
+pub(super) struct ListCall {
     pub(super) process: u64,
-    pub(super) done: Done,
+    pub(super) done: CallResult,
     /// Positions of its events; without an end it may be done at any time, or never.
     pub(super) begin: usize,
     pub(super) end: Option<usize>,
@@ -57,15 +57,15 @@ pub(super) struct Operation {
 /// The calls on one list, in the order of their beginnings.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
-    pub(super) operations: Vec<Operation>,
+    pub(super) operations: Vec<ListCall>,
 }
 
 impl History {
     /// Adds a read after everything else.
-    pub(super) fn end_with(&mut self, seen: Vec<i64>) {
-        self.operations.push(Operation {
+    pub(super) fn end_with(&mut self, values: Vec<i64>) {
+        self.operations.push(ListCall {
             process: u64::MAX,
-            done: Done::Read { seen },
+            done: CallResult::Read { values },
             begin: usize::MAX - 1,
             end: Some(usize::MAX),
         });
@@ -74,40 +74,40 @@ impl History {
 
 /// Figures of a history.
 #[derive(Debug, Default)]
-pub(super) struct Counted {
+pub(super) struct HistoryCounts {
     pub(super) calls: u64,
     pub(super) failed: u64,
     pub(super) unknown: u64,
 }
 
-pub(super) fn count(events: &[Event]) -> Counted {
-    let mut counted = Counted::default();
-    let mut open: HashMap<u64, Call> = HashMap::new();
+pub(super) fn count(events: &[CallEvent]) -> HistoryCounts {
+    let mut counted = HistoryCounts::default();
+    let mut open: HashMap<u64, ListOperation> = HashMap::new();
     for event in events {
         match event.kind {
-            Kind::Invoke => {
+            CallPhase::Invoke => {
                 counted.calls += 1;
                 open.insert(event.process, event.call);
             }
-            Kind::Ok | Kind::Fail => {
+            CallPhase::Ok | CallPhase::Fail => {
                 open.remove(&event.process);
-                counted.failed += u64::from(event.kind == Kind::Fail);
+                counted.failed += u64::from(event.kind == CallPhase::Fail);
             }
-            Kind::Info => {}
+            CallPhase::Info => {}
         }
     }
-    let appends = open.values().filter(|call| **call != Call::Read);
+    let appends = open.values().filter(|call| **call != ListOperation::Read);
     counted.unknown = appends.fold(0, |sum, _| sum + 1);
     counted
 }
 
 /// The calls of each list, by its name.
-pub(super) fn gather(events: &[Event]) -> Result<BTreeMap<String, History>, Misfit> {
-    let mut open: HashMap<u64, (usize, &Event)> = HashMap::new();
+pub(super) fn gather(events: &[CallEvent]) -> Result<BTreeMap<String, History>, Misfit> {
+    let mut open: HashMap<u64, (usize, &CallEvent)> = HashMap::new();
     let mut histories: BTreeMap<String, History> = BTreeMap::new();
     for (index, event) in events.iter().enumerate() {
         let process = event.process;
-        if event.kind == Kind::Invoke {
+        if event.kind == CallPhase::Invoke {
             histories.entry(event.list.clone()).or_default();
             if open.insert(process, (index, event)).is_some() {
                 return Err(Misfit::Busy {
@@ -118,16 +118,16 @@ pub(super) fn gather(events: &[Event]) -> Result<BTreeMap<String, History>, Misf
             continue;
         }
         let same =
-            |begun: &(usize, &Event)| begun.1.list == event.list && begun.1.call == event.call;
+            |begun: &(usize, &CallEvent)| begun.1.list == event.list && begun.1.call == event.call;
         let begun = open.get(&process).copied().filter(same);
         let (begin, _) = begun.ok_or(Misfit::NotOpen {
             event: index,
             process,
         })?;
-        if event.kind != Kind::Info {
+        if event.kind != CallPhase::Info {
             open.remove(&process);
         }
-        if event.kind == Kind::Ok {
+        if event.kind == CallPhase::Ok {
             let done = done(event).ok_or(Misfit::Blind {
                 event: index,
                 process,
@@ -137,8 +137,8 @@ pub(super) fn gather(events: &[Event]) -> Result<BTreeMap<String, History>, Misf
         }
     }
     for (process, (begin, event)) in open {
-        if let Call::Append(value) = event.call {
-            let done = Done::Append { value, left: None };
+        if let ListOperation::Append(value) = event.call {
+            let done = CallResult::Append { value, left: None };
             add(&mut histories, event, process, done, begin, None);
         }
     }
@@ -148,23 +148,26 @@ pub(super) fn gather(events: &[Event]) -> Result<BTreeMap<String, History>, Misf
     Ok(histories)
 }
 
-fn done(event: &Event) -> Option<Done> {
-    let seen = event.seen.clone();
+fn done(event: &CallEvent) -> Option<CallResult> {
+    let values = event.values.clone();
     match event.call {
-        Call::Append(value) => Some(Done::Append { value, left: seen }),
-        Call::Read => seen.map(|seen| Done::Read { seen }),
+        ListOperation::Append(value) => Some(CallResult::Append {
+            value,
+            left: values,
+        }),
+        ListOperation::Read => values.map(|values| CallResult::Read { values }),
     }
 }
 
 fn add(
     histories: &mut BTreeMap<String, History>,
-    event: &Event,
+    event: &CallEvent,
     process: u64,
-    done: Done,
+    done: CallResult,
     begin: usize,
     end: Option<usize>,
 ) {
-    let operation = Operation {
+    let operation = ListCall {
         process,
         done,
         begin,

@@ -10,7 +10,7 @@ mod order;
 mod tester;
 
 use super::CheckError;
-use crate::ledger::Event;
+use crate::ledger::CallEvent;
 use calls::History;
 pub use calls::Misfit;
 use serde::{Deserialize, Serialize};
@@ -50,7 +50,7 @@ impl Histories {
 
 /// Judges the lists of the events and those that the owners hold, by name.
 pub(super) fn check(
-    events: &[Event],
+    events: &[CallEvent],
     owned: &BTreeMap<String, Vec<i64>>,
 ) -> Result<Histories, Misfit> {
     let mut histories = calls::gather(events)?;
@@ -89,7 +89,7 @@ pub fn check_history(path: &Path) -> Result<Histories, CheckError> {
     Ok(judge(&histories, &events))
 }
 
-fn judge(histories: &BTreeMap<String, History>, events: &[Event]) -> Histories {
+fn judge(histories: &BTreeMap<String, History>, events: &[CallEvent]) -> Histories {
     let counted = calls::count(events);
     let (mut keys, mut not_linearizable) = (0, 0);
     let every = histories.len().div_ceil(SAMPLE).max(1);

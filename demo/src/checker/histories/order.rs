@@ -7,7 +7,7 @@
 //! that began after its end. That is all: calls of one place are reads that saw the same, or appends that nobody saw,
 //! and may stand in the order of their ends.
 
-use super::calls::{Done, History, Operation};
+use super::calls::{CallResult, History, ListCall};
 use std::collections::{HashMap, HashSet};
 
 /// True if some order of the calls explains the history.
@@ -17,19 +17,19 @@ pub(super) fn explains(history: &History) -> bool {
     if places.len() < longest.len() || !all_appended(history, longest) {
         return false;
     }
-    let mut placed: Vec<(usize, &Operation)> = Vec::new();
+    let mut placed: Vec<(usize, &ListCall)> = Vec::new();
     for operation in &history.operations {
         match place(operation, longest, &places) {
-            Place::At(place) => placed.push((place, operation)),
-            Place::Anywhere => {}
-            Place::Nowhere => return false,
+            OrderPosition::At(place) => placed.push((place, operation)),
+            OrderPosition::Anywhere => {}
+            OrderPosition::Nowhere => return false,
         }
     }
     keeps_to_time(placed)
 }
 
 /// Where a call stands in the only possible order.
-enum Place {
+enum OrderPosition {
     At(usize),
     /// It may as well not have been done.
     Anywhere,
@@ -37,40 +37,42 @@ enum Place {
 }
 
 /// Appends have even places, the reads after them the next odd ones.
-fn place(operation: &Operation, longest: &[i64], places: &HashMap<i64, usize>) -> Place {
+fn place(operation: &ListCall, longest: &[i64], places: &HashMap<i64, usize>) -> OrderPosition {
     match &operation.done {
-        Done::Read { seen } if longest.starts_with(seen) => Place::At(2 * seen.len() + 1),
-        Done::Read { .. } => Place::Nowhere,
-        Done::Append { value, left } => {
+        CallResult::Read { values } if longest.starts_with(values) => {
+            OrderPosition::At(2 * values.len() + 1)
+        }
+        CallResult::Read { .. } => OrderPosition::Nowhere,
+        CallResult::Append { value, left } => {
             let place = places.get(value).map(|index| 2 * (index + 1));
             match (place, left, operation.end) {
                 (Some(place), Some(left), _) => {
                     let own = longest.starts_with(left) && 2 * left.len() == place;
                     if own {
-                        Place::At(place)
+                        OrderPosition::At(place)
                     } else {
-                        Place::Nowhere
+                        OrderPosition::Nowhere
                     }
                 }
-                (Some(place), None, _) => Place::At(place),
-                (None, None, Some(_)) => Place::At(2 * (longest.len() + 1)),
-                (None, None, None) => Place::Anywhere,
+                (Some(place), None, _) => OrderPosition::At(place),
+                (None, None, Some(_)) => OrderPosition::At(2 * (longest.len() + 1)),
+                (None, None, None) => OrderPosition::Anywhere,
                 // It left a list without itself.
-                (None, Some(_), _) => Place::Nowhere,
+                (None, Some(_), _) => OrderPosition::Nowhere,
             }
         }
     }
 }
 
-fn seen(operation: &Operation) -> Option<&[i64]> {
+fn values_of(operation: &ListCall) -> Option<&[i64]> {
     match &operation.done {
-        Done::Read { seen } => Some(seen),
-        Done::Append { left, .. } => left.as_deref(),
+        CallResult::Read { values } => Some(values),
+        CallResult::Append { left, .. } => left.as_deref(),
     }
 }
 
 fn longest(history: &History) -> &[i64] {
-    let lists = history.operations.iter().filter_map(seen);
+    let lists = history.operations.iter().filter_map(values_of);
     lists.max_by_key(|list| list.len()).unwrap_or_default()
 }
 
@@ -78,7 +80,7 @@ fn longest(history: &History) -> &[i64] {
 fn all_appended(history: &History, longest: &[i64]) -> bool {
     let mut appended = HashSet::new();
     for operation in &history.operations {
-        if let Done::Append { value, .. } = &operation.done
+        if let CallResult::Append { value, .. } = &operation.done
             && !appended.insert(*value)
         {
             return false;
@@ -88,7 +90,7 @@ fn all_appended(history: &History, longest: &[i64]) -> bool {
 }
 
 /// No call has a place before one that had ended when it began.
-fn keeps_to_time(mut placed: Vec<(usize, &Operation)>) -> bool {
+fn keeps_to_time(mut placed: Vec<(usize, &ListCall)>) -> bool {
     let mut ended: Vec<(usize, usize)> = placed
         .iter()
         .filter_map(|(place, operation)| Some((operation.end?, *place)))

@@ -4,7 +4,7 @@
 //! order: no such state is searched twice. Without that, calls that may change places double the time, one after the
 //! other.
 
-use super::calls::{Done, History, Operation};
+use super::calls::{CallResult, History, ListCall};
 use std::collections::HashSet;
 
 /// Calls that are searched at most, and appends among them that have no end: each may stand anywhere.
@@ -21,25 +21,25 @@ pub(super) fn is_feasible(history: &History) -> bool {
 
 /// The calls that have their place, and the list that they made.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct State {
+struct SearchState {
     placed: Vec<bool>,
     list: Vec<i64>,
 }
 
-impl State {
+impl SearchState {
     /// The state behind `call`, if that may be the next and was told what it then finds.
-    fn then(&self, index: usize, call: &Operation, first_end: usize) -> Option<Self> {
+    fn then(&self, index: usize, call: &ListCall, first_end: usize) -> Option<Self> {
         if self.placed[index] || call.begin > first_end {
             return None;
         }
         let mut next = self.clone();
         next.placed[index] = true;
         let heard = match &call.done {
-            Done::Append { value, left } => {
+            CallResult::Append { value, left } => {
                 next.list.push(*value);
                 left.as_ref()
             }
-            Done::Read { seen } => Some(seen),
+            CallResult::Read { values } => Some(values),
         };
         heard
             .is_none_or(|heard| *heard == next.list)
@@ -50,11 +50,11 @@ impl State {
 /// True if some order of the calls explains the history; `None`: the search was given up.
 pub(super) fn explains(history: &History) -> Option<bool> {
     let calls = &history.operations;
-    let first = State {
+    let first = SearchState {
         placed: vec![false; calls.len()],
         list: Vec::new(),
     };
-    let (mut seen, mut left) = (HashSet::new(), vec![first]);
+    let (mut visited, mut left) = (HashSet::new(), vec![first]);
     while let Some(state) = left.pop() {
         let open = || {
             calls
@@ -69,9 +69,9 @@ pub(super) fn explains(history: &History) -> Option<bool> {
         };
         for (index, call) in open() {
             let next = state.then(index, call, first_end);
-            left.extend(next.filter(|next| seen.insert(next.clone())));
+            left.extend(next.filter(|next| visited.insert(next.clone())));
         }
-        if seen.len() > MOST_STATES {
+        if visited.len() > MOST_STATES {
             return None;
         }
     }

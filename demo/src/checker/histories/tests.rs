@@ -1,32 +1,32 @@
 //! What is caught, what is let through, and that both judges agree.
 
 use super::*;
-use crate::ledger::{Call, Kind};
+use crate::ledger::{CallPhase, ListOperation};
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
 
-fn event(process: u64, kind: Kind, call: Call, seen: Option<&[i64]>) -> Event {
-    Event {
+fn event(process: u64, kind: CallPhase, call: ListOperation, values: Option<&[i64]>) -> CallEvent {
+    CallEvent {
         index: 0,
         process,
         kind,
         list: "1.0".to_owned(),
         call,
-        seen: seen.map(<[i64]>::to_vec),
+        values: values.map(<[i64]>::to_vec),
         time: 0,
     }
 }
 
-fn invoke(process: u64, call: Call) -> Event {
-    event(process, Kind::Invoke, call, None)
+fn invoke(process: u64, call: ListOperation) -> CallEvent {
+    event(process, CallPhase::Invoke, call, None)
 }
 
-fn ok(process: u64, call: Call, seen: &[i64]) -> Event {
-    event(process, Kind::Ok, call, Some(seen))
+fn ok(process: u64, call: ListOperation, values: &[i64]) -> CallEvent {
+    event(process, CallPhase::Ok, call, Some(values))
 }
 
 /// By values alone, and by search.
-fn verdicts(events: &[Event], last: Option<&[i64]>) -> (bool, bool) {
+fn verdicts(events: &[CallEvent], last: Option<&[i64]>) -> (bool, bool) {
     let mut histories = calls::gather(events).unwrap();
     let history = histories.entry("1.0".to_owned()).or_default();
     if let Some(last) = last {
@@ -36,15 +36,15 @@ fn verdicts(events: &[Event], last: Option<&[i64]>) -> (bool, bool) {
     (order::explains(history), search)
 }
 
-fn linearizable(events: &[Event], last: Option<&[i64]>) -> bool {
+fn linearizable(events: &[CallEvent], last: Option<&[i64]>) -> bool {
     let (values, search) = verdicts(events, last);
     assert_eq!(values, search, "{events:?} {last:?}");
     values
 }
 
-const READ: Call = Call::Read;
-const ONE: Call = Call::Append(1);
-const TWO: Call = Call::Append(2);
+const READ: ListOperation = ListOperation::Read;
+const ONE: ListOperation = ListOperation::Append(1);
+const TWO: ListOperation = ListOperation::Append(2);
 
 #[test]
 fn concurrent_calls_may_stand_in_either_order() {
@@ -81,7 +81,7 @@ fn a_doubled_and_a_phantom_append_are_caught() {
     assert!(!linearizable(&events, Some(&[1, 2])));
     let failed = [
         events.to_vec(),
-        vec![invoke(1, TWO), event(1, Kind::Fail, TWO, None)],
+        vec![invoke(1, TWO), event(1, CallPhase::Fail, TWO, None)],
     ]
     .concat();
     assert!(linearizable(&failed, Some(&[1])));
@@ -119,7 +119,7 @@ fn reads_never_go_back() {
 fn an_append_with_an_unknown_end_may_be_there_or_not_or_come_late() {
     let events = [
         invoke(1, ONE),
-        event(1, Kind::Info, ONE, None),
+        event(1, CallPhase::Info, ONE, None),
         invoke(2, TWO),
         ok(2, TWO, &[2]),
     ];
@@ -130,7 +130,7 @@ fn an_append_with_an_unknown_end_may_be_there_or_not_or_come_late() {
 
 #[test]
 fn appends_that_say_not_what_they_left_are_placed_by_the_reads() {
-    let blind = |process, call| event(process, Kind::Ok, call, None);
+    let blind = |process, call| event(process, CallPhase::Ok, call, None);
     let events = [
         invoke(1, ONE),
         blind(1, ONE),
@@ -157,7 +157,7 @@ fn what_is_no_history_is_refused() {
     );
     let ended = [
         invoke(1, ONE),
-        event(1, Kind::Info, ONE, None),
+        event(1, CallPhase::Info, ONE, None),
         invoke(1, TWO),
     ];
     assert!(calls::gather(&ended).is_err());
@@ -172,9 +172,9 @@ fn what_is_no_history_is_refused() {
 }
 
 /// A list that is kept well, by clients that overlap; then perhaps one answer is changed.
-fn random(rng: &mut StdRng) -> (Vec<Event>, Vec<i64>) {
+fn random(rng: &mut StdRng) -> (Vec<CallEvent>, Vec<i64>) {
     let mut list = Vec::new();
-    let mut open: Vec<Option<(Call, Option<Vec<i64>>)>> = vec![None; 3];
+    let mut open: Vec<Option<(ListOperation, Option<Vec<i64>>)>> = vec![None; 3];
     let mut names: Vec<u64> = (0..3).collect();
     let mut events = Vec::new();
     let mut value = 0;
@@ -185,27 +185,27 @@ fn random(rng: &mut StdRng) -> (Vec<Event>, Vec<i64>) {
             None => {
                 let call = if rng.random_bool(0.5) {
                     value += 1;
-                    Call::Append(value)
+                    ListOperation::Append(value)
                 } else {
-                    Call::Read
+                    ListOperation::Read
                 };
                 events.push(invoke(process, call));
                 open[client] = Some((call, None));
             }
             Some((call, None)) => {
-                if let Call::Append(value) = call {
+                if let ListOperation::Append(value) = call {
                     list.push(value);
                 }
                 open[client] = Some((call, Some(list.clone())));
             }
-            Some((call, Some(_))) if call != Call::Read && rng.random_bool(0.15) => {
-                events.push(event(process, Kind::Info, call, None));
+            Some((call, Some(_))) if call != ListOperation::Read && rng.random_bool(0.15) => {
+                events.push(event(process, CallPhase::Info, call, None));
                 names[client] += 3;
             }
-            Some((call, seen)) => {
-                let heard = call == Call::Read || rng.random_bool(0.8);
-                let seen = seen.filter(|_| heard);
-                events.push(event(process, Kind::Ok, call, seen.as_deref()));
+            Some((call, values)) => {
+                let heard = call == ListOperation::Read || rng.random_bool(0.8);
+                let values = values.filter(|_| heard);
+                events.push(event(process, CallPhase::Ok, call, values.as_deref()));
             }
         }
     }
@@ -213,15 +213,15 @@ fn random(rng: &mut StdRng) -> (Vec<Event>, Vec<i64>) {
     (events, list)
 }
 
-fn spoil(events: &mut [Event], list: &mut Vec<i64>, rng: &mut StdRng) {
+fn spoil(events: &mut [CallEvent], list: &mut Vec<i64>, rng: &mut StdRng) {
     let at = rng.random_range(0..events.len());
     match rng.random_range(0..6) {
         0 => drop(list.pop()),
         1 => list.extend(list.first().copied()),
         2 => list.reverse(),
         3 => {
-            if let Some(seen) = &mut events[at].seen {
-                seen.pop();
+            if let Some(values) = &mut events[at].values {
+                values.pop();
             }
         }
         4 if at > 0 && events[at].process != events[at - 1].process => events.swap(at, at - 1),
@@ -249,8 +249,8 @@ fn a_search_does_not_take_the_same_way_twice() {
     let mut list = Vec::new();
     for value in 1..=30 {
         list.push(value);
-        events.push(invoke(1, Call::Append(value)));
-        events.push(ok(1, Call::Append(value), &list));
+        events.push(invoke(1, ListOperation::Append(value)));
+        events.push(ok(1, ListOperation::Append(value), &list));
         events.extend((2..6).map(|reader| invoke(reader, READ)));
         events.extend((2..6).map(|reader| ok(reader, READ, &list)));
     }

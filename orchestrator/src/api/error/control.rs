@@ -1,7 +1,7 @@
 //! What is said of an order that the controller did not carry out.
 
 use super::ApiError;
-use crate::controller::{ControlError, DsnRefused, WordError};
+use crate::controller::{ApprovalError, ControlError, DsnRefused};
 use axum::http::StatusCode;
 use plans::id::MapName;
 use plans::plan::PlanFileError;
@@ -19,7 +19,7 @@ const NOT_OWNER: &str =
     "do not try again: only the process that was given the work may act on it; an agent claims it";
 const OTHER_LABELS: &str = "label the shard, or make the agent a token with other labels";
 const PARAMETERS: &str = "docs/connections.md says what each parameter may be";
-const LOOK_AGAIN: &str = "look at it again, then order what is still wanted";
+const READ_AGAIN: &str = "read it again, then repeat the command if it is still wanted";
 const START_AGENT: &str = "start one: shardwright-agent --controller URL";
 const SAME_VERSION: &str = "run agent and controller of the same version";
 const REACH_SHARD: &str = "start its server, or mend its connection string: shardwright shard set";
@@ -49,13 +49,13 @@ impl From<ControlError> for ApiError {
                 .into_iter()
                 .fold(new(S::CONFLICT, "migration.state"), Self::hint),
             E::Transition(_) => new(S::CONFLICT, "migration.state"),
-            E::Changed { .. } => new(S::PRECONDITION_FAILED, "migration.changed").hint(LOOK_AGAIN),
+            E::Changed { .. } => new(S::PRECONDITION_FAILED, "migration.changed").hint(READ_AGAIN),
             E::StaleEpoch { .. } => new(S::CONFLICT, "epoch.stale"),
             E::NotRunning { .. } => new(S::CONFLICT, "step.not_running"),
             error @ (E::Protocol { .. }
             | E::NotOwner { .. }
             | E::Evidence { .. }
-            | E::NotAsked { .. }
+            | E::NotRequested { .. }
             | E::NameInUse { .. }
             | E::OtherAgent { .. }
             | E::OutOfReach { .. }
@@ -99,12 +99,12 @@ impl From<ControlError> for ApiError {
                 new(S::CONFLICT, "migration.offline").hint(hint)
             }
             E::Word(error) => word(&error),
-            E::NoWayBack { .. } => new(S::CONFLICT, "rollback.impossible").hint(KEPT_BY_TARGET),
+            E::NoRollBack { .. } => new(S::CONFLICT, "rollback.impossible").hint(KEPT_BY_TARGET),
             E::RulesBroken { .. } => new(S::UNPROCESSABLE_ENTITY, "rules.broken").hint(OVERRIDE),
             E::NoTables { map } => {
                 new(S::UNPROCESSABLE_ENTITY, "map.no_tables").hint(name_tables(&map))
             }
-            E::Mend(_) => new(S::UNPROCESSABLE_ENTITY, "mend.refused").hint(CHECK_AGAIN),
+            E::Repair(_) => new(S::UNPROCESSABLE_ENTITY, "mend.refused").hint(CHECK_AGAIN),
             E::Unmapped { map, .. } => new(S::NOT_FOUND, "key.unmapped")
                 .hint(format!("give it an owner: shardwright map assign {map}")),
             E::Contended { .. } => new(S::SERVICE_UNAVAILABLE, "migration.busy").hint("try again"),
@@ -114,32 +114,32 @@ impl From<ControlError> for ApiError {
     }
 }
 
-fn word(error: &WordError) -> ApiError {
+fn word(error: &ApprovalError) -> ApiError {
     use StatusCode as S;
     let another = "let somebody else approve it, with a token of their own".to_owned();
     let (status, code, hint) = match error {
-        WordError::Own { .. } => (S::FORBIDDEN, "approval.own", another),
-        WordError::Given { .. } => (S::CONFLICT, "approval.given", another),
-        WordError::Young { .. } => (
+        ApprovalError::Own { .. } => (S::FORBIDDEN, "approval.own", another),
+        ApprovalError::AlreadyApproved { .. } => (S::CONFLICT, "approval.given", another),
+        ApprovalError::Young { .. } => (
             S::FORBIDDEN,
             "approval.young",
             "let somebody approve it whose token was there before, or submit the plan again"
                 .to_owned(),
         ),
-        WordError::Related { .. } => (S::FORBIDDEN, "approval.related", another),
-        WordError::NoReason { .. } => (
+        ApprovalError::Related { .. } => (S::FORBIDDEN, "approval.related", another),
+        ApprovalError::NoReason { .. } => (
             S::UNPROCESSABLE_ENTITY,
             "order.reason",
             "say why: --reason TEXT, or the field `reason`".to_owned(),
         ),
-        WordError::TooFew { needed, .. } => (
+        ApprovalError::TooFew { needed, .. } => (
             S::UNPROCESSABLE_ENTITY,
             "approval.too_few",
             format!(
                 "plan again; a request may say `approvals: {needed}`, and not `cutover: automatic`"
             ),
         ),
-        WordError::NobodyIsKnown { .. } => (
+        ApprovalError::UnknownApprover { .. } => (
             S::UNPROCESSABLE_ENTITY,
             "approval.unknown",
             "start the controller without --open, or plan with `approvals: 1`".to_owned(),
@@ -166,7 +166,7 @@ fn plan(error: PlanError) -> ApiError {
     match error {
         PlanError::OtherMap { .. } | PlanError::Unfit { .. } => new("request.unfit"),
         PlanError::Refused { findings } => {
-            let mut problem = new("plan.refused").hint("mend each finding, then plan again");
+            let mut problem = new("plan.refused").hint("fix each finding, then plan again");
             problem.0.findings = findings;
             problem
         }
@@ -213,7 +213,7 @@ fn agent_refused(error: &ControlError) -> (StatusCode, &'static str, String) {
         (S::CONFLICT, "agent.protocol", NEIGHBOURS)
     } else if matches!(error, E::NotOwner { .. }) {
         (S::FORBIDDEN, "agent.not_owner", NOT_OWNER)
-    } else if matches!(error, E::NotAsked { .. }) {
+    } else if matches!(error, E::NotRequested { .. }) {
         (S::FORBIDDEN, "agent.not_asked", NOT_OWNER)
     } else if matches!(error, E::OtherAgent { .. }) {
         (S::FORBIDDEN, "agent.name", OWN_TOKEN)
@@ -227,7 +227,7 @@ fn dsn_refused(refused: &DsnRefused) -> (StatusCode, &'static str, String) {
     use DsnRefused as R;
     use StatusCode as S;
     match refused {
-        R::Taken { other, .. } => (
+        R::Duplicate { other, .. } => (
             S::CONFLICT,
             "shard.taken",
             format!("correct the connection string; if shard {other} is to go, remove it first"),

@@ -4,14 +4,14 @@ use super::ApiError;
 use axum::http::StatusCode;
 
 /// Its order is not answered yet.
-pub(crate) const UNDER_WAY: &str = "idempotency.under_way";
+pub(crate) const IN_PROGRESS: &str = "idempotency.under_way";
 
 pub(crate) fn no_key() -> ApiError {
     let detail = "the Idempotency-Key has 1 to 255 visible characters".to_owned();
     ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency.key", detail)
 }
 
-pub(crate) fn not_here(method: &str, pattern: &str) -> ApiError {
+pub(crate) fn key_not_allowed(method: &str, pattern: &str) -> ApiError {
     let detail = format!("{method} {pattern} takes no Idempotency-Key");
     ApiError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
@@ -23,7 +23,7 @@ pub(crate) fn not_here(method: &str, pattern: &str) -> ApiError {
     )
 }
 
-pub(crate) fn another_order() -> ApiError {
+pub(crate) fn key_of_another_command() -> ApiError {
     let detail = "this Idempotency-Key was given to another order".to_owned();
     ApiError::new(
         StatusCode::UNPROCESSABLE_ENTITY,
@@ -33,9 +33,9 @@ pub(crate) fn another_order() -> ApiError {
     .hint("give each order a key of its own")
 }
 
-pub(crate) fn under_way() -> ApiError {
+pub(crate) fn in_progress() -> ApiError {
     let detail = "the order with this Idempotency-Key is being carried out".to_owned();
-    ApiError::new(StatusCode::CONFLICT, UNDER_WAY, detail)
+    ApiError::new(StatusCode::CONFLICT, IN_PROGRESS, detail)
         .hint("ask again in a moment: the same answer comes")
 }
 

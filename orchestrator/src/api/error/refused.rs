@@ -1,14 +1,14 @@
 //! What is said to who is not let in.
 
 use super::ApiError;
-use crate::access::{Need, Role};
+use crate::access::{Role, RouteAccess};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::time::Duration;
 
 /// Why somebody is not let in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refused {
+pub enum AccessRefusal {
     /// Nothing was shown.
     NoToken,
     /// What was shown opens nothing.
@@ -16,14 +16,14 @@ pub enum Refused {
     /// Wrong tokens came too often from there.
     TooOften(Duration),
     /// Its holder may not do this.
-    Role(Role, Need),
+    Role(Role, RouteAccess),
     /// Nobody may, here.
     ReadOnly,
     /// The form is not of this session.
     Form,
 }
 
-impl Refused {
+impl AccessRefusal {
     pub(crate) fn status(self) -> StatusCode {
         match self {
             Self::NoToken | Self::WrongToken => StatusCode::UNAUTHORIZED,
@@ -33,7 +33,7 @@ impl Refused {
     }
 
     /// What happened and what to do, in one line.
-    pub(crate) fn said(self) -> String {
+    pub(crate) fn message(self) -> String {
         let (_, problem) = ApiError::from(self).into_parts();
         format!("{}; {}", problem.detail, problem.hint.unwrap_or_default())
     }
@@ -51,33 +51,33 @@ impl Refused {
     }
 }
 
-impl From<Refused> for ApiError {
-    fn from(refused: Refused) -> Self {
+impl From<AccessRefusal> for ApiError {
+    fn from(refused: AccessRefusal) -> Self {
         let (detail, hint) = match refused {
-            Refused::NoToken => (
+            AccessRefusal::NoToken => (
                 "this controller asks for a token".to_owned(),
                 "the account that started a controller on this machine needs to name none; otherwise put the token into \
                  a file and name that with --token-file or SHARDWRIGHT_TOKEN_FILE; over HTTP it is Authorization: \
                  Bearer TOKEN"
                     .to_owned(),
             ),
-            Refused::WrongToken => (
+            AccessRefusal::WrongToken => (
                 "this token opens nothing: it is misspelled, ended or revoked".to_owned(),
                 "an admin makes another: shardwright token create NAME --role ROLE".to_owned(),
             ),
-            Refused::TooOften(wait) => (
+            AccessRefusal::TooOften(wait) => (
                 "too many wrong tokens came from this address".to_owned(),
                 format!("try again in {} seconds", wait.as_secs() + 1),
             ),
-            Refused::Role(role, need) => (
+            AccessRefusal::Role(role, need) => (
                 format!("a token with the role {role} does not do this"),
                 format!("it takes the role {} or one that may do more", need.least()),
             ),
-            Refused::ReadOnly => (
+            AccessRefusal::ReadOnly => (
                 "this controller is read-only".to_owned(),
                 "ask one that was started without --read-only".to_owned(),
             ),
-            Refused::Form => (
+            AccessRefusal::Form => (
                 "the form is not one of this session".to_owned(),
                 "nothing was done: load the page again, then send it again".to_owned(),
             ),
@@ -86,7 +86,7 @@ impl From<Refused> for ApiError {
     }
 }
 
-impl IntoResponse for Refused {
+impl IntoResponse for AccessRefusal {
     fn into_response(self) -> Response {
         let mut response = ApiError::from(self).into_response();
         let headers = response.headers_mut();

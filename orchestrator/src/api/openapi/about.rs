@@ -4,30 +4,30 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
 /// Makes the schema of a type, and keeps what it refers to in the generator.
-type Shape = fn(&mut SchemaGenerator) -> Value;
+type SchemaFn = fn(&mut SchemaGenerator) -> Value;
 
 /// A body in one or more media types.
-pub(super) struct Body {
+pub(super) struct BodyDoc {
     pub(super) types: &'static [&'static str],
     /// None: text of no schema.
-    pub(super) shape: Option<Shape>,
+    pub(super) shape: Option<SchemaFn>,
     pub(super) required: bool,
 }
 
 /// A parameter of the query.
-pub(super) struct Parameter {
+pub(super) struct ParameterDoc {
     pub(super) name: &'static str,
     pub(super) schema: Value,
     pub(super) about: &'static str,
 }
 
 /// What is said of one route.
-pub(in crate::api) struct About {
+pub(in crate::api) struct RouteDoc {
     pub(super) summary: &'static str,
-    pub(super) query: Vec<Parameter>,
-    pub(super) takes: Option<Body>,
+    pub(super) query: Vec<ParameterDoc>,
+    pub(super) takes: Option<BodyDoc>,
     pub(super) status: u16,
-    pub(super) answers: Vec<Body>,
+    pub(super) answers: Vec<BodyDoc>,
 }
 
 fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
@@ -36,7 +36,7 @@ fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
 
 const JSON: &[&str] = &["application/json"];
 
-impl About {
+impl RouteDoc {
     /// A route that answers with nothing, for a start.
     pub(in crate::api) fn of(summary: &'static str) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl About {
 
     /// The body that it needs.
     pub(in crate::api) fn takes<T: JsonSchema>(mut self) -> Self {
-        self.takes = Some(Body {
+        self.takes = Some(BodyDoc {
             types: JSON,
             shape: Some(shape::<T>),
             required: true,
@@ -67,7 +67,7 @@ impl About {
         about
     }
 
-    /// As [`About::takes`], also in these media types.
+    /// As [`RouteDoc::takes`], also in these media types.
     pub(in crate::api) fn takes_as<T: JsonSchema>(self, types: &'static [&'static str]) -> Self {
         let mut about = self.takes::<T>();
         if let Some(body) = &mut about.takes {
@@ -78,7 +78,7 @@ impl About {
 
     /// What it answers with.
     pub(in crate::api) fn answers<T: JsonSchema>(mut self) -> Self {
-        self.answers.push(Body {
+        self.answers.push(BodyDoc {
             types: JSON,
             shape: Some(shape::<T>),
             required: true,
@@ -95,7 +95,7 @@ impl About {
 
     /// It can answer with this text too.
     pub(in crate::api) fn answers_text(mut self, types: &'static [&'static str]) -> Self {
-        self.answers.push(Body {
+        self.answers.push(BodyDoc {
             types,
             shape: None,
             required: true,
@@ -121,7 +121,7 @@ impl About {
         kind: &'static str,
         about: &'static str,
     ) -> Self {
-        self.query.push(Parameter {
+        self.query.push(ParameterDoc {
             name,
             schema: json!({ "type": kind }),
             about,
@@ -136,7 +136,7 @@ impl About {
         words: &[&str],
         about: &'static str,
     ) -> Self {
-        self.query.push(Parameter {
+        self.query.push(ParameterDoc {
             name,
             schema: json!({ "type": "string", "enum": words }),
             about,

@@ -1,8 +1,8 @@
 //! The OpenAPI 3.1 document.
 
-use super::About;
-use super::about::Body;
-use crate::access::Need;
+use super::RouteDoc;
+use super::about::BodyDoc;
+use crate::access::RouteAccess;
 use crate::api::once::takes_key;
 use crate::api::{ACTOR_HEADER, Problem};
 use crate::controller::Command;
@@ -11,12 +11,12 @@ use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
 /// The document as far as routes were added.
-pub(super) struct Document {
+pub(super) struct OpenApiDocument {
     generator: SchemaGenerator,
     paths: Map<String, Value>,
 }
 
-impl Document {
+impl OpenApiDocument {
     pub(super) fn new() -> Self {
         let settings = SchemaSettings::draft2020_12().with(|settings| {
             "/components/schemas".clone_into(settings.definitions_path.to_mut());
@@ -28,14 +28,14 @@ impl Document {
         }
     }
 
-    pub(super) fn add(&mut self, method: &'static str, path: &'static str, about: About) {
+    pub(super) fn add(&mut self, method: &'static str, path: &'static str, about: RouteDoc) {
         let operation = self.operation(method, path, about);
         let item = self.paths.entry(path).or_insert_with(|| json!({}));
         item[method] = operation;
     }
 
-    fn operation(&mut self, method: &str, path: &str, about: About) -> Value {
-        let need = Need::of(
+    fn operation(&mut self, method: &str, path: &str, about: RouteDoc) -> Value {
+        let need = RouteAccess::of(
             &method.to_uppercase(),
             path,
             path.rsplit('/').next().unwrap_or(path),
@@ -52,11 +52,12 @@ impl Document {
             "parameters": parameters(method, path, &about),
             "responses": {about.status.to_string(): answer, "default": problem},
         });
-        if need == Need::Nothing {
+        if need == RouteAccess::Nothing {
             operation["security"] = json!([]);
         } else if path.ends_with("/{command}") {
-            operation["x-least-role"] = json!(Need::Operate.least());
-            let grave = |command: &Command| Need::of_command(command.name()) == Need::Approve;
+            operation["x-least-role"] = json!(RouteAccess::Operate.least());
+            let grave =
+                |command: &Command| RouteAccess::of_command(command.name()) == RouteAccess::Approve;
             let grave = Command::ALL.into_iter().filter(grave).map(Command::name);
             let (names, least) = (grave.collect::<Vec<_>>().join(", "), need.least());
             operation["description"] = json!(format!("These need the role {least}: {names}."));
@@ -72,7 +73,7 @@ impl Document {
         operation
     }
 
-    fn contents(&mut self, bodies: &[Body]) -> Value {
+    fn contents(&mut self, bodies: &[BodyDoc]) -> Value {
         let mut contents = Map::new();
         for body in bodies {
             let schema = match body.shape {
@@ -146,7 +147,7 @@ fn key() -> Value {
     })
 }
 
-fn parameters(method: &str, path: &str, about: &About) -> Vec<Value> {
+fn parameters(method: &str, path: &str, about: &RouteDoc) -> Vec<Value> {
     let in_path = path.split('/').filter_map(|part| {
         let name = part.strip_prefix('{')?.strip_suffix('}')?;
         let schema = match name {

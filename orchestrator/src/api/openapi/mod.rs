@@ -5,30 +5,30 @@
 mod about;
 mod document;
 
-pub(super) use about::About;
+pub(super) use about::RouteDoc;
 
 use crate::controller::Controller;
 use axum::Router;
 use axum::handler::Handler;
 use axum::routing::{MethodRouter, delete, get, patch, post};
-use document::Document;
+use document::OpenApiDocument;
 use serde_json::Value;
 
 /// Routes, and the document of them.
-pub(super) struct Described {
+pub(super) struct DescribedRoutes {
     router: Router<Controller>,
-    document: Document,
+    document: OpenApiDocument,
 }
 
-impl Described {
+impl DescribedRoutes {
     pub(super) fn new() -> Self {
         Self {
             router: Router::new(),
-            document: Document::new(),
+            document: OpenApiDocument::new(),
         }
     }
 
-    pub(super) fn get<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    pub(super) fn get<H, T>(self, path: &'static str, handler: H, about: RouteDoc) -> Self
     where
         H: Handler<T, Controller>,
         T: 'static,
@@ -36,7 +36,7 @@ impl Described {
         self.route("get", path, get(handler), about)
     }
 
-    pub(super) fn post<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    pub(super) fn post<H, T>(self, path: &'static str, handler: H, about: RouteDoc) -> Self
     where
         H: Handler<T, Controller>,
         T: 'static,
@@ -44,7 +44,7 @@ impl Described {
         self.route("post", path, post(handler), about)
     }
 
-    pub(super) fn patch<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    pub(super) fn patch<H, T>(self, path: &'static str, handler: H, about: RouteDoc) -> Self
     where
         H: Handler<T, Controller>,
         T: 'static,
@@ -52,7 +52,7 @@ impl Described {
         self.route("patch", path, patch(handler), about)
     }
 
-    pub(super) fn delete<H, T>(self, path: &'static str, handler: H, about: About) -> Self
+    pub(super) fn delete<H, T>(self, path: &'static str, handler: H, about: RouteDoc) -> Self
     where
         H: Handler<T, Controller>,
         T: 'static,
@@ -65,7 +65,7 @@ impl Described {
         method: &'static str,
         path: &'static str,
         handler: MethodRouter<Controller>,
-        about: About,
+        about: RouteDoc,
     ) -> Self {
         self.router = self.router.route(path, handler);
         self.document.add(method, path, about);

@@ -1,68 +1,68 @@
 //! The routes of maps: versions, settings, owners of keys, and what is measured and checked of them.
 
-use crate::api::openapi::{About, Described};
-use crate::api::{Located, inspections, maps};
+use crate::api::openapi::{DescribedRoutes, RouteDoc};
+use crate::api::{LocatedKey, inspections, maps};
 use crate::controller::{
-    ClientReport, LatencyReport, LoadAsk, MapCheck, MapEdit, MapLoad, MendOutcome, NewMap,
+    ClientReport, LatencyReport, LoadRequest, MapCheck, MapEdit, MapLoad, NewMap, RepairOutcome,
 };
 use crate::store::{MapVersionRecord, SettingsRecord};
-use plans::inspection::check::MendRequest;
+use plans::inspection::check::RepairRequest;
 use plans::shard_map::{Difference, MapSettings, ShardMap};
 use serde_json::Value;
 
-pub(super) fn of_maps(all: Described) -> Described {
+pub(super) fn of_maps(all: DescribedRoutes) -> DescribedRoutes {
     let settings = "/api/v1/maps/{name}/settings";
     let all = of_versions(all)
         .patch(
             settings,
             maps::set,
-            About::of("Change settings of a map, as a JSON merge patch")
+            RouteDoc::of("Change settings of a map, as a JSON merge patch")
                 .takes::<Value>()
                 .answers::<MapSettings>(),
         )
         .get(
             settings,
             maps::settings,
-            About::of("All revisions of the settings").answers::<Vec<SettingsRecord>>(),
+            RouteDoc::of("All revisions of the settings").answers::<Vec<SettingsRecord>>(),
         )
         .post(
             "/api/v1/maps/{name}/locate",
             maps::locate,
-            About::of("The owner of a key")
+            RouteDoc::of("The owner of a key")
                 .takes::<Value>()
-                .answers::<Located>(),
+                .answers::<LocatedKey>(),
         )
         .get(
             "/api/v1/maps/{name}/changes",
             maps::changes,
-            About::of("The map, now and after each change, as server-sent events").feeds(),
+            RouteDoc::of("The map, now and after each change, as server-sent events").feeds(),
         );
     of_load(all)
 }
 
-fn of_versions(all: Described) -> Described {
+fn of_versions(all: DescribedRoutes) -> DescribedRoutes {
     let versions = "/api/v1/maps/{name}/versions";
     all.post(
         "/api/v1/maps",
         maps::create,
-        About::of("Create a map")
+        RouteDoc::of("Create a map")
             .takes::<NewMap>()
             .creates::<ShardMap>(),
     )
     .get(
         "/api/v1/maps",
         maps::list,
-        About::of("All maps in force").answers::<Vec<ShardMap>>(),
+        RouteDoc::of("All maps in force").answers::<Vec<ShardMap>>(),
     )
     .get(
         "/api/v1/maps/{name}",
         maps::show,
-        About::of("The map in force; its ETag is the version").answers::<ShardMap>(),
+        RouteDoc::of("The map in force; its ETag is the version").answers::<ShardMap>(),
     )
     .post(
         versions,
         maps::edit,
-        About::of(
+        RouteDoc::of(
             "Make the next version by hand, of keys that have no rows or are where they belong",
         )
         .takes::<MapEdit>()
@@ -71,17 +71,17 @@ fn of_versions(all: Described) -> Described {
     .get(
         versions,
         maps::history,
-        About::of("All versions of a map").answers::<Vec<MapVersionRecord>>(),
+        RouteDoc::of("All versions of a map").answers::<Vec<MapVersionRecord>>(),
     )
     .get(
         "/api/v1/maps/{name}/versions/{version}",
         maps::version,
-        About::of("The map as it was in this version").answers::<ShardMap>(),
+        RouteDoc::of("The map as it was in this version").answers::<ShardMap>(),
     )
     .get(
         "/api/v1/maps/{name}/diff",
         maps::diff,
-        About::of("What changed its owner between two versions")
+        RouteDoc::of("What changed its owner between two versions")
             .query("from", "integer", "The older version; needed.")
             .query("to", "integer", "The newer version; needed.")
             .answers::<Vec<Difference>>(),
@@ -89,34 +89,34 @@ fn of_versions(all: Described) -> Described {
 }
 
 /// What is measured and checked of maps.
-fn of_load(all: Described) -> Described {
+fn of_load(all: DescribedRoutes) -> DescribedRoutes {
     all.get(
         "/api/v1/maps/{name}/load",
         inspections::load,
-        About::of("What shards and keys of a map cost").answers::<MapLoad>(),
+        RouteDoc::of("What shards and keys of a map cost").answers::<MapLoad>(),
     )
     .post(
         "/api/v1/maps/{name}/load",
         inspections::load_by,
-        About::of("The same, measured as the body says")
-            .may_take::<LoadAsk>()
+        RouteDoc::of("The same, measured as the body says")
+            .may_take::<LoadRequest>()
             .answers::<MapLoad>(),
     )
     .post(
         "/api/v1/maps/{name}/counters",
         inspections::counters,
-        About::of("An application tells how often it used which keys").takes::<ClientReport>(),
+        RouteDoc::of("An application tells how often it used which keys").takes::<ClientReport>(),
     )
     .post(
         "/api/v1/maps/{name}/latency",
         maps::latency,
-        About::of("An application tells its p99, which migrations can hold")
+        RouteDoc::of("An application tells its p99, which migrations can hold")
             .takes::<LatencyReport>(),
     )
     .post(
         "/api/v1/maps/{name}/check",
         inspections::check,
-        About::of("Look on every shard for rows and guards that are not where the map says")
+        RouteDoc::of("Look on every shard for rows and guards that are not where the map says")
             .query(
                 "token",
                 "string",
@@ -126,9 +126,9 @@ fn of_load(all: Described) -> Described {
     )
     .post(
         "/api/v1/maps/{name}/mend",
-        inspections::mend,
-        About::of("Do what a check proposed")
-            .takes::<MendRequest>()
-            .answers::<Vec<MendOutcome>>(),
+        inspections::repair,
+        RouteDoc::of("Do what a check proposed")
+            .takes::<RepairRequest>()
+            .answers::<Vec<RepairOutcome>>(),
     )
 }

@@ -3,13 +3,14 @@
 mod text;
 
 use super::client::Client;
+use super::document::Document;
 use super::error::{CliError, DEFECTS, REFUSED};
-use super::files::{read, write_or_print};
+use super::files::write_or_print;
 use super::output::{Output, json};
 use crate::cli::out::say;
-use crate::controller::{Diagnosis, DoctorAsk};
+use crate::controller::{Diagnosis, DoctorRequest};
 use clap::Args;
-use plans::doctor::{Place, find, script};
+use plans::doctor::{ShardDatabase, find, script};
 use plans::id::{MapName, ShardName};
 use std::path::{Path, PathBuf};
 
@@ -46,10 +47,14 @@ impl Doctor {
             super::out::print(row.chapter());
             return Ok(0);
         }
-        let ask = DoctorAsk {
+        let ask = DoctorRequest {
             shard: self.shard.map(ShardName),
             map: self.map.map(MapName),
-            request: self.request.as_deref().map(read).transpose()?,
+            request: self
+                .request
+                .as_deref()
+                .map(|path| Document::Request.read(path))
+                .transpose()?,
         };
         let found: Diagnosis = client.post("/api/v1/doctor", json(&ask)?).await?;
         match self.script.as_deref() {
@@ -85,10 +90,10 @@ impl Doctor {
 
 /// Writes what fixes the findings.
 fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), CliError> {
-    let places: Vec<Place<'_>> = found
+    let places: Vec<ShardDatabase<'_>> = found
         .shards
         .iter()
-        .map(|examined| Place {
+        .map(|examined| ShardDatabase {
             shard: &examined.shard,
             identity: examined.identity.as_ref(),
         })

@@ -4,9 +4,10 @@ use super::{Change, FleetFile, Part};
 use crate::cli::client::Client;
 use crate::cli::error::CliError;
 use crate::cli::keys::Shape;
-use crate::cli::map::blank;
+use crate::cli::map::{blank, warn_unowned};
 use crate::cli::out::say;
-use crate::controller::{NewMap, ShardChange};
+use crate::cli::preview::{self, KnownNames};
+use crate::controller::{NewMap, ShardChange, check_shard_change};
 use crate::store::{NewShard, ShardRecord};
 use plans::id::ShardName;
 use plans::shard_map::{DEFAULT_BUCKETS, MapSettings, Mapping, MappingState, ShardMap, Strategy};
@@ -20,6 +21,7 @@ pub(super) async fn compare(
 ) -> Result<Vec<Part>, CliError> {
     let shards: Vec<ShardRecord> = client.get("/api/v1/shards").await?;
     let maps: Vec<ShardMap> = client.get("/api/v1/maps").await?;
+    let mut names = KnownNames::of(&shards, &maps);
     let mut parts = Vec::with_capacity(file.shards.len() + file.maps.len());
     for (place, shard) in file.shards.into_iter().enumerate() {
         let known = shards.iter().find(|known| known.name == shard.name);
@@ -27,8 +29,11 @@ pub(super) async fn compare(
             kind: "shard",
             name: shard.name.to_string(),
             change: match known {
-                None => Change::AddShard(shard),
-                Some(known) => shard_change(known, &shard, &named["shards"][place]),
+                None => {
+                    names.register(&shard)?;
+                    Change::AddShard(shard)
+                }
+                Some(known) => shard_change(known, &shard, &named["shards"][place])?,
             },
         });
     }
@@ -38,7 +43,10 @@ pub(super) async fn compare(
             kind: "map",
             name: map.name.to_string(),
             change: match known {
-                None => Change::MakeMap(map),
+                None => {
+                    warn_unowned(&names.create(&map)?);
+                    Change::MakeMap(map)
+                }
                 Some(known) => map_change(known, map, &named["maps"][place]["settings"])?,
             },
         });
@@ -47,7 +55,7 @@ pub(super) async fn compare(
 }
 
 /// What the file names and says otherwise than it is.
-fn shard_change(known: &ShardRecord, wanted: &NewShard, named: &Value) -> Change {
+fn shard_change(known: &ShardRecord, wanted: &NewShard, named: &Value) -> Result<Change, CliError> {
     let labels = wanted.labels.iter();
     let labels = labels.filter(|(label, value)| known.labels.get(*label) != Some(*value));
     let is_named = |field: &str| named.get(field).is_some();
@@ -62,10 +70,11 @@ fn shard_change(known: &ShardRecord, wanted: &NewShard, named: &Value) -> Change
         dsn: (known.dsn != wanted.dsn).then(|| wanted.dsn.clone()),
         ..ShardChange::default()
     };
-    match change == ShardChange::default() {
+    check_shard_change(&known.name, &change)?;
+    Ok(match change == ShardChange::default() {
         true => Change::None,
         false => Change::SetShard(change),
-    }
+    })
 }
 
 /// The fields that change, by name.
@@ -110,10 +119,11 @@ fn map_change(known: &ShardMap, wanted: NewMap, named: &Value) -> Result<Change,
         .filter(|(field, _)| is.get(field) != should.get(field))
         .map(|(field, value)| (field.clone(), should.get(field).unwrap_or(value).clone()))
         .collect();
-    Ok(match change.is_empty() {
-        true => Change::None,
-        false => Change::SetMap(change),
-    })
+    if change.is_empty() {
+        return Ok(Change::None);
+    }
+    preview::settings(known, &Value::Object(change.clone()))?;
+    Ok(Change::SetMap(change))
 }
 
 /// The map that the file would make.

@@ -1,14 +1,15 @@
-//! `map check` and `map mend`.
+//! `map check` and `map repair`.
 
 use crate::cli::client::Client;
 use crate::cli::consent::Consent;
+use crate::cli::document::Document;
 use crate::cli::error::{CliError, DEFECTS};
-use crate::cli::files::{read, write, yaml};
+use crate::cli::files::{write, yaml};
 use crate::cli::out::say;
 use crate::cli::output::{Output, json, table};
-use crate::controller::{MapCheck, MendOutcome};
+use crate::controller::{MapCheck, RepairOutcome};
 use clap::Args;
-use plans::inspection::check::{Defect, MendRequest};
+use plans::inspection::check::{Defect, RepairRequest};
 use std::path::PathBuf;
 
 /// Look for defects; nothing is changed.
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 pub(in crate::cli) struct Check {
     /// The map.
     name: String,
-    /// Write what would mend them to this file; read it, then give it to `map mend`.
+    /// Write what would repair them to this file; read it, then give it to `map repair`.
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
     /// Take up a check whose parts failed; only those are looked at anew.
@@ -26,9 +27,9 @@ pub(in crate::cli) struct Check {
     output: Output,
 }
 
-/// Mend defects, as the request of a check says.
+/// Repair defects, as the request of a check says.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Mend {
+pub(in crate::cli) struct Repair {
     /// The request's file; `-` is stdin.
     request: PathBuf,
     /// Why, for the audit trail.
@@ -49,7 +50,10 @@ impl Check {
         let check: MapCheck = client.post(&path, String::new()).await?;
         if let Some(path) = &self.request {
             write(path, &yaml(&check.request)?)?;
-            say!("mend with: shardwright map mend {}", path.display());
+            say!(
+                "repair them with: shardwright map repair {}",
+                path.display()
+            );
         }
         self.output.print(&check, check_text)?;
         for shard in &check.other_maps {
@@ -67,17 +71,17 @@ impl Check {
     }
 }
 
-impl Mend {
+impl Repair {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let request = MendRequest::parse(&read(&self.request)?)
+        let request = RepairRequest::parse(&Document::Repairs.read(&self.request)?)
             .map_err(|error| CliError::Usage(error.to_string()))?;
         let map = request.map.to_string();
-        let what = format!("Mends on the shards of map {map}:\n{}", yaml(&request)?);
+        let what = format!("Repairs on the shards of map {map}:\n{}", yaml(&request)?);
         if !self.consent.is_given(&what, &map)? {
             return Ok(0);
         }
         let path = format!("/api/v1/maps/{map}/mend");
-        let outcomes: Vec<MendOutcome> = client
+        let outcomes: Vec<RepairOutcome> = client
             .post_because(&path, json(&request)?, self.reason.as_deref())
             .await?;
         self.output
@@ -112,8 +116,8 @@ fn check_text(check: &MapCheck) -> String {
     head + &table(&["DEFECT", "SHARDS", "OBJECT", "COUNT", ""], &rows)
 }
 
-fn outcomes_text(outcomes: &[MendOutcome]) -> String {
-    let line = |outcome: &MendOutcome| match (&outcome.done, &outcome.failure) {
+fn outcomes_text(outcomes: &[RepairOutcome]) -> String {
+    let line = |outcome: &RepairOutcome| match (&outcome.done, &outcome.failure) {
         (Some(done), _) => format!("{}\n", done.done),
         (None, Some(failure)) => format!("failed: {} ({})\n", failure.message, failure.code),
         (None, None) => String::new(),

@@ -1,12 +1,13 @@
 //! `map create` and `map assign`: mappings from flags.
 
-use super::{mappings, text};
+use super::{mappings, text, warn_unowned};
 use crate::cli::client::Client;
 use crate::cli::consent::{Consent, DryRun};
 use crate::cli::error::CliError;
 use crate::cli::files::read;
 use crate::cli::keys::{Shape, key_type, pair, range_of, strategy};
 use crate::cli::output::{Output, json};
+use crate::cli::preview::{self, KnownNames};
 use crate::controller::{MapEdit, NewMap, NewMapping};
 use clap::Args;
 use plans::id::{MapName, ShardName};
@@ -95,20 +96,25 @@ pub(in crate::cli) struct Assign {
 impl Create {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let (output, dry, name) = (self.output, self.dry, self.name.clone());
-        let body = match &self.file {
+        let new = match &self.file {
             Some(path) => {
+                let wrong = |error: String| {
+                    CliError::Usage(format!("{} cannot be read: {error}", path.display()))
+                };
                 let mut document: serde_json::Value = serde_saphyr::from_str(&read(path)?)
-                    .map_err(|error| CliError::Usage(format!("the map cannot be read: {error}")))?;
+                    .map_err(|error| wrong(error.to_string()))?;
+                if !document.is_object() {
+                    return Err(wrong(
+                        "it is no mapping with the fields of a map".to_owned(),
+                    ));
+                }
                 document["name"] = serde_json::json!(self.name);
-                json(&document)?
+                serde_json::from_value(document).map_err(|error| wrong(error.to_string()))?
             }
-            None => json(&self.new_map()?)?,
+            None => self.new_map()?,
         };
-        if !dry.goes_on(&format!("Makes version 1 of map {name}.")) {
-            return Ok(0);
-        }
-        let made: ShardMap = client.post("/api/v1/maps", body).await?;
-        output.print(&made, text::map)
+        let what = format!("Makes version 1 of map {name}.");
+        make(client, &new, dry, &what, output).await
     }
 
     fn new_map(self) -> Result<NewMap, CliError> {
@@ -137,6 +143,10 @@ impl Assign {
             .iter()
             .map(|m| format!("Keys {} go to shard {}.", m.keys, m.shard));
         let what = given.collect::<Vec<_>>().join("\n");
+        if self.consent.dry().is_dry() {
+            let mappings = mappings.clone();
+            preview::edit(client, &map, MapEdit::Assign { mappings }).await?;
+        }
         if !self.consent.is_given(&what, &self.name)? {
             return Ok(0);
         }
@@ -150,6 +160,25 @@ impl Assign {
             .await?;
         self.output.print(&made, text::map)
     }
+}
+
+/// Makes version 1 of a map, or reports on a dry run what the controller would answer.
+pub(super) async fn make(
+    client: &Client,
+    new: &NewMap,
+    dry: DryRun,
+    what: &str,
+    output: Output,
+) -> Result<u8, CliError> {
+    if dry.is_dry() {
+        warn_unowned(&KnownNames::read(client).await?.create(new)?);
+    }
+    if !dry.goes_on(what) {
+        return Ok(0);
+    }
+    let made: ShardMap = client.post("/api/v1/maps", json(new)?).await?;
+    warn_unowned(&made);
+    output.print(&made, text::map)
 }
 
 /// Tables with their key columns from `TABLE=COLUMN,COLUMN`.

@@ -1,17 +1,17 @@
 //! `map import`: mappings from a file, or from a directory table that an agent reads.
 
+use super::blank;
 use super::create::Kind;
-use super::{blank, text};
 use crate::cli::client::Client;
 use crate::cli::consent::DryRun;
 use crate::cli::error::CliError;
 use crate::cli::files::read;
-use crate::cli::output::{Output, json};
+use crate::cli::output::Output;
 use crate::controller::{NewMap, NewMapping};
 use clap::{Args, ValueEnum};
 use plans::id::MapName;
 use plans::inspection::Directory;
-use plans::shard_map::{ImportForm, MapSettings, Mapping, ShardMap, Strategy, import, import_rows};
+use plans::shard_map::{ImportForm, MapSettings, Mapping, Strategy, import, import_rows};
 use plans::table::TableName;
 use std::path::{Path, PathBuf};
 
@@ -99,11 +99,7 @@ impl Import {
             new.name,
             new.mappings.len()
         );
-        if !self.dry.goes_on(&what) {
-            return Ok(0);
-        }
-        let made: ShardMap = client.post("/api/v1/maps", json(&new)?).await?;
-        self.output.print(&made, text::map)
+        super::create::make(client, &new, self.dry, &what, self.output).await
     }
 
     fn form(&self, file: &Path) -> ImportForm {

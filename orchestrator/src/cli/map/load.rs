@@ -4,7 +4,7 @@ use crate::cli::client::Client;
 use crate::cli::error::CliError;
 use crate::cli::measure::measure;
 use crate::cli::output::{Output, json, table};
-use crate::controller::{LoadAsk, MapLoad};
+use crate::controller::{LoadRequest, MapLoad};
 use clap::Args;
 use plans::render::bytes;
 use plans::request::Measure;
@@ -37,7 +37,7 @@ impl Load {
             Duration::ZERO
         };
         let seconds = self.watch.unwrap_or(usual).as_secs();
-        let ask = LoadAsk {
+        let ask = LoadRequest {
             by: self.by,
             watch_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
             hottest: Some(self.hottest),

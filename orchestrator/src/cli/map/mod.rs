@@ -16,11 +16,14 @@ use super::consent::DryRun;
 use super::error::CliError;
 use super::keys::Shape;
 use super::output::Output;
-use crate::api::Located;
-use crate::controller::NewMapping;
+use super::preview;
+use crate::api::LocatedKey;
+use crate::cli::out::say;
+use crate::controller::{MapEdit, NewMapping};
 use clap::Subcommand;
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::key::Key;
+use plans::key_set::KeySet;
 use plans::shard_map::{MapSettings, ShardMap, Strategy};
 use serde_json::json;
 
@@ -73,8 +76,9 @@ pub(super) enum Map {
     Load(load::Load),
     /// Look for defects of a map and its shards; nothing is changed.
     Check(check::Check),
-    /// Mend defects, as the request of a check says.
-    Mend(check::Mend),
+    /// Repair defects, as the request of a check says.
+    #[command(alias = "mend")]
+    Repair(check::Repair),
     /// Say which shard a key lives on.
     Locate {
         /// The map.
@@ -109,7 +113,8 @@ impl Map {
             Self::Revert(revert) => revert.run(client).await,
             Self::Join { name, dry, output } => {
                 if dry.is_dry() {
-                    fetch(client, &name).await?;
+                    let map = fetch(client, &name).await?;
+                    preview::edit(client, &map, MapEdit::Join {}).await?;
                 }
                 let what = format!("Makes a version of map {name} with adjacent mappings joined.");
                 if !dry.goes_on(&what) {
@@ -125,12 +130,12 @@ impl Map {
             Self::Set(set) => set.run(client).await,
             Self::Load(load) => load.run(client).await,
             Self::Check(check) => check.run(client).await,
-            Self::Mend(mend) => mend.run(client).await,
+            Self::Repair(repair) => repair.run(client).await,
             Self::Locate { name, key, output } => {
                 let map = fetch(client, &name).await?;
                 let body = super::output::json(&Shape::of(&map).key(&key)?)?;
                 let path = format!("/api/v1/maps/{name}/locate");
-                let located: Located = client.post(&path, body).await?;
+                let located: LocatedKey = client.post(&path, body).await?;
                 output.print(&located, |located| format!("{}\n", located.shard))
             }
         }
@@ -151,6 +156,23 @@ impl Shape {
 /// The version in force.
 pub(super) async fn fetch(client: &Client, name: &str) -> Result<ShardMap, CliError> {
     client.get(&format!("/api/v1/maps/{name}")).await
+}
+
+/// Warns of keys that a new map gives to no shard; a list map names those that it gives.
+pub(super) fn warn_unowned(map: &ShardMap) {
+    let whole = match map.strategy {
+        Strategy::Range => KeySet::range(None, None),
+        Strategy::Hash => KeySet::buckets(map.buckets, 0, map.buckets),
+        Strategy::List => return,
+    };
+    let unowned = whole.minus(&map.mapped());
+    if !unowned.is_empty() {
+        say!("warning: no shard of map {} owns {unowned}", map.name);
+        say!(
+            "    an application cannot route these keys; `shardwright map assign {}` gives them an owner",
+            map.name
+        );
+    }
 }
 
 /// A map that is not made yet, for readers of keys.

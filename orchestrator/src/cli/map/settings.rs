@@ -8,9 +8,10 @@ use crate::cli::error::CliError;
 use crate::cli::files::read;
 use crate::cli::keys::{Shape, pair};
 use crate::cli::output::Output;
+use crate::cli::preview;
 use clap::Args;
 use plans::id::ShardName;
-use plans::shard_map::{Effect, MapSettings, Rule, ShardMap, ThroughRef};
+use plans::shard_map::{Effect, MapSettings, PlacementRule, ShardMap, ThroughRef};
 use serde_json::{Value, json};
 use std::path::PathBuf;
 
@@ -63,6 +64,9 @@ impl Set {
         let map = fetch(client, &self.name).await?;
         let change = self.change(&map)?;
         let what = format!("Changes settings of map {}: {change}", self.name);
+        if self.dry.is_dry() {
+            preview::settings(&map, &change)?;
+        }
         if !self.dry.goes_on(&what) {
             return Ok(0);
         }
@@ -146,7 +150,7 @@ impl Set {
 }
 
 /// `NAME=SHARD[@KEYS]` or `NAME=label:value,label:value[@KEYS]`.
-fn rule(text: &str, effect: Effect, map: &ShardMap) -> Result<Rule, CliError> {
+fn rule(text: &str, effect: Effect, map: &ShardMap) -> Result<PlacementRule, CliError> {
     let form = || CliError::Usage(format!("{text:?} is not of the form NAME=SHARDS[@KEYS]"));
     let (name, rest) = text.split_once('=').ok_or_else(form)?;
     let (shards, keys) = match rest.split_once('@') {
@@ -168,7 +172,7 @@ fn rule(text: &str, effect: Effect, map: &ShardMap) -> Result<Rule, CliError> {
         let (label, value) = pair.split_once(':').ok_or_else(form)?;
         Ok((label.to_owned(), value.to_owned()))
     };
-    Ok(Rule {
+    Ok(PlacementRule {
         name: name.to_owned(),
         effect,
         keys: keys.transpose()?,

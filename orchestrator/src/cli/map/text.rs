@@ -3,7 +3,7 @@
 use crate::cli::output::{Table, or_dash, table};
 use crate::store::MapVersionRecord;
 use plans::shard_map::{
-    Difference, Effect, MapSettings, Mapping, MappingState, Rule, ShardMap, Strategy,
+    Difference, Effect, MapSettings, Mapping, MappingState, PlacementRule, ShardMap, Strategy,
 };
 
 /// Mappings and settings.
@@ -67,7 +67,7 @@ pub(super) fn settings(settings: &MapSettings) -> String {
     text
 }
 
-fn rule(rule: &Rule) -> Vec<String> {
+fn rule(rule: &PlacementRule) -> Vec<String> {
     let effect = match rule.effect {
         Effect::Pin => "only on",
         Effect::Exclude => "never on",

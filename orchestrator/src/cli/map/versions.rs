@@ -4,7 +4,7 @@ use super::{fetch, text};
 use crate::cli::client::Client;
 use crate::cli::error::CliError;
 use crate::cli::files::{replace, write_or_print, yaml};
-use crate::cli::keys::pair;
+use crate::cli::keys::named_dsns;
 use crate::cli::out::{print, say};
 use crate::cli::output::Output;
 use crate::store::ShardRecord;
@@ -41,8 +41,8 @@ pub(in crate::cli) struct Export {
     #[arg(long, value_enum, default_value = "json")]
     format: FileForm,
     /// Where a pooler finds a shard, if not where agents do: SHARD=host=… port=… dbname=…; may be given several times.
-    #[arg(long = "place", value_name = "SHARD=DSN", value_parser = pair)]
-    places: Vec<(String, String)>,
+    #[arg(long = "place", value_name = "SHARD=DSN")]
+    places: Vec<String>,
     /// Write to this file.
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
@@ -117,8 +117,8 @@ impl Export {
         let known = shards
             .iter()
             .map(|shard| (shard.name.as_str(), shard.dsn.as_str()));
-        let said = self
-            .places
+        let given = named_dsns("--place", &self.places)?;
+        let said = given
             .iter()
             .map(|(shard, dsn)| (shard.as_str(), dsn.as_str()));
         // What was said by hand comes later, and stays.

@@ -29,11 +29,12 @@ pub(super) struct Split {
     /// The map.
     pub(super) map: String,
     /// The shard whose keys are divided.
-    #[arg(long)]
+    #[arg(long, alias = "from")]
     pub(super) source: String,
     /// A part: SHARD=FROM..TO or SHARD={...}; with --even SHARD or SHARD=SHARE. At least two.
     #[arg(
         long,
+        aliases = ["to", "target"],
         value_name = "SHARD[=KEYS]",
         required = true,
         allow_hyphen_values = true
@@ -52,10 +53,10 @@ pub(super) struct Merge {
     /// The map.
     pub(super) map: String,
     /// A shard whose keys are gathered; may be given several times.
-    #[arg(long, required = true)]
+    #[arg(long, required = true, aliases = ["source", "sources"])]
     pub(super) from: Vec<String>,
     /// The shard that owns them afterwards.
-    #[arg(long)]
+    #[arg(long, aliases = ["to", "target"])]
     pub(super) into: String,
     #[command(flatten)]
     pub(super) flags: Flags,
@@ -67,10 +68,10 @@ pub(super) struct Move {
     /// The map.
     pub(super) map: String,
     /// Where the keys are.
-    #[arg(long)]
+    #[arg(long, alias = "source")]
     pub(super) from: String,
     /// Where they go.
-    #[arg(long)]
+    #[arg(long, aliases = ["into", "target"])]
     pub(super) to: String,
     /// The keys: FROM..TO, KEY,KEY on a list map, or {...} as in a request; without it all of them.
     #[arg(long, allow_hyphen_values = true)]
@@ -88,7 +89,7 @@ pub(super) struct Isolate {
     #[arg(allow_hyphen_values = true)]
     pub(super) key: String,
     /// The shard that it gets.
-    #[arg(long)]
+    #[arg(long, aliases = ["into", "target"])]
     pub(super) to: String,
     #[command(flatten)]
     pub(super) flags: Flags,
@@ -100,10 +101,10 @@ pub(super) struct Drain {
     /// The map.
     pub(super) map: String,
     /// The shard that is emptied.
-    #[arg(long)]
+    #[arg(long, aliases = ["from", "source"])]
     pub(super) shard: String,
     /// Where its keys may go; without it every other shard of the map.
-    #[arg(long)]
+    #[arg(long, aliases = ["into", "target", "targets"])]
     pub(super) to: Vec<String>,
     /// What load is counted by: rows, bytes, writes, or a query that returns key and number.
     #[arg(long, value_name = "MEASURE", default_value = "rows", value_parser = measure)]
@@ -124,7 +125,7 @@ pub(super) struct Rebalance {
     #[arg(long, value_name = "MEASURE", default_value = "rows", value_parser = measure)]
     pub(super) by: Measure,
     /// A shard that takes part although it owns no keys yet; may be given several times.
-    #[arg(long)]
+    #[arg(long, aliases = ["to", "into", "target"])]
     pub(super) onto: Vec<String>,
     /// How much more than its fair share a shard may carry, percent.
     #[arg(long, value_name = "PERCENT", default_value_t = 10)]

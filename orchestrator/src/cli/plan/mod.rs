@@ -5,13 +5,16 @@ mod flags;
 
 use super::client::Client;
 use super::consent::DryRun;
+use super::document::Document;
 use super::error::CliError;
-use super::files::{read, write, write_or_print, yaml};
+use super::files::{write, write_or_print, yaml};
 use super::output::{LongOutput, Output, json};
+use super::preview;
 use crate::cli::out::say;
 use crate::view::OperationView;
 use clap::Args;
 use flags::{Flags, Operation};
+use plans::render::{plan_summary, plan_text};
 use std::path::PathBuf;
 
 /// Make a plan of a request, or of flags.
@@ -54,7 +57,10 @@ pub(super) struct Apply {
 impl Plan {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let (text, print) = match self.operation {
-            None => (read(&self.request.unwrap_or_default())?, self.print),
+            None => {
+                let path = self.request.unwrap_or_default();
+                (Document::Request.read(&path)?, self.print)
+            }
             Some(operation) => {
                 let Flags { request, print, .. } = operation.flags();
                 let only_request = *request;
@@ -76,13 +82,20 @@ impl Plan {
 
 impl Print {
     async fn plan(self, client: &Client, request: String) -> Result<u8, CliError> {
-        let planned = client.post("/api/v1/plans", request).await;
-        let plan: plans::plan::Plan = planned.inspect_err(report_findings)?;
+        let plan: plans::plan::Plan = client.post("/api/v1/plans", request).await?;
         let document = json(&plan)?;
         if let Some(path) = &self.out {
             write(path, &format!("{document}\n"))?;
         }
-        Output::from(self.output).print(&plan, plans::render::plan_text)?;
+        let output = Output::from(self.output);
+        let text = match output.is_wide() {
+            true => plan_text,
+            false => plan_summary,
+        };
+        output.print(&plan, text)?;
+        if !output.is_wide() && !output.is_for_programs() {
+            say!("steps, locks and each table: --output wide");
+        }
         if let Some(path) = &self.out {
             say!("submit it with: shardwright apply {}", path.display());
         }
@@ -92,34 +105,15 @@ impl Print {
 
 impl Apply {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let text = read(&self.plan)?;
+        let text = Document::Plan.read(&self.plan)?;
         if self.dry.is_dry() {
-            let plan: plans::plan::Plan = serde_json::from_str(&text)
-                .map_err(|error| CliError::Usage(format!("the plan cannot be read: {error}")))?;
-            self.dry.goes_on(&plans::render::plan_text(&plan));
+            let plan = preview::plan(client, &text, self.queue).await?;
+            self.dry.goes_on(&plan_summary(&plan));
             return Ok(0);
         }
         let path = format!("/api/v1/operations?queue={}", self.queue);
         let view: OperationView = client.post(&path, text).await?;
         say!("follow it with: shardwright watch {}", view.id);
         self.output.print(&view, |view| format!("{}\n", view.id))
-    }
-}
-
-/// What must be fixed, one after the other, and how to get the statements.
-fn report_findings(error: &CliError) {
-    let CliError::Problem(problem) = error else {
-        return;
-    };
-    for finding in &problem.findings {
-        let code = Some(&finding.sw).filter(|sw| !sw.is_empty());
-        let code = code.unwrap_or(&finding.code);
-        say!("refused: {code}: {}: {}", finding.object, finding.problem);
-        say!("    {}", finding.remedy);
-    }
-    let with_fix = problem.findings.iter().filter(|f| f.fix.is_some());
-    let number = with_fix.count();
-    if number > 0 {
-        say!("SQL fixes {number} of these: shardwright doctor REQUEST --script FILE writes it");
     }
 }

@@ -1,7 +1,7 @@
 //! Who is let in, and by which door: tokens, TLS, read-only.
 
-use crate::access::{Audit, Digest, Rule, Secret};
-use crate::api::{Certificate, ServeError};
+use crate::access::{AccessRule, AuditRule, Secret, SecretDigest};
+use crate::api::{ServeError, ServerCertificate};
 use crate::cli::error::CliError;
 use crate::cli::files;
 use clap::Args;
@@ -50,7 +50,7 @@ pub(super) struct Door {
     /// What becomes of an order whose line in the audit trail cannot be written: it is carried out and noted in the log,
     /// or refused.
     #[arg(long, value_enum, env = "SHARDWRIGHT_AUDIT", default_value_t)]
-    pub(super) audit: Audit,
+    pub(super) audit: AuditRule,
     /// Let nobody change anything through this controller; agents go on.
     #[arg(long, env = "SHARDWRIGHT_READ_ONLY")]
     pub(super) read_only: bool,
@@ -58,10 +58,10 @@ pub(super) struct Door {
 
 impl Door {
     /// Who must show a token.
-    pub(super) fn rule(&self) -> Rule {
+    pub(super) fn rule(&self) -> AccessRule {
         match self.open {
-            true => Rule::Open,
-            false => Rule::Tokens,
+            true => AccessRule::Open,
+            false => AccessRule::Tokens,
         }
     }
 
@@ -82,7 +82,7 @@ impl Door {
         if address.ip().is_unspecified() && advertised.is_none() {
             return Err(ServeError::NoName { address });
         }
-        let certificate = certificate.map(|(chain, key)| Certificate { chain, key });
+        let certificate = certificate.map(|(chain, key)| ServerCertificate { chain, key });
         certificate
             .map(|certificate| certificate.config())
             .transpose()
@@ -98,7 +98,7 @@ impl Door {
     }
 
     /// What is known of the admin token; its file is made where it is not there.
-    pub(super) fn admin(&self) -> Result<Option<Digest>, CliError> {
+    pub(super) fn admin(&self) -> Result<Option<SecretDigest>, CliError> {
         let Some(path) = self.admin_file() else {
             return Ok(None);
         };

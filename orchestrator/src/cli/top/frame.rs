@@ -1,12 +1,12 @@
 //! One picture: who leads, what waits for somebody, what goes on, and the agents, in so many columns and rows.
 
-use crate::api::Health;
+use crate::api::LeadershipHealth;
 use crate::cli::out::harmless;
 use crate::cli::output::Table;
 use crate::dashboard::agents::is_connected;
 use crate::store::AgentRecord;
 use crate::view::figures::{count, seconds};
-use crate::view::{MigrationView, StepView, Wait, WaitKind};
+use crate::view::{MigrationView, StepView, WaitKind, WaitReason};
 use chrono::{DateTime, Utc};
 use clap::ValueEnum;
 use plans::render::bytes;
@@ -16,7 +16,7 @@ use std::cmp::Reverse;
 /// What was seen at once.
 #[derive(Debug)]
 pub(super) struct Seen {
-    pub(super) health: Health,
+    pub(super) health: LeadershipHealth,
     pub(super) at: DateTime<Utc>,
     /// Those that have not ended, newest first.
     pub(super) migrations: Vec<MigrationView>,
@@ -105,7 +105,7 @@ fn head(seen: &Seen, sort: Sort) -> String {
 }
 
 /// What only a person can end.
-fn asks(view: &MigrationView) -> Option<&Wait> {
+fn asks(view: &MigrationView) -> Option<&WaitReason> {
     view.waits.iter().find(|wait| {
         matches!(
             wait.kind,

@@ -1,7 +1,7 @@
 //! What this process knows of cutovers under way: which attempts have begun, and the rows that are held for a flip.
 
 use crate::controller::ControlError;
-use crate::store::{Change, Owner, Sealed, StoreError};
+use crate::store::{MigrationChange, MigrationOwner, SealedMigration, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::shard_map::ShardMap;
@@ -12,19 +12,19 @@ use tokio::task::JoinHandle;
 
 /// An attempt that this process knows of.
 #[derive(Debug)]
-pub(super) enum Attempt {
+pub(super) enum CutoverAttempt {
     /// Begun while the map was at this version, with these markers.
     Begun(MapVersion, Option<Markers>),
     /// The row is held since then.
-    Sealed(Seal, DateTime<Utc>),
+    Sealed(PreparedSeal, DateTime<Utc>),
 }
 
 /// A held row, and the flip that is written into its transaction.
 #[derive(Debug)]
-pub(super) struct Seal {
-    written: JoinHandle<Result<Box<dyn Sealed>, StoreError>>,
+pub(super) struct PreparedSeal {
+    written: JoinHandle<Result<Box<dyn SealedMigration>, StoreError>>,
     /// Whom the row is held for.
-    pub(super) owner: Option<Owner>,
+    pub(super) owner: Option<MigrationOwner>,
     pub(super) epoch: Epoch,
     /// What the gaining shard must have applied; none: nobody was asked to show it.
     pub(super) markers: Option<Markers>,
@@ -32,11 +32,11 @@ pub(super) struct Seal {
     pub(super) version: MapVersion,
 }
 
-impl Seal {
+impl PreparedSeal {
     /// Begins to write the flip.
     pub(super) fn new(
-        mut sealed: Box<dyn Sealed>,
-        change: Change,
+        mut sealed: Box<dyn SealedMigration>,
+        change: MigrationChange,
         next: ShardMap,
         markers: Option<Markers>,
     ) -> Self {
@@ -56,7 +56,7 @@ impl Seal {
     }
 
     /// The transaction once the flip is written; `None` when its task is gone.
-    pub(super) async fn written(self) -> Result<Option<Box<dyn Sealed>>, StoreError> {
+    pub(super) async fn written(self) -> Result<Option<Box<dyn SealedMigration>>, StoreError> {
         self.written.await.ok().transpose()
     }
 
@@ -68,18 +68,18 @@ impl Seal {
     }
 }
 
-type Table = BTreeMap<MigrationId, (AttemptNo, Attempt)>;
+type AttemptTable = BTreeMap<MigrationId, (AttemptNo, CutoverAttempt)>;
 
 /// Attempts by migration; lost with the process, and with them every chance to flip.
 #[derive(Debug, Default)]
-pub(in crate::controller) struct Attempts {
-    table: Mutex<Table>,
+pub(in crate::controller) struct CutoverAttempts {
+    table: Mutex<AttemptTable>,
     /// Held by the one attempt that is being begun.
     turn: tokio::sync::Mutex<()>,
 }
 
-impl Attempts {
-    pub(super) fn with<T>(&self, act: impl FnOnce(&mut Table) -> T) -> T {
+impl CutoverAttempts {
+    pub(super) fn with<T>(&self, act: impl FnOnce(&mut AttemptTable) -> T) -> T {
         act(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -93,14 +93,14 @@ impl Attempts {
         &self,
         id: &MigrationId,
         attempt: AttemptNo,
-        may: impl FnOnce(&Seal) -> Result<(), ControlError>,
-    ) -> Result<Option<Seal>, ControlError> {
+        may: impl FnOnce(&PreparedSeal) -> Result<(), ControlError>,
+    ) -> Result<Option<PreparedSeal>, ControlError> {
         self.with(|table| {
-            if let Some((number, Attempt::Sealed(seal, _))) = table.get(id)
+            if let Some((number, CutoverAttempt::Sealed(seal, _))) = table.get(id)
                 && *number == attempt
             {
                 may(seal)?;
-                if let Some((_, Attempt::Sealed(seal, _))) = table.remove(id) {
+                if let Some((_, CutoverAttempt::Sealed(seal, _))) = table.remove(id) {
                     return Ok(Some(seal));
                 }
             }

@@ -95,9 +95,9 @@ fn lacks(id: &MigrationId, what: Option<String>) -> Result<(), ControlError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::access::Digest;
+    use crate::access::SecretDigest;
     use crate::controller::samples::{admitted, keys, planned};
-    use crate::store::Owner;
+    use crate::store::MigrationOwner;
     use plans::request::Options;
     use plans::table::{MovingTable, TableKey, TableName};
     use serde_json::json;
@@ -126,11 +126,11 @@ mod tests {
     }
 
     /// A migration of two tables that were compared, with an owner that was given a secret, or none.
-    fn migration(secret: Option<Digest>) -> Snapshot {
+    fn migration(secret: Option<SecretDigest>) -> Snapshot {
         let mut moving = planned("m1", "a", "b", keys(0, 1));
         moving.moving.tables = vec![table("orders"), table("items")];
         let mut snapshot = admitted("m1", vec![moving], Options::default()).remove(0);
-        snapshot.migration.owner = Some(Owner {
+        snapshot.migration.owner = Some(MigrationOwner {
             agent: "a1".into(),
             instance: "a1-1".into(),
             token: Some("a1".to_owned()),
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn a_target_without_the_record_of_the_comparison_is_not_sealed_for() {
-        let own = migration(Some(Digest([1; 32])));
+        let own = migration(Some(SecretDigest([1; 32])));
         let seal = |direction, recorded: Option<Vec<TableVerified>>| {
             code(check_comparison(&own, direction, recorded.as_deref()))
         };
@@ -170,8 +170,8 @@ mod tests {
                 "record of 0 row(s)",
             ),
         ] {
-            let told = seal(Direction::Forward, recorded);
-            assert!(told.contains(why), "{told}");
+            let refused = seal(Direction::Forward, recorded);
+            assert!(refused.contains(why), "{refused}");
         }
         // A way back has no comparison; an agent of protocol 3 does not know of it.
         assert_eq!(seal(Direction::Reverse, None), "");
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn a_comparison_that_leaves_a_table_out_or_finds_differences_is_none() {
-        let m = migration(Some(Digest([1; 32]))).migration;
+        let m = migration(Some(SecretDigest([1; 32]))).migration;
         let both = vec![compared("orders", 3), compared("items", 9)];
         assert_eq!(code(check_verified(&m, &verified(both.clone()))), "");
         for (output, why) in [
@@ -199,8 +199,8 @@ mod tests {
                 "2 row(s) differ",
             ),
         ] {
-            let told = code(check_verified(&m, &output));
-            assert!(told.contains(why), "{told}");
+            let refused = code(check_verified(&m, &output));
+            assert!(refused.contains(why), "{refused}");
         }
         let old = migration(None).migration;
         assert_eq!(code(check_verified(&old, &json!({}))), "");
@@ -208,13 +208,13 @@ mod tests {
 
     #[test]
     fn a_flip_shows_the_markers_that_were_drawn_for_its_attempt() {
-        let m = migration(Some(Digest([1; 32]))).migration;
+        let m = migration(Some(SecretDigest([1; 32]))).migration;
         let [drawn, other] = [markers_for(&m), markers_for(&m)];
         assert!(drawn.is_some() && drawn != other);
         assert_eq!(code(check_markers(&m.id, drawn, drawn)), "");
         for shown in [None, other] {
-            let told = code(check_markers(&m.id, drawn, shown));
-            assert!(told.contains("not shown as applied"), "{told}");
+            let refused = code(check_markers(&m.id, drawn, shown));
+            assert!(refused.contains("not shown as applied"), "{refused}");
         }
         let old = migration(None).migration;
         assert_eq!(markers_for(&old), None);

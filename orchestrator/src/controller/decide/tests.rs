@@ -2,7 +2,7 @@
 
 use super::super::samples::{admitted, at, keys, planned};
 use super::*;
-use crate::store::Owner;
+use crate::store::MigrationOwner;
 use plans::id::AttemptNo;
 use plans::request::Options;
 use plans::step::FORWARD;
@@ -19,11 +19,11 @@ fn snapshot(state: MigrationState, done: usize) -> Snapshot {
 }
 
 fn decide(snapshot: &Snapshot, now: DateTime<Utc>) -> Vec<Decision> {
-    super::decide(snapshot, Some(&Gate::Open), now)
+    super::decide(snapshot, Some(&StartGate::Open), now)
 }
 
 fn owned(mut snapshot: Snapshot) -> Snapshot {
-    snapshot.migration.owner = Some(Owner {
+    snapshot.migration.owner = Some(MigrationOwner {
         agent: "x".into(),
         instance: "x1".into(),
         token: None,
@@ -67,7 +67,7 @@ fn keys_that_may_be_closed_are_opened_although_nobody_resumes() {
         .iter()
         .position(|kind| *kind == StepKind::Cutover)
         .unwrap();
-    let asks = vec![Decision::Offer(None)];
+    let offers = vec![Decision::Offer(None)];
     for state in [MigrationState::Paused, MigrationState::Failed] {
         for (ownership, attempt, done, closed) in [
             (O::Ready, 0, cutover, false),
@@ -80,7 +80,7 @@ fn keys_that_may_be_closed_are_opened_although_nobody_resumes() {
             let mut alone = snapshot(state, done);
             alone.migration.ownership = ownership;
             alone.migration.attempt = AttemptNo(attempt);
-            let wanted = if closed { asks.clone() } else { Vec::new() };
+            let wanted = if closed { offers.clone() } else { Vec::new() };
             assert_eq!(
                 decide(&alone, at(1)),
                 wanted,
@@ -107,12 +107,12 @@ fn what_was_submitted_is_started_and_its_first_step_offered() {
 fn what_is_held_back_says_so_once_and_what_cannot_start_is_refused() {
     let mut planned = snapshot(MigrationState::Planned, 0);
     assert_eq!(super::decide(&planned, None, at(1)), []);
-    let held = Gate::Held("move m1 to be finished".to_owned());
+    let held = StartGate::Held("move m1 to be finished".to_owned());
     let wait = Decision::Wait("move m1 to be finished".to_owned());
     assert_eq!(super::decide(&planned, Some(&held), at(1)), [wait]);
     planned.migration.waiting_for = Some("move m1 to be finished".to_owned());
     assert_eq!(super::decide(&planned, Some(&held), at(1)), []);
-    let lost = Gate::Lost("gone".to_owned());
+    let lost = StartGate::Lost("gone".to_owned());
     let refuse = Decision::Refuse("gone".to_owned());
     assert_eq!(super::decide(&planned, Some(&lost), at(1)), [refuse]);
 }

@@ -49,9 +49,9 @@ fn keys_that_move_already_are_waited_for_until_that_migration_ends() {
         why(&own, &[first.clone(), own.clone(), other]),
         ["migration ma moves some of these keys"]
     );
-    let mut over = first;
-    over.finished_at = Some(at(9));
-    assert!(why(&own, &[over, own.clone()]).is_empty());
+    let mut ended = first;
+    ended.finished_at = Some(at(9));
+    assert!(why(&own, &[ended, own.clone()]).is_empty());
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_move_knows_all_that_it_comes_after_until_one_of_them_ends() {
         planned("m2", "c", "a", keys(10, 19)),
     ];
     let own = migrations("mo", moves.clone(), Options::default()).remove(1);
-    assert!(knows_all(&own, &siblings(&own, &[])));
+    assert!(knows_all(&own, &moves_of_operation(&own, &[])));
     moves[1].after = vec![After {
         id: "m1".to_owned(),
         until: Until::Flipped,
@@ -106,8 +106,11 @@ fn a_move_knows_all_that_it_comes_after_until_one_of_them_ends() {
     let all = migrations("mo", moves, Options::default());
     let other = one("ma", "a", "b", 20, 29);
     let [first, own] = [&all[0], &all[1]];
-    assert!(knows_all(own, &siblings(own, &[first, &other, own])));
-    assert!(!knows_all(own, &siblings(own, &[&other, own])));
+    assert!(knows_all(
+        own,
+        &moves_of_operation(own, &[first, &other, own])
+    ));
+    assert!(!knows_all(own, &moves_of_operation(own, &[&other, own])));
 }
 
 #[test]

@@ -5,15 +5,15 @@
 //! has no migration for is left to `cleanup`, which then knows who owns the keys.
 
 use super::super::cutover::draft_flip;
-use super::super::draft::Draft;
+use super::super::draft::MigrationDraft;
 use super::super::settle;
 use super::super::ways;
 use super::super::{ControlError, Controller, clock};
-use super::ReconcileOrder;
+use super::ReconcileRequest;
 use crate::store::{ShardRecord, Snapshot, Step};
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
-use plans::inspection::inventory::{Inventory, MoveSeen};
-use plans::inspection::reconcile::{Known, Proof, forward, with_owner};
+use plans::inspection::inventory::{Inventory, ObservedMove};
+use plans::inspection::reconcile::{FlipProof, StoreKnowledge, forward, with_owner};
 use plans::names::Direction;
 use plans::shard_map::ShardMap;
 use plans::state::cutover::{Ownership, OwnershipEvent};
@@ -28,30 +28,33 @@ impl Controller {
     pub(super) async fn move_forward(
         &self,
         shards: &[ShardRecord],
-        order: &ReconcileOrder,
+        request: &ReconcileRequest,
         actor: &str,
     ) -> Result<Vec<String>, ControlError> {
-        let seen = shards
+        let inventories = shards
             .iter()
             .map(|shard| self.inner.fleet.fresh(&shard.name));
-        let seen: Vec<Inventory> = seen.collect::<Result<_, _>>()?;
+        let inventories: Vec<Inventory> = inventories.collect::<Result<_, _>>()?;
         let before = self.known().await?;
-        let own = before.of_shards(&seen);
-        if let Some(other) = seen.iter().find(|inventory| !own.contains(inventory)) {
+        let own = before.of_shards(&inventories);
+        if let Some(other) = inventories
+            .iter()
+            .find(|inventory| !own.contains(inventory))
+        {
             // What another database shows is no proof of a flip.
             let shard = other.shard.clone();
             return Err(ControlError::Unseen { shard });
         }
-        let mut done = self.raise_epochs(&seen, actor).await?;
+        let mut done = self.raise_epochs(&inventories, actor).await?;
         let known = self.known().await?;
-        let lost = known.lost(&seen);
+        let lost = known.lost(&inventories);
         for map in &known.maps {
-            let own: Vec<Proof> = lost.iter().filter(|p| p.map == map.name).cloned().collect();
-            let highest = Known::highest(&map.name, &seen);
+            let own: Vec<FlipProof> = lost.iter().filter(|p| p.map == map.name).cloned().collect();
+            let highest = StoreKnowledge::highest(&map.name, &inventories);
             done.extend(self.move_map(map, &own, highest, actor).await?);
         }
         if !done.is_empty() {
-            let data = json!({ "done": done, "reason": order.reason });
+            let data = json!({ "done": done, "reason": request.reason });
             self.audit(actor, "fleet.reconciled", "store".to_owned(), data)
                 .await?;
         }
@@ -61,15 +64,15 @@ impl Controller {
     /// No epoch and no attempt is issued twice.
     async fn raise_epochs(
         &self,
-        seen: &[Inventory],
+        inventories: &[Inventory],
         actor: &str,
     ) -> Result<Vec<String>, ControlError> {
         let mut highest: BTreeMap<&MigrationId, (i64, i64)> = BTreeMap::new();
-        for row in seen.iter().flat_map(|inventory| &inventory.moves) {
+        for row in inventories.iter().flat_map(|inventory| &inventory.moves) {
             let kept = highest.entry(&row.migration).or_default();
             *kept = (
                 kept.0.max(row.epoch),
-                kept.1.max(MoveSeen::newest_attempt(row)),
+                kept.1.max(ObservedMove::newest_attempt(row)),
             );
         }
         let mut done = Vec::new();
@@ -81,7 +84,7 @@ impl Controller {
             if epoch <= snapshot.migration.epoch.0 && attempt <= snapshot.migration.attempt.0 {
                 continue;
             }
-            let edit = |draft: &mut Draft| {
+            let edit = |draft: &mut MigrationDraft| {
                 draft.disown("the control store was older than the shards")?;
                 raise(draft, epoch, attempt);
                 draft.note(
@@ -102,7 +105,7 @@ impl Controller {
     async fn move_map(
         &self,
         map: &ShardMap,
-        lost: &[Proof],
+        lost: &[FlipProof],
         highest: i64,
         actor: &str,
     ) -> Result<Vec<String>, ControlError> {
@@ -144,7 +147,7 @@ impl Controller {
     /// The flip that was lost, in the transaction that every flip is: the migration's row is held.
     async fn adopt(
         &self,
-        proof: &Proof,
+        proof: &FlipProof,
         version: MapVersion,
         actor: &str,
     ) -> Result<(), ControlError> {
@@ -158,7 +161,7 @@ impl Controller {
                 migration: proof.migration.clone(),
             });
         }
-        let mut draft = Draft::new(sealed.snapshot().clone(), actor, clock());
+        let mut draft = MigrationDraft::new(sealed.snapshot().clone(), actor, clock());
         draft.disown("the control store had lost its flip")?;
         raise(&mut draft, proof.epoch, proof.attempt);
         own(&mut draft, proof, version)?;
@@ -174,7 +177,7 @@ impl Controller {
     }
 }
 
-fn raise(draft: &mut Draft, epoch: i64, attempt: i64) {
+fn raise(draft: &mut MigrationDraft, epoch: i64, attempt: i64) {
     let m = draft.migration();
     m.epoch = m.epoch.max(Epoch(epoch));
     m.attempt = m.attempt.max(AttemptNo(attempt));
@@ -182,7 +185,11 @@ fn raise(draft: &mut Draft, epoch: i64, attempt: i64) {
 }
 
 /// Ownership, state and steps as they were after the flip.
-fn own(draft: &mut Draft, proof: &Proof, version: MapVersion) -> Result<(), ControlError> {
+fn own(
+    draft: &mut MigrationDraft,
+    proof: &FlipProof,
+    version: MapVersion,
+) -> Result<(), ControlError> {
     let data = json!({ "version": version, "lost": true });
     wake(draft)?;
     let m = &draft.snapshot().migration;
@@ -216,7 +223,7 @@ fn own(draft: &mut Draft, proof: &Proof, version: MapVersion) -> Result<(), Cont
 }
 
 /// To the state in which a flip finds a migration.
-fn wake(draft: &mut Draft) -> Result<(), ControlError> {
+fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let data = json!({ "lost": true });
     let m = &draft.snapshot().migration;
     let event = match (m.state, m.ownership) {
@@ -252,7 +259,7 @@ fn wake(draft: &mut Draft) -> Result<(), ControlError> {
 }
 
 /// What came before the flip was done; the cutover itself is done again, as after a flip whose answer was lost.
-fn pass_cutover(draft: &mut Draft) -> Result<(), ControlError> {
+fn pass_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in FORWARD {
         let step = draft.snapshot().step_of(kind).cloned();
         let Some(step) = step else { continue };
@@ -276,7 +283,7 @@ fn pass_cutover(draft: &mut Draft) -> Result<(), ControlError> {
 
 /// After a roll back that was lost, the cutover and the hold that came before it are over: done again, the one would
 /// open the target, and the other drop the slot that another cutover needs.
-fn pass_hold(draft: &mut Draft) -> Result<(), ControlError> {
+fn pass_hold(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Cutover, StepKind::Hold] {
         let step = draft.snapshot().step_of(kind).cloned();
         let Some(step) = step.filter(|step| step.state != StepState::Done) else {

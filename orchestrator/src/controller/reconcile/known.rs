@@ -3,8 +3,8 @@
 use super::super::{ControlError, Controller, clock};
 use crate::store::{CleanupRecord, Migration, Snapshot};
 use plans::id::{MigrationId, ShardName};
-use plans::inspection::inventory::{Inventory, ServerSeen, Whose};
-use plans::inspection::reconcile::{Known, KnownMove};
+use plans::inspection::inventory::{Inventory, ObservedServer, Whose};
+use plans::inspection::reconcile::{KnownMove, StoreKnowledge};
 use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::step::create_target::TargetCreated;
@@ -16,7 +16,7 @@ const REMEMBERED: usize = 100;
 
 impl Controller {
     /// Maps, migrations that have started, servers. What has ended is read once by each process.
-    pub(in crate::controller) async fn known(&self) -> Result<Known, ControlError> {
+    pub(in crate::controller) async fn known(&self) -> Result<StoreKnowledge, ControlError> {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
         let open: BTreeSet<MigrationId> = unfinished
@@ -28,14 +28,14 @@ impl Controller {
             .iter()
             .filter(|s| s.migration.started_at.is_some());
         let shards = store.shards().await?;
-        let name = |seen: &ServerSeen| {
+        let name = |seen: &ObservedServer| {
             let mut shards = shards.iter();
             let shard = shards.find(|shard| shard.number == seen.number)?;
             Some((shard.name.clone(), seen.clone()))
         };
-        let servers: BTreeMap<ShardName, ServerSeen> =
+        let servers: BTreeMap<ShardName, ObservedServer> =
             store.servers().await?.iter().filter_map(name).collect();
-        Ok(Known {
+        Ok(StoreKnowledge {
             moves: started
                 .map(|snapshot| known_move(snapshot))
                 .chain(ended)
@@ -61,16 +61,16 @@ impl Controller {
                 .into_iter()
                 .filter(|record| record.done_at.is_none() && !is_kept(record, snapshot.as_ref()))
                 .collect();
-            let here: Vec<CleanupRecord> = open
+            let records: Vec<CleanupRecord> = open
                 .iter()
                 .filter(|record| record.shard == seen.shard)
                 .cloned()
                 .collect();
             let left = seen.objects.iter().any(|object| object.whose == whose);
-            if !here.is_empty() && !left {
-                store.finish_cleanup(&id, &here, clock()).await?;
+            if !records.is_empty() && !left {
+                store.finish_cleanup(&id, &records, clock()).await?;
             }
-            if open.len() == here.len() && !left {
+            if open.len() == records.len() && !left {
                 unmarked
                     .lock()
                     .unwrap_or_else(PoisonError::into_inner)

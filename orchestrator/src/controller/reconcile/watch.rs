@@ -5,7 +5,7 @@ use crate::store::ShardRecord;
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::{MigrationId, ShardName};
 use plans::inspection::inventory::Inventory;
-use plans::inspection::reconcile::{Finding, KnownMove};
+use plans::inspection::reconcile::{Contradiction, KnownMove};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,9 +15,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetReport {
     /// Each shard that was looked at, or could not be.
-    pub shards: Vec<ShardLook>,
+    pub shards: Vec<ShardProbe>,
     /// What contradicts.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<Contradiction>,
     /// What was done on the operator's order.
     #[serde(default)]
     pub done: Vec<String>,
@@ -25,52 +25,53 @@ pub struct FleetReport {
 
 /// The last look at a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct ShardLook {
+pub struct ShardProbe {
     /// The shard.
     pub shard: ShardName,
     /// When it was seen last.
-    pub seen_at: Option<DateTime<Utc>>,
+    #[serde(rename = "seen_at")]
+    pub observed_at: Option<DateTime<Utc>>,
     /// Why it could not be looked at since.
     pub failure: Option<String>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
+struct ProbeState {
     begun_at: Option<DateTime<Utc>>,
     /// Held by who looks at it.
     turn: Arc<tokio::sync::Mutex<()>>,
-    seen_at: Option<DateTime<Utc>>,
+    observed_at: Option<DateTime<Utc>>,
     failure: Option<String>,
     inventory: Option<Inventory>,
-    findings: Vec<Finding>,
+    findings: Vec<Contradiction>,
 }
 
 /// After a look that failed the next one comes sooner.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
 /// What has ended, by id, and what had not when it was read last.
-pub(super) type Ended = (BTreeMap<MigrationId, KnownMove>, BTreeSet<MigrationId>);
+pub(super) type EndedMigrations = (BTreeMap<MigrationId, KnownMove>, BTreeSet<MigrationId>);
 
 /// All looks of this process.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct FleetWatch {
-    shards: Mutex<BTreeMap<ShardName, Kept>>,
+    shards: Mutex<BTreeMap<ShardName, ProbeState>>,
     /// Migrations that have ended, and those that had not when they were read last.
-    pub(super) ended: Mutex<Option<Ended>>,
+    pub(super) ended: Mutex<Option<EndedMigrations>>,
     /// Migrations that have ended, whose cleanup records may not be marked yet.
     pub(super) unmarked: Mutex<BTreeSet<MigrationId>>,
 }
 
 /// What a look has brought.
-pub(super) struct News {
+pub(super) struct ProbeChange {
     /// The shard was never seen before.
     pub(super) first: bool,
     /// What was not found the last time.
-    pub(super) findings: Vec<Finding>,
+    pub(super) findings: Vec<Contradiction>,
 }
 
 impl FleetWatch {
-    fn kept(&self) -> MutexGuard<'_, BTreeMap<ShardName, Kept>> {
+    fn kept(&self) -> MutexGuard<'_, BTreeMap<ShardName, ProbeState>> {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -126,27 +127,28 @@ impl FleetWatch {
         &self,
         shard: &ShardName,
         at: DateTime<Utc>,
-        looked: Result<(Inventory, Vec<Finding>), ControlError>,
-    ) -> News {
+        probed: Result<(Inventory, Vec<Contradiction>), ControlError>,
+    ) -> ProbeChange {
         let mut all = self.kept();
         let kept = all.entry(shard.clone()).or_default();
-        let first = kept.seen_at.is_none() && looked.is_ok();
-        match looked {
+        let first = kept.observed_at.is_none() && probed.is_ok();
+        match probed {
             Ok((inventory, findings)) => {
-                let is_new = |finding: &&Finding| !kept.findings.iter().any(|f| f.is_same(finding));
+                let is_new =
+                    |finding: &&Contradiction| !kept.findings.iter().any(|f| f.is_same(finding));
                 let new = findings.iter().filter(is_new).cloned().collect();
-                kept.seen_at = Some(at);
+                kept.observed_at = Some(at);
                 kept.failure = None;
                 kept.inventory = Some(inventory);
                 kept.findings = findings;
-                News {
+                ProbeChange {
                     first,
                     findings: new,
                 }
             }
             Err(error) => {
                 kept.failure = Some(error.to_string());
-                News {
+                ProbeChange {
                     first,
                     findings: Vec::new(),
                 }
@@ -154,10 +156,10 @@ impl FleetWatch {
         }
     }
 
-    pub(super) fn was_seen(&self, shard: &ShardName) -> bool {
+    pub(super) fn was_observed(&self, shard: &ShardName) -> bool {
         self.kept()
             .get(shard)
-            .is_some_and(|kept| kept.seen_at.is_some())
+            .is_some_and(|kept| kept.observed_at.is_some())
     }
 
     /// What was seen last, however long ago.
@@ -169,29 +171,29 @@ impl FleetWatch {
     pub(super) fn fresh(&self, shard: &ShardName) -> Result<Inventory, ControlError> {
         let all = self.kept();
         let kept = all.get(shard).filter(|kept| kept.failure.is_none());
-        let seen = kept.and_then(|kept| kept.inventory.clone());
-        seen.ok_or_else(|| ControlError::Unseen {
+        let inventory = kept.and_then(|kept| kept.inventory.clone());
+        inventory.ok_or_else(|| ControlError::Unseen {
             shard: shard.clone(),
         })
     }
 
-    pub(super) fn others(&self, shard: &ShardName) -> Vec<Inventory> {
+    pub(super) fn other_inventories(&self, shard: &ShardName) -> Vec<Inventory> {
         let all = self.kept();
-        let others = all.iter().filter(|(name, _)| *name != shard);
-        others
+        let inventories = all.iter().filter(|(name, _)| *name != shard);
+        inventories
             .filter_map(|(_, kept)| kept.inventory.clone())
             .collect()
     }
 
     pub(super) fn report(&self) -> FleetReport {
         let all = self.kept();
-        let look = |(shard, kept): (&ShardName, &Kept)| ShardLook {
+        let probe = |(shard, kept): (&ShardName, &ProbeState)| ShardProbe {
             shard: shard.clone(),
-            seen_at: kept.seen_at,
+            observed_at: kept.observed_at,
             failure: kept.failure.clone(),
         };
         FleetReport {
-            shards: all.iter().map(look).collect(),
+            shards: all.iter().map(probe).collect(),
             findings: all
                 .values()
                 .flat_map(|kept| kept.findings.clone())

@@ -6,7 +6,7 @@ use super::{
 use crate::access::Visitor;
 use crate::controller::{Command, Controller};
 use crate::dashboard::page::{DashboardPage, PageError};
-use crate::store::{Operation, Snapshot};
+use crate::store::{OperationRecord, Snapshot};
 use crate::view::effect_on_all;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
@@ -15,7 +15,7 @@ use plans::id::MigrationId;
 
 /// The commands that are possible now; `open` are its migrations that have not ended.
 pub(in crate::dashboard) fn of_operation(
-    operation: &Operation,
+    operation: &OperationRecord,
     open: &[&Snapshot],
     visitor: &Visitor,
 ) -> CommandsView {
@@ -41,7 +41,7 @@ pub(in crate::dashboard) fn of_operation(
     }
 }
 
-fn form(operation: &Operation, command: Command, visitor: &Visitor) -> CommandForm {
+fn form(operation: &OperationRecord, command: Command, visitor: &Visitor) -> CommandForm {
     let to = ("operation", operation.id.as_str());
     CommandForm::to(to, command, effect_on_all(command).to_owned(), visitor)
 }

@@ -2,7 +2,7 @@
 
 use super::shards::labels;
 use askama::Template;
-use plans::shard_map::{Effect, MapSettings, Rule, Sequences, ShardMap};
+use plans::shard_map::{Effect, MapSettings, PlacementRule, Sequences, ShardMap};
 
 /// The settings in force.
 #[derive(Template)]
@@ -64,7 +64,7 @@ fn tables(settings: &MapSettings) -> Vec<MapTableRow> {
         .collect()
 }
 
-fn rule(rule: &Rule) -> MapRuleRow {
+fn rule(rule: &PlacementRule) -> MapRuleRow {
     let shard = rule.shard.iter().map(ToString::to_string);
     let shards: Vec<String> = shard.chain(labels(&rule.labels)).collect();
     MapRuleRow {

@@ -1,10 +1,10 @@
 //! Is the migration ready for the cutover? Each condition, and whether it holds.
 //!
-//! What is not yet so comes from [`crate::view::Wait`], as everywhere.
+//! What is not yet so comes from [`crate::view::WaitReason`], as everywhere.
 
 use super::super::marks::{self, StateMark};
 use crate::view::figures::{count, millis, moment};
-use crate::view::{MigrationView, StepView, Wait, WaitKind};
+use crate::view::{MigrationView, StepView, WaitKind, WaitReason};
 use askama::Template;
 use plans::request::Mode;
 use plans::state::cutover::Ownership;
@@ -96,7 +96,7 @@ fn waits(view: &MigrationView, kinds: &[WaitKind]) -> Option<String> {
 }
 
 /// A wait as text in HTML; its words may be a role's or an application's name.
-fn escaped(wait: &Wait) -> String {
+fn escaped(wait: &WaitReason) -> String {
     let text = wait.to_string();
     text.replace('&', "&amp;")
         .replace('<', "&lt;")

@@ -5,7 +5,7 @@ use crate::view::figures::count;
 use askama::Template;
 use plans::request::Mode;
 use plans::step::StepKind;
-use plans::step::cutover::{CutOver, Window};
+use plans::step::cutover::{CutoverResult, WriteBlockTimes};
 
 /// The write-blocked windows.
 #[derive(Template)]
@@ -47,16 +47,16 @@ impl WindowsView {
         let windows = titles.into_iter().filter_map(|(kind, title)| {
             let step = view.steps.iter().find(|step| step.kind == kind)?;
             let output = step.output.clone()?;
-            let cut: CutOver = serde_json::from_value(output).ok()?;
+            let cut: CutoverResult = serde_json::from_value(output).ok()?;
             Some(WindowView {
                 title,
-                total: format!("{:.1}", cut.window.total),
+                total: format!("{:.1}", cut.write_block.total),
                 budget: view.plan.options.write_stop_budget_ms,
                 attempt: cut.attempt,
                 map_version: cut.map_version,
                 dirty_keys: count(cut.dirty_keys),
                 refused: cut.refused.map(count).unwrap_or_default(),
-                parts: window_parts(&cut.window),
+                parts: window_parts(&cut.write_block),
             })
         });
         Self {
@@ -66,7 +66,7 @@ impl WindowsView {
     }
 }
 
-fn window_parts(window: &Window) -> Vec<WindowPart> {
+fn window_parts(window: &WriteBlockTimes) -> Vec<WindowPart> {
     let parts = window.parts();
     let sum: f64 = parts.iter().map(|(_, ms)| ms).sum();
     let whole = sum.max(window.total).max(f64::MIN_POSITIVE);

@@ -1,7 +1,7 @@
 //! The moves of an operation in the order of its plan.
 
 use crate::dashboard::open::{MigrationListRow, OpenMigration};
-use crate::store::{Migration, Operation};
+use crate::store::{Migration, OperationRecord};
 use crate::view::figures::{bytes, count};
 use askama::Template;
 use plans::plan::{After, Until};
@@ -28,7 +28,7 @@ struct OperationMoveRow {
 
 impl MovesView {
     /// A row for each move, with the figures of `open`.
-    pub(super) fn new(operation: &Operation, open: &[OpenMigration]) -> Self {
+    pub(super) fn new(operation: &OperationRecord, open: &[OpenMigration]) -> Self {
         let shown = operation.migrations.iter().take(SHOWN);
         Self {
             id: operation.id.to_string(),

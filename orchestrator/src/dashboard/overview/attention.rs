@@ -7,7 +7,7 @@ use super::agents::OverviewAgents;
 use crate::view::MigrationView;
 use crate::view::sentence::{holds, of_view};
 use askama::Template;
-use plans::inspection::reconcile::Finding;
+use plans::inspection::reconcile::Contradiction;
 use plans::request::Mode;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
@@ -40,7 +40,7 @@ impl OverviewAttention {
     pub(super) fn new(
         open: &[OpenMigration],
         agents: &OverviewAgents,
-        findings: Vec<Finding>,
+        findings: Vec<Contradiction>,
     ) -> Self {
         let needs: Vec<MigrationNeed<'_>> =
             open.iter().filter_map(|open| need(&open.view)).collect();
@@ -146,7 +146,7 @@ fn item_of_several(need: &MigrationNeed<'_>, several: usize) -> AttentionItem {
 }
 
 /// A shard contradicts the map.
-fn contradiction(finding: Finding) -> AttentionItem {
+fn contradiction(finding: Contradiction) -> AttentionItem {
     let title = match &finding.map {
         Some(map) => format!("Shard {} contradicts map {map}", finding.shard),
         None => format!("Shard {} is not the server that it was", finding.shard),

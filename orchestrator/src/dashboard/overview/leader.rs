@@ -1,6 +1,6 @@
 //! Which controller leads, and whether it is this one.
 
-use crate::api::Health;
+use crate::api::LeadershipHealth;
 use crate::controller::Controller;
 use askama::Template;
 
@@ -8,14 +8,14 @@ use askama::Template;
 #[derive(Template)]
 #[template(path = "overview/leader.html")]
 pub(super) struct OverviewLeader {
-    health: Health,
+    health: LeadershipHealth,
 }
 
 impl OverviewLeader {
     /// As this process knows it.
     pub(super) fn new(controller: &Controller) -> Self {
         Self {
-            health: Health::new(controller),
+            health: LeadershipHealth::new(controller),
         }
     }
 

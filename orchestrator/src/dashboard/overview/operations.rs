@@ -3,7 +3,7 @@
 use super::super::marks::{self, StateMark};
 use super::super::open::{MigrationListRow, OpenMigration};
 use crate::controller::operations::state_of;
-use crate::store::{Migration, Operation};
+use crate::store::{Migration, OperationRecord};
 use crate::view::figures::moment;
 use askama::Template;
 use plans::id::ShardName;
@@ -49,7 +49,7 @@ struct OperationGroupHead {
 impl OverviewOperations {
     /// A group for each of `operations`, with the figures of `open`; whether one can be planned, and whether the visitor may.
     pub(super) fn new(
-        operations: &[Operation],
+        operations: &[OperationRecord],
         open: &[OpenMigration],
         (ready, may_plan): (bool, bool),
     ) -> Self {
@@ -62,7 +62,7 @@ impl OverviewOperations {
     }
 }
 
-fn group(operation: &Operation, open: &[OpenMigration]) -> OperationGroup {
+fn group(operation: &OperationRecord, open: &[OpenMigration]) -> OperationGroup {
     let all = &operation.migrations;
     let rows: Vec<MigrationListRow> = all.iter().map(|m| MigrationListRow::new(m, open)).collect();
     if let [_] = rows.as_slice() {
@@ -83,7 +83,7 @@ fn group(operation: &Operation, open: &[OpenMigration]) -> OperationGroup {
     }
 }
 
-fn head(operation: &Operation, rows: &[MigrationListRow]) -> OperationGroupHead {
+fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGroupHead {
     let all = &operation.migrations;
     let ended = all.iter().filter(|m| m.finished_at.is_some()).count();
     let shares = || rows.iter().filter_map(|row| row.share).map(usize::from);

@@ -1,11 +1,11 @@
 //! Tokens and sessions in memory.
 
-use super::state::State;
+use super::state::MemoryState;
 use super::{exists, missing};
 use crate::store::{SessionRecord, StoreError, TokenRecord};
 use chrono::{DateTime, Utc};
 
-impl State {
+impl MemoryState {
     pub(super) fn add_token(&mut self, token: &TokenRecord) -> Result<(), StoreError> {
         let mut valid = self.tokens.iter().filter(|t| t.revoked_at.is_none());
         if valid.any(|known| known.name.eq_ignore_ascii_case(&token.name)) {

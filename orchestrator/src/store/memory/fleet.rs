@@ -1,8 +1,8 @@
 //! Shards and maps in memory.
 
-use super::state::State;
+use super::state::MemoryState;
 use super::{exists, missing};
-use crate::store::pieces::{Delta, Owners, count};
+use crate::store::pieces::{AllowedOwners, MapDelta, count};
 use crate::store::{
     MapVersionRecord, NewShard, SettingsRecord, ShardRecord, ShardUpdate, StoreError,
 };
@@ -10,7 +10,7 @@ use chrono::Utc;
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::shard_map::ShardMap;
 
-impl State {
+impl MemoryState {
     /// The version in force with the settings in force.
     pub(super) fn current(&self, name: &MapName) -> Option<ShardMap> {
         let (map, _) = self.maps.get(name)?.versions.last()?;
@@ -77,8 +77,8 @@ impl State {
     /// A registered shard with what is known of its database.
     pub(super) fn shard(&self, name: &ShardName) -> Option<ShardRecord> {
         let shard = self.shards.get(name)?.clone();
-        let seen = self.servers.get(&shard.number);
-        let identity = seen.map(|seen| seen.server.clone());
+        let server = self.servers.get(&shard.number);
+        let identity = server.map(|server| server.server.clone());
         Some(ShardRecord { identity, ..shard })
     }
 
@@ -129,7 +129,7 @@ impl State {
         &mut self,
         map: &ShardMap,
         by: &str,
-        owners: Owners,
+        owners: AllowedOwners,
     ) -> Result<(), StoreError> {
         self.lock(&map.name)?;
         let before = self.current(&map.name);
@@ -141,9 +141,9 @@ impl State {
                 expected: map.version.0 - 1,
             });
         }
-        let reassigned = Delta::between(&before, map).reassigned(before.no_keys());
+        let reassigned = MapDelta::between(&before, map).reassigned(before.no_keys());
         let moved = self.moved_by(&map.name, &reassigned);
-        if let Some(migration) = moved.filter(|_| owners == Owners::Checked) {
+        if let Some(migration) = moved.filter(|_| owners == AllowedOwners::Checked) {
             return Err(StoreError::KeysMoving { migration });
         }
         self.add_version(map, None, by)
@@ -156,8 +156,8 @@ impl State {
         by: &str,
     ) -> Result<(), StoreError> {
         let delta = match self.current(&map.name) {
-            Some(before) => Delta::between(&before, map),
-            None => Delta::first(map),
+            Some(before) => MapDelta::between(&before, map),
+            None => MapDelta::first(map),
         };
         self.registered(delta.added.iter().map(|piece| &piece.shard))?;
         let kept = self.maps.entry(map.name.clone()).or_default();

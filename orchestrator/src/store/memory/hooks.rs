@@ -1,11 +1,11 @@
 //! How far hooks were told of the journals.
 
 use super::missing;
-use super::state::State;
+use super::state::MemoryState;
 use crate::store::{HookCursor, StoreError};
 use std::collections::BTreeMap;
 
-impl State {
+impl MemoryState {
     pub(super) fn add_hook(&mut self, hook: &str) {
         if self.hooks.contains_key(hook) {
             return;
@@ -18,27 +18,31 @@ impl State {
         self.hooks.insert(hook.to_owned(), cursors);
     }
 
-    pub(super) fn hook_behind(&self, hook: &str) -> Vec<HookCursor> {
+    pub(super) fn hook_backlog(&self, hook: &str) -> Vec<HookCursor> {
         let kept = self.hooks.get(hook);
         let mut all: Vec<_> = self.migrations.values().map(|s| &s.migration).collect();
         all.sort_by_key(|m| (m.created_at, &m.operation, m.ordinal));
-        let behind = all.into_iter().filter_map(|m| {
+        let backlog = all.into_iter().filter_map(|m| {
             let cursor = kept.and_then(|cursors| cursors.get(&m.id)).copied();
-            let (seq, told) = cursor.unwrap_or((0, 0));
-            (told != m.revision).then(|| HookCursor {
+            let (seq, published) = cursor.unwrap_or((0, 0));
+            (published != m.revision).then(|| HookCursor {
                 migration: m.id.clone(),
                 seq,
                 revision: m.revision,
             })
         });
-        behind.collect()
+        backlog.collect()
     }
 
-    pub(super) fn tell_hook(&mut self, hook: &str, cursor: &HookCursor) -> Result<(), StoreError> {
+    pub(super) fn advance_hook(
+        &mut self,
+        hook: &str,
+        cursor: &HookCursor,
+    ) -> Result<(), StoreError> {
         let cursors = self.hooks.get_mut(hook);
         let cursors = cursors.ok_or_else(|| missing("hook", hook))?;
-        let told = (cursor.seq, cursor.revision);
-        cursors.insert(cursor.migration.clone(), told);
+        let published = (cursor.seq, cursor.revision);
+        cursors.insert(cursor.migration.clone(), published);
         Ok(())
     }
 }

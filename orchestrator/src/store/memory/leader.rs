@@ -1,13 +1,13 @@
 //! The lease of the leader in memory.
 
-use super::state::State;
-use crate::store::leader::Own;
-use crate::store::{Candidate, Leader, StoreError, Term};
+use super::state::MemoryState;
+use crate::store::leader::OwnTerm;
+use crate::store::{Leader, LeaderCandidate, StoreError, Term};
 use chrono::{TimeDelta, Utc};
 
-impl State {
+impl MemoryState {
     /// Refuses whoever does not lead.
-    pub(super) fn prove(&self, own: &Own) -> Result<(), StoreError> {
+    pub(super) fn prove(&self, own: &OwnTerm) -> Result<(), StoreError> {
         let leader = self.leader.as_ref();
         let leads = own.get().is_some_and(|(term, holder)| {
             leader.is_some_and(|leader| leader.term == term && leader.holder == holder)
@@ -27,17 +27,17 @@ impl State {
         })
     }
 
-    pub(super) fn stand(&mut self, own: &Own, candidate: &Candidate) -> Leader {
-        let seen = self.leader();
+    pub(super) fn campaign(&mut self, own: &OwnTerm, candidate: &LeaderCandidate) -> Leader {
+        let previous = self.leader();
         let renews = self.prove(own).is_ok();
-        if let Some(other) = &seen
+        if let Some(other) = &previous
             && !renews
             && other.live
             && other.holder != candidate.holder
         {
             return other.clone();
         }
-        let term = seen.map_or(Term(0), |seen| seen.term);
+        let term = previous.map_or(Term(0), |previous| previous.term);
         if !renews {
             // What an older term had under way is gone with its sessions.
             self.sealed.clear();
@@ -55,7 +55,7 @@ impl State {
         leader
     }
 
-    pub(super) fn resign(&mut self, own: &Own) {
+    pub(super) fn resign(&mut self, own: &OwnTerm) {
         let leads = self.prove(own).is_ok();
         own.take();
         if let Some(leader) = self.leader.as_mut().filter(|_| leads) {

@@ -5,12 +5,12 @@ use chrono::{DateTime, Utc};
 use plans::id::MigrationId;
 
 /// Oldest first, the moves of an operation in their order.
-pub(super) fn order(m: &Migration) -> (DateTime<Utc>, MigrationId, i32) {
+pub(super) fn sort_key(m: &Migration) -> (DateTime<Utc>, MigrationId, i32) {
     (m.created_at, m.operation.clone(), m.ordinal)
 }
 
 /// Those behind `after`, which is in its place; nothing where it is not there.
-pub(super) fn behind<T>(
+pub(super) fn after_cursor<T>(
     all: Vec<T>,
     limit: i64,
     after: Option<&MigrationId>,

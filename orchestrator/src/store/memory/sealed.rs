@@ -1,7 +1,7 @@
 //! A migration that is sealed for a flip, with its map.
 
 use super::MemoryStore;
-use crate::store::{Answer, Change, Sealed, Snapshot, StoreError};
+use crate::store::{MigrationChange, SealedMigration, Snapshot, StoreError, StoreFuture};
 use futures::future::BoxFuture;
 use plans::shard_map::ShardMap;
 
@@ -12,10 +12,10 @@ pub(super) struct MemorySealed {
     pub(super) snapshot: Snapshot,
     pub(super) map: ShardMap,
     /// What a commit would change.
-    pub(super) written: Option<(Change, ShardMap)>,
+    pub(super) written: Option<(MigrationChange, ShardMap)>,
 }
 
-impl Sealed for MemorySealed {
+impl SealedMigration for MemorySealed {
     fn snapshot(&self) -> &Snapshot {
         &self.snapshot
     }
@@ -24,12 +24,16 @@ impl Sealed for MemorySealed {
         &self.map
     }
 
-    fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()> {
+    fn write<'a>(
+        &'a mut self,
+        change: &'a MigrationChange,
+        map: &'a ShardMap,
+    ) -> StoreFuture<'a, ()> {
         self.written = Some((change.clone(), map.clone()));
         Box::pin(std::future::ready(Ok(())))
     }
 
-    fn commit(mut self: Box<Self>) -> Answer<'static, ()> {
+    fn commit(mut self: Box<Self>) -> StoreFuture<'static, ()> {
         let written = self.written.take();
         self.store.clone().write(move |state| {
             let Some((change, map)) = written else {

@@ -1,21 +1,22 @@
 //! What the store in memory holds; operations, migrations and their seals.
 
 use super::missing;
-use crate::access::Digest;
+use crate::access::SecretDigest;
 use crate::store::{
-    AgentProcess, AgentRecord, AuditRecord, Beat, Change, CleanupRecord, EarlierOrder, Event,
-    Leader, MapVersionRecord, Migration, NewEvent, NewOperation, Operation, Reading, Registered,
-    SessionRecord, SettingsRecord, ShardRecord, Snapshot, Step, StoreError, TokenRecord,
+    AgentProcess, AgentRecord, AuditRecord, CleanupRecord, EarlierCommand, Event, FigureReading,
+    Leader, MapVersionRecord, Migration, MigrationChange, NewEvent, NewOperation, OperationRecord,
+    OwnerBeat, Registered, SessionRecord, SettingsRecord, ShardRecord, Snapshot, Step, StoreError,
+    TokenRecord,
 };
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MapName, MigrationId, ShardName};
-use plans::inspection::inventory::ServerSeen;
+use plans::inspection::inventory::ObservedServer;
 use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
 use std::collections::{BTreeMap, BTreeSet};
 
 #[derive(Debug, Default)]
-pub(super) struct State {
+pub(super) struct MemoryState {
     pub(super) leader: Option<Leader>,
     pub(super) shards: BTreeMap<ShardName, ShardRecord>,
     pub(super) last_number: i32,
@@ -23,16 +24,16 @@ pub(super) struct State {
     pub(super) operations: BTreeMap<MigrationId, NewOperation>,
     pub(super) migrations: BTreeMap<MigrationId, Snapshot>,
     pub(super) events: BTreeMap<MigrationId, Vec<Event>>,
-    pub(super) readings: BTreeMap<MigrationId, Vec<Reading>>,
+    pub(super) readings: BTreeMap<MigrationId, Vec<FigureReading>>,
     pub(super) cleanup: BTreeMap<MigrationId, Vec<CleanupRecord>>,
     /// Each with the digest of its key.
-    pub(super) agents: BTreeMap<AgentName, (AgentRecord, Option<Digest>)>,
+    pub(super) agents: BTreeMap<AgentName, (AgentRecord, Option<SecretDigest>)>,
     pub(super) audit: Vec<AuditRecord>,
     pub(super) tokens: Vec<TokenRecord>,
-    pub(super) sessions: BTreeMap<Digest, SessionRecord>,
+    pub(super) sessions: BTreeMap<SecretDigest, SessionRecord>,
     /// Orders with a key, and when each began.
-    pub(super) orders: BTreeMap<Digest, (DateTime<Utc>, EarlierOrder)>,
-    pub(super) servers: BTreeMap<i32, ServerSeen>,
+    pub(super) keyed_commands: BTreeMap<SecretDigest, (DateTime<Utc>, EarlierCommand)>,
+    pub(super) servers: BTreeMap<i32, ObservedServer>,
     /// Of each hook how far it was told of which migration: event and revision.
     pub(super) hooks: BTreeMap<String, BTreeMap<MigrationId, (i64, i64)>>,
     /// Sealed migrations with their maps, which are held too.
@@ -46,7 +47,7 @@ pub(super) struct KeptMap {
     pub(super) settings: Vec<SettingsRecord>,
 }
 
-impl State {
+impl MemoryState {
     /// The registered shards that any version of a map or any migration of it has named.
     pub(super) fn shards_of_map(&self, name: &MapName) -> Vec<ShardName> {
         let versions = self
@@ -101,9 +102,9 @@ impl State {
         self.registered(names.into_iter())?;
         let snapshots = new.snapshots();
         let mut ids = snapshots.iter().map(|s| &s.migration.id);
-        let taken = ids.find(|id| self.migrations.contains_key(*id));
-        let taken = taken.or_else(|| self.operations.get(&new.id).map(|o| &o.id));
-        if let Some(id) = taken {
+        let existing = ids.find(|id| self.migrations.contains_key(*id));
+        let existing = existing.or_else(|| self.operations.get(&new.id).map(|o| &o.id));
+        if let Some(id) = existing {
             return Err(StoreError::Exists {
                 what: "migration",
                 name: id.to_string(),
@@ -118,12 +119,12 @@ impl State {
         Ok(snapshots)
     }
 
-    pub(super) fn operation(&self, id: &MigrationId) -> Option<Operation> {
+    pub(super) fn operation(&self, id: &MigrationId) -> Option<OperationRecord> {
         let kept = self.operations.get(id)?;
         let all = self.migrations.values().map(|s| &s.migration);
         let mut migrations: Vec<Migration> = all.filter(|m| &m.operation == id).cloned().collect();
         migrations.sort_by_key(|m| m.ordinal);
-        Some(Operation {
+        Some(OperationRecord {
             id: id.clone(),
             plan: kept.plan.clone(),
             queued: kept.queue,
@@ -149,7 +150,7 @@ impl State {
     }
 
     /// The compare-and-set on the revision; `false`: nothing was done.
-    pub(super) fn apply(&mut self, change: &Change) -> Result<bool, StoreError> {
+    pub(super) fn apply(&mut self, change: &MigrationChange) -> Result<bool, StoreError> {
         let id = &change.migration.id;
         let stored = self.migrations.get(id);
         if stored.is_none_or(|stored| stored.migration.revision != change.from_revision) {
@@ -179,7 +180,7 @@ impl State {
         &mut self,
         instance: &InstanceId,
         until: DateTime<Utc>,
-        beat: &Beat,
+        beat: &OwnerBeat,
     ) -> bool {
         let Some(stored) = self.migrations.get_mut(&beat.migration) else {
             return false;
@@ -200,28 +201,28 @@ impl State {
     }
 
     /// Gives the name to a process that may have it.
-    pub(super) fn see_agent(
+    pub(super) fn note_agent(
         &mut self,
         process: &AgentProcess,
         at: DateTime<Utc>,
         silent_since: Option<DateTime<Utc>>,
     ) -> Registered {
         let known = self.agents.get(&process.name);
-        let same = known.is_some_and(|(seen, _)| seen.instance == process.instance);
-        if let Some((seen, key)) = known {
+        let same = known.is_some_and(|(known, _)| known.instance == process.instance);
+        if let Some((known, key)) = known {
             let free = if same {
                 key.is_none() || *key == process.key
             } else {
-                silent_since.is_some_and(|since| seen.last_seen < since)
+                silent_since.is_some_and(|since| known.last_seen < since)
                     || key.is_some_and(|key| process.outlived.contains(&key))
             };
             if !free {
-                return Registered::Taken(seen.clone());
+                return Registered::InUse(known.clone());
             }
         }
         let host = known
             .filter(|_| same)
-            .and_then(|(seen, _)| seen.host.clone());
+            .and_then(|(known, _)| known.host.clone());
         let record = AgentRecord {
             name: process.name.clone(),
             instance: process.instance.clone(),

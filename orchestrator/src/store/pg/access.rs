@@ -2,7 +2,7 @@
 
 use super::PgStore;
 use super::rows::{exists, missing, unknown};
-use crate::access::{Digest, Role};
+use crate::access::{Role, SecretDigest};
 use crate::store::{SessionRecord, StoreError, TokenRecord};
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;
@@ -12,7 +12,7 @@ const COLUMNS: &str =
     "id, name, role, labels, digest, created_at, created_by, ends_at, revoked_at, revoked_by";
 
 #[derive(sqlx::FromRow)]
-struct TokenRow {
+struct StoredToken {
     id: String,
     name: String,
     role: String,
@@ -25,10 +25,10 @@ struct TokenRow {
     revoked_by: Option<String>,
 }
 
-impl TryFrom<TokenRow> for TokenRecord {
+impl TryFrom<StoredToken> for TokenRecord {
     type Error = StoreError;
 
-    fn try_from(row: TokenRow) -> Result<Self, StoreError> {
+    fn try_from(row: StoredToken) -> Result<Self, StoreError> {
         let role = row.role.parse::<Role>();
         let digest = <[u8; 32]>::try_from(row.digest);
         Ok(Self {
@@ -36,7 +36,7 @@ impl TryFrom<TokenRow> for TokenRecord {
             name: row.name,
             role: role.map_err(|_| unknown("role", &row.role))?,
             labels: row.labels.0,
-            digest: Digest(digest.map_err(|_| unknown("digest", "of another length"))?),
+            digest: SecretDigest(digest.map_err(|_| unknown("digest", "of another length"))?),
             created_at: row.created_at,
             created_by: row.created_by,
             ends_at: row.ends_at,
@@ -76,7 +76,7 @@ impl PgStore {
 
     pub(super) async fn select_tokens(&self) -> Result<Vec<TokenRecord>, StoreError> {
         let text = format!("select {COLUMNS} from token order by created_at, id");
-        let rows: Vec<TokenRow> = sqlx::query_as(sqlx::AssertSqlSafe(text))
+        let rows: Vec<StoredToken> = sqlx::query_as(sqlx::AssertSqlSafe(text))
             .fetch_all(&self.pool)
             .await?;
         rows.into_iter().map(TokenRecord::try_from).collect()
@@ -93,7 +93,7 @@ impl PgStore {
             "update token set revoked_at = $3, revoked_by = $2 \
              where name = $1 and revoked_at is null returning {COLUMNS}"
         );
-        let row: Option<TokenRow> = sqlx::query_as(sqlx::AssertSqlSafe(text))
+        let row: Option<StoredToken> = sqlx::query_as(sqlx::AssertSqlSafe(text))
             .bind(name)
             .bind(by)
             .bind(at)
@@ -124,7 +124,7 @@ impl PgStore {
 
     pub(super) async fn select_session(
         &self,
-        wanted: Digest,
+        wanted: SecretDigest,
     ) -> Result<Option<SessionRecord>, StoreError> {
         let row: Option<(String, DateTime<Utc>, DateTime<Utc>)> =
             sqlx::query_as("select token, started_at, ends_at from session where digest = $1")
@@ -139,7 +139,7 @@ impl PgStore {
         }))
     }
 
-    pub(super) async fn delete_session(&self, ended: Digest) -> Result<bool, StoreError> {
+    pub(super) async fn delete_session(&self, ended: SecretDigest) -> Result<bool, StoreError> {
         let mut transaction = self.begin().await?;
         let deleted = sqlx::query("delete from session where digest = $1")
             .bind(&ended.0[..])

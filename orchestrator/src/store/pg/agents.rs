@@ -1,23 +1,23 @@
 //! Agents, leases and cleanup records.
 
 use super::PgStore;
-use super::open::Touches;
-use super::rows::CleanupRow;
+use super::open::WriteScope;
+use super::rows::StoredCleanup;
 use crate::store::{
-    AgentProcess, AgentRecord, Beat, CleanupRecord, Reading, Registered, StoreError,
+    AgentProcess, AgentRecord, CleanupRecord, FigureReading, OwnerBeat, Registered, StoreError,
 };
 use chrono::{DateTime, Utc};
 use plans::id::{AgentName, InstanceId, MigrationId};
 use sqlx::PgConnection;
 use std::collections::BTreeSet;
 
-/// Reads [`AgentRow`]s; a host is known of the process that named it.
+/// Reads [`StoredAgent`]s; a host is known of the process that named it.
 const AGENTS: &str =
     "select name, instance, last_seen, case process when instance then host end from agent";
 
-type AgentRow = (String, String, DateTime<Utc>, Option<String>);
+type StoredAgent = (String, String, DateTime<Utc>, Option<String>);
 
-fn record((name, instance, last_seen, host): AgentRow) -> AgentRecord {
+fn record((name, instance, last_seen, host): StoredAgent) -> AgentRecord {
     AgentRecord {
         name: AgentName(name),
         instance: InstanceId(instance),
@@ -35,7 +35,7 @@ impl PgStore {
     ) -> Result<Registered, StoreError> {
         let mut transaction = self.begin_sign().await?;
         let outlived = process.outlived.iter().map(|key| &key.0[..]);
-        let seen: Option<(Option<String>,)> = sqlx::query_as(
+        let known: Option<(Option<String>,)> = sqlx::query_as(
             "insert into agent (name, instance, protocol, last_seen, host, key, process) \
              values ($1, $2, coalesce($3, $5), $4, $6, $7, $2) \
              on conflict (name) do update set instance = excluded.instance, \
@@ -58,12 +58,12 @@ impl PgStore {
         .bind(outlived.collect::<Vec<_>>())
         .fetch_optional(&mut *transaction)
         .await?;
-        let Some((before,)) = seen else {
+        let Some((before,)) = known else {
             let row = sqlx::query_as(sqlx::AssertSqlSafe(format!("{AGENTS} where name = $1")))
                 .bind(process.name.as_str())
                 .fetch_one(&mut *transaction)
                 .await?;
-            return Ok(Registered::Taken(record(row)));
+            return Ok(Registered::InUse(record(row)));
         };
         transaction.commit().await?;
         Ok(match before {
@@ -73,7 +73,7 @@ impl PgStore {
     }
 
     pub(super) async fn select_agents(&self) -> Result<Vec<AgentRecord>, StoreError> {
-        let rows: Vec<AgentRow> =
+        let rows: Vec<StoredAgent> =
             sqlx::query_as(sqlx::AssertSqlSafe(format!("{AGENTS} order by name")))
                 .fetch_all(&self.pool)
                 .await?;
@@ -85,7 +85,7 @@ impl PgStore {
         &self,
         instance: &InstanceId,
         until: DateTime<Utc>,
-        beats: &[Beat],
+        beats: &[OwnerBeat],
     ) -> Result<Vec<MigrationId>, StoreError> {
         // Also without any: the answer to a heartbeat rests on the proof.
         let mut transaction = self.begin_sign().await?;
@@ -118,8 +118,8 @@ impl PgStore {
     pub(super) async fn select_readings(
         &self,
         id: &MigrationId,
-    ) -> Result<Vec<Reading>, StoreError> {
-        let rows: Vec<(sqlx::types::Json<Reading>,)> =
+    ) -> Result<Vec<FigureReading>, StoreError> {
+        let rows: Vec<(sqlx::types::Json<FigureReading>,)> =
             sqlx::query_as("select figures from reading where migration = $1 order by at")
                 .bind(id.as_str())
                 .fetch_all(&self.pool)
@@ -132,7 +132,7 @@ impl PgStore {
         id: &MigrationId,
         records: &[CleanupRecord],
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin_touching(Touches::None).await?;
+        let mut transaction = self.begin_touching(WriteScope::None).await?;
         for record in records {
             sqlx::query(
                 "insert into cleanup_record (migration, shard, kind, name, policy) \
@@ -156,7 +156,7 @@ impl PgStore {
         records: &[CleanupRecord],
         at: DateTime<Utc>,
     ) -> Result<(), StoreError> {
-        let mut transaction = self.begin_touching(Touches::None).await?;
+        let mut transaction = self.begin_touching(WriteScope::None).await?;
         for record in records {
             sqlx::query(
                 "update cleanup_record set done_at = coalesce(done_at, $5) \
@@ -177,7 +177,7 @@ impl PgStore {
         &self,
         id: &MigrationId,
     ) -> Result<Vec<CleanupRecord>, StoreError> {
-        let rows: Vec<CleanupRow> = sqlx::query_as(
+        let rows: Vec<StoredCleanup> = sqlx::query_as(
             "select shard, kind, name, policy, done_at from cleanup_record \
              where migration = $1 order by created_at, shard, kind, name",
         )
@@ -190,7 +190,7 @@ impl PgStore {
 
 async fn keep_readings(
     session: &mut PgConnection,
-    beats: impl Iterator<Item = &Beat>,
+    beats: impl Iterator<Item = &OwnerBeat>,
 ) -> Result<(), StoreError> {
     let (mut ids, mut times, mut figures) = (Vec::new(), Vec::new(), Vec::new());
     for beat in beats {
@@ -217,7 +217,7 @@ async fn keep_readings(
 
 async fn keep_figures(
     session: &mut PgConnection,
-    beats: impl Iterator<Item = &Beat>,
+    beats: impl Iterator<Item = &OwnerBeat>,
 ) -> Result<(), StoreError> {
     let (mut ids, mut steps, mut figures) = (Vec::new(), Vec::new(), Vec::new());
     for beat in beats {

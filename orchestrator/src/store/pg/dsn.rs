@@ -107,8 +107,8 @@ mod tests {
             "postgres://c:d@a:5/it's b",
         ] {
             let found = options(text).unwrap();
-            let told = (found.get_host(), found.get_port(), found.get_username());
-            assert_eq!(told, ("a", 5, "c"));
+            let found_values = (found.get_host(), found.get_port(), found.get_username());
+            assert_eq!(found_values, ("a", 5, "c"));
             assert_eq!(found.get_database(), Some("it's b"));
         }
     }

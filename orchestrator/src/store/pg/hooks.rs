@@ -32,7 +32,7 @@ impl PgStore {
         Ok(transaction.commit().await?)
     }
 
-    pub(super) async fn select_behind(&self, hook: &str) -> Result<Vec<HookCursor>, StoreError> {
+    pub(super) async fn select_backlog(&self, hook: &str) -> Result<Vec<HookCursor>, StoreError> {
         let rows: Vec<(String, i64, i64)> = sqlx::query_as(
             "select m.id, coalesce(c.seq, 0), m.revision from migration m \
              left join hook_cursor c on c.hook = $1 and c.migration = m.id \

@@ -20,20 +20,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 const FEW: i64 = 4;
 
 /// A version by number and time of its making.
-pub(super) type Made = (i64, DateTime<Utc>);
+pub(super) type VersionMark = (i64, DateTime<Utc>);
 
 /// The version in force that was read last, of each map.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Known(Arc<Mutex<Versions>>);
+pub(super) struct MapVersionCache(Arc<Mutex<VersionsInForce>>);
 
-type Versions = BTreeMap<MapName, (Made, Arc<ShardMap>)>;
+type VersionsInForce = BTreeMap<MapName, (VersionMark, Arc<ShardMap>)>;
 
-impl Known {
+impl MapVersionCache {
     /// This version under `settings`.
     pub(super) fn map(
         &self,
         map: &MapName,
-        made: Made,
+        made: VersionMark,
         settings: &MapSettings,
     ) -> Option<Arc<ShardMap>> {
         self.with(|versions| {
@@ -49,16 +49,16 @@ impl Known {
     }
 
     /// Keeps it in place of another version.
-    pub(super) fn keep(&self, made: Made, map: &Arc<ShardMap>) {
+    pub(super) fn keep(&self, made: VersionMark, map: &Arc<ShardMap>) {
         self.with(|versions| versions.insert(map.name.clone(), (made, Arc::clone(map))));
     }
 
     /// The version that is kept, whether it is in force or not.
-    fn last(&self, map: &MapName) -> Option<(Made, Arc<ShardMap>)> {
+    fn last(&self, map: &MapName) -> Option<(VersionMark, Arc<ShardMap>)> {
         self.with(|versions| versions.get(map).cloned())
     }
 
-    fn with<T>(&self, act: impl FnOnce(&mut Versions) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut VersionsInForce) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
@@ -73,7 +73,7 @@ pub(super) async fn later(
     let Some(((number, at), kept)) = store.known.last(map) else {
         return Ok(None);
     };
-    let since: Since = sqlx::query_as(
+    let since: ChangesSince = sqlx::query_as(
         "select max(created_at) filter (where version = $2) as made, \
          coalesce(sum(added + removed) filter (where version > $2), 0)::bigint as changes, \
          coalesce(max(pieces) filter (where version = $3), 0)::bigint as pieces \
@@ -94,7 +94,7 @@ pub(super) async fn later(
 
 /// What became of a map since a version.
 #[derive(sqlx::FromRow)]
-struct Since {
+struct ChangesSince {
     made: Option<DateTime<Utc>>,
     changes: i64,
     pieces: i64,

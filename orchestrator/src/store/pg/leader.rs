@@ -6,8 +6,8 @@
 //! then advances the term: nothing of an older term is under way any more, a sealed cutover included.
 
 use super::PgStore;
-use super::open::{Touches, Writing};
-use crate::store::{Candidate, Leader, News, StoreError, Term};
+use super::open::{WriteScope, WriteTransaction};
+use crate::store::{Leader, LeaderCandidate, RemoteChange, StoreError, Term};
 use chrono::{DateTime, Utc};
 use plans::id::InstanceId;
 use sqlx::postgres::{PgConnection, PgListener};
@@ -31,14 +31,14 @@ const CHANNELS: [&str; 3] = ["shardwright_leader", "shardwright_event", "shardwr
 
 /// The session of the lease.
 #[derive(Debug)]
-pub(super) struct Seat {
+pub(super) struct LeaseSession {
     session: PgConnection,
     /// It holds the lock *present*.
     present: bool,
 }
 
 #[derive(sqlx::FromRow)]
-struct Row {
+struct StoredLease {
     term: i64,
     holder: Option<String>,
     url: Option<String>,
@@ -46,7 +46,7 @@ struct Row {
     live: bool,
 }
 
-impl Row {
+impl StoredLease {
     fn leader(self) -> Option<Leader> {
         Some(Leader {
             term: Term(self.term),
@@ -63,22 +63,29 @@ const SELECT: &str = "select term, holder, url, case when term = 0 then now() el
 
 impl PgStore {
     /// A transaction that may write: it has proved the term, and no other one begins before it ends.
-    pub(super) async fn begin(&self) -> Result<Writing, StoreError> {
-        self.begin_touching(Touches::Any).await
+    pub(super) async fn begin(&self) -> Result<WriteTransaction, StoreError> {
+        self.begin_touching(WriteScope::Any).await
     }
 
     /// As [`PgStore::begin`], for one that writes to no more migrations than it says.
-    pub(super) async fn begin_touching(&self, what: Touches) -> Result<Writing, StoreError> {
+    pub(super) async fn begin_touching(
+        &self,
+        what: WriteScope,
+    ) -> Result<WriteTransaction, StoreError> {
         self.begin_by(PROVE, what).await
     }
 
     /// As [`PgStore::begin`], for signs of life: touches no migration, and a crash of the server may lose it, since all
     /// of it is said again.
-    pub(super) async fn begin_sign(&self) -> Result<Writing, StoreError> {
-        self.begin_by(PROVE_FOR_SIGN, Touches::None).await
+    pub(super) async fn begin_sign(&self) -> Result<WriteTransaction, StoreError> {
+        self.begin_by(PROVE_FOR_SIGN, WriteScope::None).await
     }
 
-    async fn begin_by(&self, prove: &'static str, what: Touches) -> Result<Writing, StoreError> {
+    async fn begin_by(
+        &self,
+        prove: &'static str,
+        what: WriteScope,
+    ) -> Result<WriteTransaction, StoreError> {
         let (term, holder) = self.leads()?;
         let mut transaction = self.pool.begin().await?;
         let proved = sqlx::query(prove)
@@ -109,15 +116,18 @@ impl PgStore {
     }
 
     pub(super) async fn select_leader(&self) -> Result<Option<Leader>, StoreError> {
-        let row: Row = sqlx::query_as(SELECT).fetch_one(&self.pool).await?;
+        let row: StoredLease = sqlx::query_as(SELECT).fetch_one(&self.pool).await?;
         Ok(row.leader())
     }
 
     /// A call that is given up, or that fails, costs the session, and with it the lock *present*.
-    pub(super) async fn stand_for_lead(&self, candidate: &Candidate) -> Result<Leader, StoreError> {
+    pub(super) async fn campaign_for_lead(
+        &self,
+        candidate: &LeaderCandidate,
+    ) -> Result<Leader, StoreError> {
         let mut place = self.seat.lock().await;
         if let Some(seat) = place.take() {
-            match self.stand_on(seat, candidate).await {
+            match self.campaign_on(seat, candidate).await {
                 // A successor or a restart of the server ended the session.
                 Err(StoreError::Unavailable { .. }) => {}
                 Err(error) => return Err(error),
@@ -127,21 +137,21 @@ impl PgStore {
                 }
             }
         }
-        let seat = Seat {
+        let seat = LeaseSession {
             session: self.pool.connect_options().connect().await?,
             present: false,
         };
-        let (seat, leader) = self.stand_on(seat, candidate).await?;
+        let (seat, leader) = self.campaign_on(seat, candidate).await?;
         *place = seat;
         Ok(leader)
     }
 
     /// The session is given back unless it would hold the lock *present* for a follower.
-    async fn stand_on(
+    async fn campaign_on(
         &self,
-        mut seat: Seat,
-        candidate: &Candidate,
-    ) -> Result<(Option<Seat>, Leader), StoreError> {
+        mut seat: LeaseSession,
+        candidate: &LeaderCandidate,
+    ) -> Result<(Option<LeaseSession>, Leader), StoreError> {
         let leader = self.renew_or_take(&mut seat, candidate).await?;
         let leads = leader.holder == candidate.holder;
         if leads && !seat.present {
@@ -153,8 +163,8 @@ impl PgStore {
 
     async fn renew_or_take(
         &self,
-        seat: &mut Seat,
-        candidate: &Candidate,
+        seat: &mut LeaseSession,
+        candidate: &LeaderCandidate,
     ) -> Result<Leader, StoreError> {
         if let Some((term, _)) = self.own.get() {
             if let Some(leader) = renew(&mut seat.session, term, candidate).await? {
@@ -162,8 +172,8 @@ impl PgStore {
             }
             self.own.forget(term);
         }
-        let row: Row = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
-        let seen = Term(row.term);
+        let row: StoredLease = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
+        let previous = Term(row.term);
         if let Some(leader) = row.leader() {
             // Our own row: the answer to a take-over was lost, or the lease was not renewed in time.
             let ours = leader.holder == candidate.holder;
@@ -174,11 +184,11 @@ impl PgStore {
                 }
             }
         }
-        if let Some(leader) = take_over(seat, seen, candidate).await? {
+        if let Some(leader) = begin_term(seat, previous, candidate).await? {
             self.own.set(&leader);
             return Ok(leader);
         }
-        let row: Row = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
+        let row: StoredLease = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
         row.leader().ok_or(StoreError::Busy)
     }
 
@@ -203,7 +213,7 @@ impl PgStore {
         Ok(session.close().await?)
     }
 
-    pub(super) async fn wait_for_news(&self) -> Result<News, StoreError> {
+    pub(super) async fn wait_for_news(&self) -> Result<RemoteChange, StoreError> {
         let mut place = self.listener.lock().await;
         let mut listener = match place.take() {
             Some(listener) => listener,
@@ -215,8 +225,8 @@ impl PgStore {
         };
         // `None`: the connection was lost, and something may have been missed.
         let news = match listener.try_recv().await? {
-            Some(told) if told.channel() != CHANNELS[0] => News::Change,
-            Some(_) | None => News::Leader,
+            Some(notification) if notification.channel() != CHANNELS[0] => RemoteChange::Change,
+            Some(_) | None => RemoteChange::Leader,
         };
         *place = Some(listener);
         Ok(news)
@@ -226,9 +236,9 @@ impl PgStore {
 async fn renew(
     session: &mut PgConnection,
     term: Term,
-    candidate: &Candidate,
+    candidate: &LeaderCandidate,
 ) -> Result<Option<Leader>, StoreError> {
-    let row: Option<Row> = sqlx::query_as(
+    let row: Option<StoredLease> = sqlx::query_as(
         "update leader set until = clock_timestamp() + $3 * interval '1 millisecond', url = $4 \
          where term = $1 and holder = $2 returning term, holder, url, until, true as live",
     )
@@ -238,7 +248,7 @@ async fn renew(
     .bind(&candidate.url)
     .fetch_optional(session)
     .await?;
-    Ok(row.and_then(Row::leader))
+    Ok(row.and_then(StoredLease::leader))
 }
 
 async fn try_present(session: &mut PgConnection) -> Result<bool, StoreError> {
@@ -251,23 +261,23 @@ async fn try_present(session: &mut PgConnection) -> Result<bool, StoreError> {
 }
 
 /// Begins the term after `seen`; `None`: somebody else did.
-async fn take_over(
-    seat: &mut Seat,
-    seen: Term,
-    candidate: &Candidate,
+async fn begin_term(
+    seat: &mut LeaseSession,
+    previous: Term,
+    candidate: &LeaderCandidate,
 ) -> Result<Option<Leader>, StoreError> {
     for _ in 0..TRIES {
         let mut transaction = seat.session.begin().await?;
-        match advance(&mut transaction, &mut seat.present, seen, candidate).await {
+        match advance(&mut transaction, &mut seat.present, previous, candidate).await {
             Ok(row) => {
                 transaction.commit().await?;
-                return Ok(row.and_then(Row::leader));
+                return Ok(row.and_then(StoredLease::leader));
             }
             Err(StoreError::Busy) => transaction.rollback().await?,
             Err(error) => return Err(error),
         }
-        let row: Row = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
-        if row.term != seen.0 {
+        let row: StoredLease = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
+        if row.term != previous.0 {
             return Ok(None);
         }
     }
@@ -279,9 +289,9 @@ async fn take_over(
 async fn advance(
     transaction: &mut Transaction<'_, Postgres>,
     present: &mut bool,
-    seen: Term,
-    candidate: &Candidate,
-) -> Result<Option<Row>, StoreError> {
+    previous: Term,
+    candidate: &LeaderCandidate,
+) -> Result<Option<StoredLease>, StoreError> {
     // A candidate that is paused in here must not keep the others out.
     sqlx::raw_sql(
         "set local lock_timeout = '100ms'; set local idle_in_transaction_session_timeout = '2s'",
@@ -294,7 +304,7 @@ async fn advance(
         SUCCESSION,
     )
     .await?;
-    end_older(transaction, seen).await?;
+    end_older(transaction, previous).await?;
     if !*present {
         lock(transaction, "select pg_advisory_lock($1, $2)", PRESENT).await?;
         *present = true;
@@ -305,7 +315,7 @@ async fn advance(
          until = clock_timestamp() + $4 * interval '1 millisecond' \
          where term = $1 returning term, holder, url, until, true as live",
     )
-    .bind(seen.0)
+    .bind(previous.0)
     .bind(candidate.holder.as_str())
     .bind(&candidate.url)
     .bind(millis(candidate.lease))
@@ -328,7 +338,7 @@ async fn lock(
 }
 
 /// Ends the sessions that hold a proof of `seen`, and the one that renewed it.
-async fn end_older(session: &mut PgConnection, seen: Term) -> Result<(), StoreError> {
+async fn end_older(session: &mut PgConnection, previous: Term) -> Result<(), StoreError> {
     sqlx::query(
         "select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database \
          where d.datname = current_database() and l.locktype = 'advisory' and l.granted \
@@ -339,7 +349,7 @@ async fn end_older(session: &mut PgConnection, seen: Term) -> Result<(), StoreEr
     .bind(CLASS)
     .bind(PROOF)
     .bind(PRESENT)
-    .bind(seen.0)
+    .bind(previous.0)
     .execute(session)
     .await?;
     Ok(())

@@ -4,7 +4,7 @@
 
 use super::rows::missing;
 use crate::store::StoreError;
-use crate::store::pieces::{Delta, Piece};
+use crate::store::pieces::{MapDelta, MapPiece};
 use futures::TryStreamExt;
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::key::Key;
@@ -20,7 +20,7 @@ const ROWS_AT_ONCE: usize = 20_000;
 
 /// Which mappings of a map are read.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Part<'a> {
+pub(super) enum MappingFilter<'a> {
     /// All that are in force.
     Whole,
     /// Those of this version.
@@ -29,7 +29,7 @@ pub(super) enum Part<'a> {
     Keys(&'a KeySet),
 }
 
-impl Part<'_> {
+impl MappingFilter<'_> {
     /// The version asked for; `None` for the one in force.
     pub(super) fn version(self) -> Option<MapVersion> {
         match self {
@@ -40,19 +40,19 @@ impl Part<'_> {
 }
 
 /// Ends of spans as two arrays, in the order of the spans.
-pub(super) struct Ends {
+pub(super) struct SpanEnds {
     pub(super) lower: Vec<Option<Vec<u8>>>,
     pub(super) upper: Vec<Option<Vec<u8>>>,
 }
 
-impl FromIterator<Span> for Ends {
+impl FromIterator<Span> for SpanEnds {
     fn from_iter<I: IntoIterator<Item = Span>>(spans: I) -> Self {
         let (lower, upper) = spans.into_iter().unzip();
         Self { lower, upper }
     }
 }
 
-impl Ends {
+impl SpanEnds {
     pub(super) fn of(keys: &KeySet) -> Self {
         keys.spans().into_iter().collect()
     }
@@ -62,8 +62,8 @@ impl Ends {
 pub(super) async fn select(
     session: &mut PgConnection,
     map: &MapName,
-    part: Part<'_>,
-) -> Result<Vec<Piece>, StoreError> {
+    part: MappingFilter<'_>,
+) -> Result<Vec<MapPiece>, StoreError> {
     let names = shard_names(session).await?;
     let owner = |number: i32| {
         let name = names.get(&number).cloned();
@@ -77,13 +77,13 @@ pub(super) async fn select(
             KeySet::List(keys) => listed.entry(number).or_default().extend(keys),
             KeySet::Range(_) | KeySet::Hash(_) => {
                 let shard = owner(number)?;
-                pieces.push(Piece { keys, shard });
+                pieces.push(MapPiece { keys, shard });
             }
         }
     }
     for (number, keys) in listed {
         let (keys, shard) = (KeySet::list(keys), owner(number)?);
-        pieces.push(Piece { keys, shard });
+        pieces.push(MapPiece { keys, shard });
     }
     Ok(pieces)
 }
@@ -93,7 +93,7 @@ pub(super) async fn since(
     session: &mut PgConnection,
     map: &MapName,
     number: i64,
-) -> Result<Delta, StoreError> {
+) -> Result<MapDelta, StoreError> {
     let names = shard_names(session).await?;
     let rows: Vec<(i32, Json<KeySet>, bool)> = sqlx::query_as(
         "select shard, keys, true from mapping where map = $1 and since > $2 and until is null \
@@ -104,7 +104,7 @@ pub(super) async fn since(
     .bind(number)
     .fetch_all(session)
     .await?;
-    let mut delta = Delta::default();
+    let mut delta = MapDelta::default();
     for (shard, Json(keys), enters) in rows {
         let name = names.get(&shard).cloned();
         let shard = name.ok_or_else(|| missing("shard", &shard.to_string()))?;
@@ -113,27 +113,27 @@ pub(super) async fn since(
         } else {
             &mut delta.removed
         };
-        pieces.push(Piece { keys, shard });
+        pieces.push(MapPiece { keys, shard });
     }
     Ok(delta)
 }
 
-type Query<'q> = QueryAs<'q, Postgres, (i32, Json<KeySet>), PgArguments>;
+type MappingQuery<'q> = QueryAs<'q, Postgres, (i32, Json<KeySet>), PgArguments>;
 
-fn query<'q>(map: &'q MapName, part: Part<'_>) -> Query<'q> {
+fn query<'q>(map: &'q MapName, part: MappingFilter<'_>) -> MappingQuery<'q> {
     match part {
-        Part::Whole => {
+        MappingFilter::Whole => {
             sqlx::query_as("select shard, keys from mapping where map = $1 and until is null")
                 .bind(map.as_str())
         }
-        Part::Version(version) => sqlx::query_as(
+        MappingFilter::Version(version) => sqlx::query_as(
             "select shard, keys from mapping \
              where map = $1 and since <= $2 and (until is null or until > $2)",
         )
         .bind(map.as_str())
         .bind(version.0),
-        Part::Keys(keys) => {
-            let ends = Ends::of(keys);
+        MappingFilter::Keys(keys) => {
+            let ends = SpanEnds::of(keys);
             // Key by key, however many the map has and whatever the planner knows of it.
             sqlx::query_as(
                 "select m.shard, m.keys from unnest($2::bytea[], $3::bytea[]) as c (l, u), \
@@ -163,14 +163,14 @@ pub(super) async fn apply(
     session: &mut PgConnection,
     map: &MapName,
     version: MapVersion,
-    delta: &Delta,
+    delta: &MapDelta,
 ) -> Result<(), StoreError> {
     for piece in &delta.removed {
         for spans in piece.keys.spans().chunks(ROWS_AT_ONCE) {
             close(session, map, version, spans).await?;
         }
     }
-    let mut rows = Rows::default();
+    let mut rows = MappingColumns::default();
     for piece in &delta.added {
         let shard = piece.shard.as_str();
         for (span, keys) in piece.keys.spans().into_iter().zip(json_pieces(&piece.keys)) {
@@ -191,7 +191,7 @@ async fn close(
     version: MapVersion,
     spans: &[Span],
 ) -> Result<(), StoreError> {
-    let ends: Ends = spans.iter().cloned().collect();
+    let ends: SpanEnds = spans.iter().cloned().collect();
     let closed = sqlx::query(
         "update mapping m set until = $2 from unnest($3::bytea[], $4::bytea[]) as c (l, u), \
          lateral (select ctid from mapping where map = $1 and until is null \
@@ -230,14 +230,14 @@ fn json_pieces(keys: &KeySet) -> Vec<serde_json::Value> {
 
 /// Mappings to write, column by column.
 #[derive(Default)]
-struct Rows<'a> {
+struct MappingColumns<'a> {
     lower: Vec<Option<Vec<u8>>>,
     upper: Vec<Option<Vec<u8>>>,
     keys: Vec<serde_json::Value>,
     shards: Vec<&'a str>,
 }
 
-impl<'a> Rows<'a> {
+impl<'a> MappingColumns<'a> {
     fn push(&mut self, (lower, upper): Span, keys: serde_json::Value, shard: &'a str) {
         self.lower.push(lower);
         self.upper.push(upper);
@@ -292,7 +292,7 @@ pub(super) async fn moved_by(
     map: &MapName,
     keys: &KeySet,
 ) -> Result<Option<MigrationId>, StoreError> {
-    let ends = Ends::of(keys);
+    let ends = SpanEnds::of(keys);
     let row: Option<(String,)> = sqlx::query_as(
         "select id from migration where map = $1 and finished_at is null \
          and spans && spans($2::bytea[], $3::bytea[]) order by created_at, id limit 1",

@@ -2,10 +2,10 @@
 
 use super::PgStore;
 use super::known;
-use super::mappings::{self, Part};
+use super::mappings::{self, MappingFilter};
 use super::rows::{exists, missing, unknown};
 use super::settings::insert_settings;
-use crate::store::pieces::{Delta, Owners, count, mappings as gathered};
+use crate::store::pieces::{AllowedOwners, MapDelta, count, mappings as gathered};
 use crate::store::{MapVersionRecord, SettingsRecord, StoreError};
 use chrono::{DateTime, Utc};
 use plans::id::{MapName, MapVersion, MigrationId, ShardName};
@@ -19,7 +19,7 @@ use std::sync::Arc;
 pub(super) const ONE_MOMENT: &str = "begin isolation level repeatable read, read only";
 
 #[derive(sqlx::FromRow)]
-struct MapRow {
+struct StoredMap {
     strategy: String,
     key_types: Vec<String>,
     buckets: i32,
@@ -29,8 +29,8 @@ struct MapRow {
     settings: Json<MapSettings>,
 }
 
-impl MapRow {
-    fn made(&self) -> known::Made {
+impl StoredMap {
+    fn made(&self) -> known::VersionMark {
         (self.version, self.created_at)
     }
 
@@ -67,7 +67,7 @@ impl MapRow {
 }
 
 #[derive(sqlx::FromRow)]
-struct VersionRow {
+struct StoredVersion {
     version: i64,
     created_at: DateTime<Utc>,
     created_by: String,
@@ -103,7 +103,7 @@ impl PgStore {
         };
         insert_settings(&mut transaction, &settings).await?;
         let version = NewVersion::by_hand(map, by);
-        insert_version(&mut transaction, &version, &Delta::first(map)).await?;
+        insert_version(&mut transaction, &version, &MapDelta::first(map)).await?;
         Ok(transaction.commit().await?)
     }
 
@@ -111,7 +111,7 @@ impl PgStore {
         &self,
         map: &ShardMap,
         by: &str,
-        owners: Owners,
+        owners: AllowedOwners,
     ) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         lock(&mut transaction, &map.name).await?;
@@ -125,8 +125,8 @@ impl PgStore {
                 expected: map.version.0 - 1,
             });
         }
-        let delta = Delta::between(&before, map);
-        if owners == Owners::Checked {
+        let delta = MapDelta::between(&before, map);
+        if owners == AllowedOwners::Checked {
             let reassigned = delta.reassigned(before.no_keys());
             let moved = mappings::moved_by(&mut transaction, &map.name, &reassigned).await?;
             if let Some(migration) = moved {
@@ -171,21 +171,27 @@ impl PgStore {
         version: MapVersion,
     ) -> Result<Option<ShardMap>, StoreError> {
         let mut transaction = self.pool.begin_with(ONE_MOMENT).await?;
-        load(self, &mut transaction, name, Part::Version(version)).await
+        load(
+            self,
+            &mut transaction,
+            name,
+            MappingFilter::Version(version),
+        )
+        .await
     }
 
     pub(super) async fn select_history(
         &self,
         name: &MapName,
     ) -> Result<Vec<MapVersionRecord>, StoreError> {
-        let rows: Vec<VersionRow> = sqlx::query_as(
+        let rows: Vec<StoredVersion> = sqlx::query_as(
             "select version, created_at, created_by, migration, pieces, added, removed \
              from map_version where map = $1 order by version",
         )
         .bind(name.as_str())
         .fetch_all(&self.pool)
         .await?;
-        let record = |row: VersionRow| MapVersionRecord {
+        let record = |row: StoredVersion| MapVersionRecord {
             version: MapVersion(row.version),
             created_at: row.created_at,
             by: row.created_by,
@@ -256,7 +262,7 @@ pub(super) async fn in_force(
         Some(mappings) => mappings,
         None => gathered(
             strategy,
-            mappings::select(session, name, Part::Whole).await?,
+            mappings::select(session, name, MappingFilter::Whole).await?,
         ),
     };
     let map = Arc::new(row.map(name, &store.incarnation, mappings)?);
@@ -269,17 +275,17 @@ pub(super) async fn load(
     store: &PgStore,
     session: &mut PgConnection,
     name: &MapName,
-    part: Part<'_>,
+    part: MappingFilter<'_>,
 ) -> Result<Option<ShardMap>, StoreError> {
     let Some(row) = row(session, name, part.version()).await? else {
         return Ok(None);
     };
     let strategy = row.strategy()?;
     let whole = match part {
-        Part::Whole => true,
+        MappingFilter::Whole => true,
         // Few ranges make a map of these, and their neighbours may be joined to those that move.
-        Part::Keys(_) => strategy != Strategy::List,
-        Part::Version(_) => false,
+        MappingFilter::Keys(_) => strategy != Strategy::List,
+        MappingFilter::Version(_) => false,
     };
     if whole {
         let map = in_force(store, session, name).await?;
@@ -294,9 +300,9 @@ async fn row(
     session: &mut PgConnection,
     name: &MapName,
     version: Option<MapVersion>,
-) -> Result<Option<MapRow>, StoreError> {
+) -> Result<Option<StoredMap>, StoreError> {
     let version = version.map(|version| version.0);
-    let row: Option<MapRow> = sqlx::query_as(
+    let row: Option<StoredMap> = sqlx::query_as(
         "select m.strategy, m.key_types, m.buckets, v.version, v.created_at, v.migration, s.settings \
          from map m join map_version v on v.map = m.name join map_settings s on s.map = m.name \
          where m.name = $1 and v.version <= coalesce($2, v.version) \
@@ -334,7 +340,7 @@ impl<'a> NewVersion<'a> {
 pub(super) async fn insert_version(
     session: &mut PgConnection,
     new: &NewVersion<'_>,
-    delta: &Delta,
+    delta: &MapDelta,
 ) -> Result<(), StoreError> {
     sqlx::query(
         "insert into map_version (map, version, migration, created_by, pieces, added, removed) \

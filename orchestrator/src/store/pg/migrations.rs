@@ -1,17 +1,19 @@
 //! Migrations, steps and the journal.
 
 use super::PgStore;
-use super::mappings::Ends;
+use super::mappings::SpanEnds;
 use super::maps::ONE_MOMENT;
-use super::open::Touches;
-use super::rows::{EventRow, MigrationRow, STEPS, StepRow};
-use crate::store::{Change, Event, HoldEnd, Migration, NewEvent, Snapshot, Step, StoreError};
+use super::open::WriteScope;
+use super::rows::{STEPS, StoredEvent, StoredMigration, StoredStep};
+use crate::store::{
+    Event, HoldEnd, Migration, MigrationChange, NewEvent, Snapshot, Step, StoreError,
+};
 use plans::id::MigrationId;
 use sqlx::postgres::PgArguments;
 use sqlx::types::Json;
 use sqlx::{Arguments, PgConnection};
 
-/// A migration with its operation and its lease, as [`MigrationRow`] reads them.
+/// A migration with its operation and its lease, as [`StoredMigration`] reads them.
 pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, m.plan, m.state, \
     m.ownership, m.attempt, m.epoch, m.renew, m.agent, m.instance, m.approved, m.hold_end, m.waiting_for, m.since, m.cancel, \
     m.limits, m.failure, m.map_version_before, m.map_version_after, m.map_version_back, m.submitted_by, m.created_at, \
@@ -21,8 +23,8 @@ pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, 
 
 impl PgStore {
     /// The compare-and-set on the revision, or what keeps the migration from starting.
-    pub(super) async fn commit_change(&self, change: &Change) -> Result<bool, StoreError> {
-        let what = Touches::One(change.migration.id.clone());
+    pub(super) async fn commit_change(&self, change: &MigrationChange) -> Result<bool, StoreError> {
+        let what = WriteScope::One(change.migration.id.clone());
         let mut transaction = self.begin_touching(what).await?;
         match apply(&mut transaction, change).await {
             Ok(false) => Ok(false),
@@ -30,18 +32,18 @@ impl PgStore {
                 transaction.commit().await?;
                 Ok(true)
             }
-            Err(Refusal::KeysMoving) => {
+            Err(ChangeRefusal::KeysMoving) => {
                 drop(transaction);
                 Err(self.rival(change).await?)
             }
-            Err(Refusal::Other(error)) => Err(error),
+            Err(ChangeRefusal::Other(error)) => Err(error),
         }
     }
 
     /// Who moves the keys; [`StoreError::Busy`] if it has just ended.
-    async fn rival(&self, change: &Change) -> Result<StoreError, StoreError> {
+    async fn rival(&self, change: &MigrationChange) -> Result<StoreError, StoreError> {
         let m = &change.migration;
-        let ends = Ends::of(&m.plan.moving.keys);
+        let ends = SpanEnds::of(&m.plan.moving.keys);
         let row: Option<(String,)> = sqlx::query_as(
             "select id from migration where map = $1 and id <> $2 and started_at is not null \
              and finished_at is null and spans && spans($3::bytea[], $4::bytea[]) limit 1",
@@ -72,7 +74,7 @@ impl PgStore {
         limit: i64,
         after: Option<&MigrationId>,
     ) -> Result<Vec<Migration>, StoreError> {
-        let rows: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+        let rows: Vec<StoredMigration> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
             "{SELECT} where $2::text is null or exists (select from migration a where a.id = $2 \
              and (m.created_at < a.created_at or m.created_at = a.created_at \
              and (m.operation, m.ordinal) > (a.operation, a.ordinal))) \
@@ -82,7 +84,7 @@ impl PgStore {
         .bind(after.map(MigrationId::as_str))
         .fetch_all(&self.pool)
         .await?;
-        rows.into_iter().map(MigrationRow::record).collect()
+        rows.into_iter().map(StoredMigration::record).collect()
     }
 
     pub(super) async fn select_events(
@@ -91,7 +93,7 @@ impl PgStore {
         after: i64,
         limit: i64,
     ) -> Result<Vec<Event>, StoreError> {
-        let rows: Vec<EventRow> = sqlx::query_as(
+        let rows: Vec<StoredEvent> = sqlx::query_as(
             "select seq, at, actor, kind, step, data from event \
              where migration = $1 and seq > $2 order by seq limit $3",
         )
@@ -109,13 +111,13 @@ pub(super) async fn snapshot(
     session: &mut PgConnection,
     id: &MigrationId,
 ) -> Result<Option<Snapshot>, StoreError> {
-    let row: Option<MigrationRow> =
+    let row: Option<StoredMigration> =
         sqlx::query_as(sqlx::AssertSqlSafe(format!("{SELECT} where m.id = $1")))
             .bind(id.as_str())
             .fetch_optional(&mut *session)
             .await?;
     let Some(row) = row else { return Ok(None) };
-    let steps: Vec<StepRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+    let steps: Vec<StoredStep> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
         "{STEPS} where migration = $1 order by ordinal"
     )))
     .bind(id.as_str())
@@ -125,21 +127,24 @@ pub(super) async fn snapshot(
 }
 
 /// Why a change was not applied.
-pub(super) enum Refusal {
+pub(super) enum ChangeRefusal {
     /// It starts a migration whose keys another one moves.
     KeysMoving,
     /// Anything else.
     Other(StoreError),
 }
 
-impl<E: Into<StoreError>> From<E> for Refusal {
+impl<E: Into<StoreError>> From<E> for ChangeRefusal {
     fn from(error: E) -> Self {
         Self::Other(error.into())
     }
 }
 
 /// The compare-and-set on the revision with all that belongs to it; `false`: nothing was done.
-pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result<bool, Refusal> {
+pub(super) async fn apply(
+    session: &mut PgConnection,
+    change: &MigrationChange,
+) -> Result<bool, ChangeRefusal> {
     let m = &change.migration;
     let statement = format!(
         "with changed as (update migration set state = $8, ownership = $9, attempt = $10, epoch = $11, renew = $12, \
@@ -195,15 +200,18 @@ pub(super) async fn apply(session: &mut PgConnection, change: &Change) -> Result
     Ok(true)
 }
 
-fn refusal(error: sqlx::Error) -> Refusal {
+fn refusal(error: sqlx::Error) -> ChangeRefusal {
     let constraint = error.as_database_error().and_then(|e| e.constraint());
     if constraint == Some("keys_move_once") {
-        return Refusal::KeysMoving;
+        return ChangeRefusal::KeysMoving;
     }
     error.into()
 }
 
-async fn write_lease(session: &mut PgConnection, change: &Change) -> Result<(), StoreError> {
+async fn write_lease(
+    session: &mut PgConnection,
+    change: &MigrationChange,
+) -> Result<(), StoreError> {
     let m = &change.migration;
     match (&m.owner, change.lease_until) {
         (Some(owner), Some(until)) => {

@@ -23,21 +23,21 @@ mod servers;
 mod settings;
 mod shards;
 
-use super::leader::Own;
-use super::pieces::Owners;
+use super::leader::OwnTerm;
+use super::pieces::AllowedOwners;
 use super::{
-    AgentProcess, AgentRecord, Answer, AuditLine, AuditRecord, Beat, Candidate, Change,
-    CleanupRecord, EarlierOrder, Event, HookCursor, KeptAnswer, KeyedOrder, Leader,
-    MapVersionRecord, Migration, NewOperation, NewShard, News, Operation, Reading, Registered,
-    SchemaVersion, Sealed, SessionRecord, SettingsRecord, ShardRecord, ShardUpdate, Snapshot,
-    Store, StoreError, Term, TokenRecord, Unfinished,
+    AgentProcess, AgentRecord, AuditLine, AuditRecord, CleanupRecord, EarlierCommand, Event,
+    FigureReading, HookCursor, KeptAnswer, KeyedCommand, Leader, LeaderCandidate, MapVersionRecord,
+    Migration, MigrationChange, NewOperation, NewShard, OperationRecord, OwnerBeat, Registered,
+    RemoteChange, SchemaVersion, SealedMigration, SessionRecord, SettingsRecord, ShardRecord,
+    ShardUpdate, Snapshot, Store, StoreError, StoreFuture, Term, TokenRecord, UnfinishedMigrations,
 };
-use crate::access::Digest;
+use crate::access::SecretDigest;
 use chrono::{DateTime, Utc};
 pub use dsn::DsnError;
-use leader::Seat;
+use leader::LeaseSession;
 use plans::id::{InstanceId, MapName, MapVersion, MigrationId, ShardName};
-use plans::inspection::inventory::ServerSeen;
+use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
 use sqlx::Connection;
 use sqlx::postgres::{PgConnectOptions, PgConnection, PgListener, PgPool, PgPoolOptions};
@@ -76,12 +76,12 @@ pub struct PgStore {
     /// Sessions that hold a row between seal and flip. They do nothing else, so that the one of a seal has done before
     /// what is asked of it while writes are refused: a session's first time takes milliseconds.
     holding: PgPool,
-    held: Arc<std::sync::Mutex<Option<seal::Seen>>>,
+    held: Arc<std::sync::Mutex<Option<seal::SealSnapshot>>>,
     incarnation: String,
-    known: known::Known,
-    open: Arc<open::Open>,
-    own: Arc<Own>,
-    seat: Arc<Mutex<Option<Seat>>>,
+    known: known::MapVersionCache,
+    open: Arc<open::MigrationCache>,
+    own: Arc<OwnTerm>,
+    seat: Arc<Mutex<Option<LeaseSession>>>,
     listener: Arc<Mutex<Option<PgListener>>>,
 }
 
@@ -130,7 +130,7 @@ impl PgStore {
             holding,
             held: Arc::default(),
             incarnation: incarnation.to_string(),
-            known: known::Known::default(),
+            known: known::MapVersionCache::default(),
             open: Arc::default(),
             own: Arc::default(),
             seat: Arc::default(),
@@ -198,78 +198,78 @@ impl Store for PgStore {
         &self.incarnation
     }
 
-    fn ping(&self) -> Answer<'_, ()> {
+    fn ping(&self) -> StoreFuture<'_, ()> {
         Box::pin(async {
             sqlx::query("select 1").execute(&self.pool).await?;
             Ok(())
         })
     }
 
-    fn schema(&self) -> Answer<'_, SchemaVersion> {
+    fn schema(&self) -> StoreFuture<'_, SchemaVersion> {
         Box::pin(self.select_schema())
     }
 
-    fn stand<'a>(&'a self, candidate: &'a Candidate) -> Answer<'a, Leader> {
-        Box::pin(self.stand_for_lead(candidate))
+    fn campaign<'a>(&'a self, candidate: &'a LeaderCandidate) -> StoreFuture<'a, Leader> {
+        Box::pin(self.campaign_for_lead(candidate))
     }
 
     fn term(&self) -> Option<Term> {
         self.own.term()
     }
 
-    fn stand_down(&self) {
+    fn step_down(&self) {
         self.own.take();
     }
 
-    fn resign(&self) -> Answer<'_, ()> {
+    fn resign(&self) -> StoreFuture<'_, ()> {
         Box::pin(self.give_up_lead())
     }
 
-    fn leader(&self) -> Answer<'_, Option<Leader>> {
+    fn leader(&self) -> StoreFuture<'_, Option<Leader>> {
         Box::pin(self.select_leader())
     }
 
-    fn news(&self) -> Answer<'_, News> {
+    fn news(&self) -> StoreFuture<'_, RemoteChange> {
         Box::pin(self.wait_for_news())
     }
 
-    fn add_shard<'a>(&'a self, new: &'a NewShard) -> Answer<'a, ShardRecord> {
+    fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord> {
         Box::pin(self.insert_shard(new))
     }
 
-    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> Answer<'a, ShardRecord> {
+    fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> StoreFuture<'a, ShardRecord> {
         Box::pin(self.change_shard(update))
     }
 
-    fn shards(&self) -> Answer<'_, Vec<ShardRecord>> {
+    fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>> {
         Box::pin(self.select_shards())
     }
 
-    fn shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, Option<ShardRecord>> {
+    fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>> {
         Box::pin(self.select_shard(name))
     }
 
-    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> Answer<'a, ()> {
+    fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()> {
         Box::pin(self.retire_shard(name))
     }
 
-    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
+    fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
         Box::pin(self.insert_map(map, by))
     }
 
-    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        Box::pin(self.insert_next_version(map, by, Owners::Checked))
+    fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_next_version(map, by, AllowedOwners::Checked))
     }
 
-    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> Answer<'a, ()> {
-        Box::pin(self.insert_next_version(map, by, Owners::Proven))
+    fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()> {
+        Box::pin(self.insert_next_version(map, by, AllowedOwners::Proven))
     }
 
-    fn maps(&self) -> Answer<'_, Vec<Arc<ShardMap>>> {
+    fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>> {
         Box::pin(self.select_maps())
     }
 
-    fn map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Option<Arc<ShardMap>>> {
+    fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>> {
         Box::pin(self.select_map(name))
     }
 
@@ -277,31 +277,31 @@ impl Store for PgStore {
         &'a self,
         name: &'a MapName,
         version: MapVersion,
-    ) -> Answer<'a, Option<ShardMap>> {
+    ) -> StoreFuture<'a, Option<ShardMap>> {
         Box::pin(self.select_version(name, version))
     }
 
-    fn history<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<MapVersionRecord>> {
+    fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>> {
         Box::pin(self.select_history(name))
     }
 
-    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<ShardName>> {
+    fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>> {
         Box::pin(self.select_shards_of_map(name))
     }
 
-    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> Answer<'a, ()> {
+    fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()> {
         Box::pin(self.insert_next_settings(new))
     }
 
-    fn settings<'a>(&'a self, name: &'a MapName) -> Answer<'a, Vec<SettingsRecord>> {
+    fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>> {
         Box::pin(self.select_settings(name))
     }
 
-    fn submit<'a>(&'a self, new: &'a NewOperation) -> Answer<'a, Vec<Snapshot>> {
+    fn submit<'a>(&'a self, new: &'a NewOperation) -> StoreFuture<'a, Vec<Snapshot>> {
         Box::pin(self.insert_operation(new))
     }
 
-    fn operation<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Operation>> {
+    fn operation<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<OperationRecord>> {
         Box::pin(self.select_operation(id))
     }
 
@@ -309,15 +309,15 @@ impl Store for PgStore {
         &'a self,
         limit: i64,
         after: Option<&'a MigrationId>,
-    ) -> Answer<'a, Vec<Operation>> {
+    ) -> StoreFuture<'a, Vec<OperationRecord>> {
         Box::pin(self.select_operations(limit, after))
     }
 
-    fn load<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Option<Snapshot>> {
+    fn load<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<Snapshot>> {
         Box::pin(self.select_snapshot(id))
     }
 
-    fn unfinished(&self) -> Answer<'_, Unfinished> {
+    fn unfinished(&self) -> StoreFuture<'_, UnfinishedMigrations> {
         Box::pin(self.select_unfinished())
     }
 
@@ -325,15 +325,15 @@ impl Store for PgStore {
         &'a self,
         limit: i64,
         after: Option<&'a MigrationId>,
-    ) -> Answer<'a, Vec<Migration>> {
+    ) -> StoreFuture<'a, Vec<Migration>> {
         Box::pin(self.select_list(limit, after))
     }
 
-    fn commit<'a>(&'a self, change: &'a Change) -> Answer<'a, bool> {
+    fn commit<'a>(&'a self, change: &'a MigrationChange) -> StoreFuture<'a, bool> {
         Box::pin(self.commit_change(change))
     }
 
-    fn seal<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Box<dyn Sealed>> {
+    fn seal<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Box<dyn SealedMigration>> {
         Box::pin(self.hold_row(id))
     }
 
@@ -341,28 +341,33 @@ impl Store for PgStore {
         &'a self,
         instance: &'a InstanceId,
         until: DateTime<Utc>,
-        beats: &'a [Beat],
-    ) -> Answer<'a, Vec<MigrationId>> {
+        beats: &'a [OwnerBeat],
+    ) -> StoreFuture<'a, Vec<MigrationId>> {
         Box::pin(self.update_leases(instance, until, beats))
     }
 
-    fn readings<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<Reading>> {
+    fn readings<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<FigureReading>> {
         Box::pin(self.select_readings(id))
     }
 
-    fn events<'a>(&'a self, id: &'a MigrationId, after: i64, limit: i64) -> Answer<'a, Vec<Event>> {
+    fn events<'a>(
+        &'a self,
+        id: &'a MigrationId,
+        after: i64,
+        limit: i64,
+    ) -> StoreFuture<'a, Vec<Event>> {
         Box::pin(self.select_events(id, after, limit))
     }
 
-    fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> Answer<'a, ()> {
+    fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> StoreFuture<'a, ()> {
         Box::pin(self.insert_hook(hook, at))
     }
 
-    fn hook_behind<'a>(&'a self, hook: &'a str) -> Answer<'a, Vec<HookCursor>> {
-        Box::pin(self.select_behind(hook))
+    fn hook_backlog<'a>(&'a self, hook: &'a str) -> StoreFuture<'a, Vec<HookCursor>> {
+        Box::pin(self.select_backlog(hook))
     }
 
-    fn tell_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> Answer<'a, ()> {
+    fn advance_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> StoreFuture<'a, ()> {
         Box::pin(self.upsert_cursor(hook, cursor))
     }
 
@@ -370,7 +375,7 @@ impl Store for PgStore {
         &'a self,
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
-    ) -> Answer<'a, ()> {
+    ) -> StoreFuture<'a, ()> {
         Box::pin(self.insert_cleanup(id, records))
     }
 
@@ -379,48 +384,48 @@ impl Store for PgStore {
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
         at: DateTime<Utc>,
-    ) -> Answer<'a, ()> {
+    ) -> StoreFuture<'a, ()> {
         Box::pin(self.update_cleanup(id, records, at))
     }
 
-    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> Answer<'a, Vec<CleanupRecord>> {
+    fn cleanup<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<CleanupRecord>> {
         Box::pin(self.select_cleanup(id))
     }
 
-    fn see_agent<'a>(
+    fn note_agent<'a>(
         &'a self,
         process: &'a AgentProcess,
         at: DateTime<Utc>,
         silent_since: Option<DateTime<Utc>>,
-    ) -> Answer<'a, Registered> {
+    ) -> StoreFuture<'a, Registered> {
         Box::pin(self.upsert_agent(process, at, silent_since))
     }
 
-    fn agents(&self) -> Answer<'_, Vec<AgentRecord>> {
+    fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>> {
         Box::pin(self.select_agents())
     }
 
-    fn servers(&self) -> Answer<'_, Vec<ServerSeen>> {
+    fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>> {
         Box::pin(self.select_servers())
     }
 
-    fn put_server<'a>(&'a self, seen: &'a ServerSeen) -> Answer<'a, ()> {
-        Box::pin(self.upsert_server(seen))
+    fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()> {
+        Box::pin(self.upsert_server(server))
     }
 
-    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> Answer<'a, ()> {
+    fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> StoreFuture<'a, ()> {
         Box::pin(self.insert_audit(record))
     }
 
-    fn audit(&self, limit: i64, before: Option<i64>) -> Answer<'_, Vec<AuditLine>> {
+    fn audit(&self, limit: i64, before: Option<i64>) -> StoreFuture<'_, Vec<AuditLine>> {
         Box::pin(self.select_audit(limit, before))
     }
 
-    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> Answer<'a, ()> {
+    fn add_token<'a>(&'a self, token: &'a TokenRecord) -> StoreFuture<'a, ()> {
         Box::pin(self.insert_token(token))
     }
 
-    fn tokens(&self) -> Answer<'_, Vec<TokenRecord>> {
+    fn tokens(&self) -> StoreFuture<'_, Vec<TokenRecord>> {
         Box::pin(self.select_tokens())
     }
 
@@ -429,31 +434,34 @@ impl Store for PgStore {
         name: &'a str,
         by: &'a str,
         at: DateTime<Utc>,
-    ) -> Answer<'a, TokenRecord> {
+    ) -> StoreFuture<'a, TokenRecord> {
         Box::pin(self.update_revoked(name, by, at))
     }
 
-    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> Answer<'a, ()> {
+    fn add_session<'a>(&'a self, session: &'a SessionRecord) -> StoreFuture<'a, ()> {
         Box::pin(self.insert_session(session))
     }
 
-    fn session(&self, digest: Digest) -> Answer<'_, Option<SessionRecord>> {
+    fn session(&self, digest: SecretDigest) -> StoreFuture<'_, Option<SessionRecord>> {
         Box::pin(self.select_session(digest))
     }
 
-    fn end_session(&self, digest: Digest) -> Answer<'_, bool> {
+    fn end_session(&self, digest: SecretDigest) -> StoreFuture<'_, bool> {
         Box::pin(self.delete_session(digest))
     }
 
-    fn begin_order<'a>(&'a self, order: &'a KeyedOrder) -> Answer<'a, Option<EarlierOrder>> {
-        Box::pin(self.insert_order(order))
+    fn begin_command<'a>(
+        &'a self,
+        command: &'a KeyedCommand,
+    ) -> StoreFuture<'a, Option<EarlierCommand>> {
+        Box::pin(self.insert_command(command))
     }
 
-    fn keep_answer<'a>(&'a self, key: Digest, answer: &'a KeptAnswer) -> Answer<'a, ()> {
+    fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()> {
         Box::pin(self.update_answer(key, answer))
     }
 
-    fn forget_order(&self, key: Digest) -> Answer<'_, ()> {
-        Box::pin(self.delete_order(key))
+    fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()> {
+        Box::pin(self.delete_command(key))
     }
 }

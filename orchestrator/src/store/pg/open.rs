@@ -1,7 +1,7 @@
 //! Migrations that have not ended: read once for all who ask at the same time, and of each only what changed.
 //!
 //! Everything that asks what to do next reads them all, so a fleet of thousands is not read anew each time. Where this
-//! handle leads, nobody else writes: each of its transactions tells what it wrote to once it has ended ([`Writing`]),
+//! handle leads, nobody else writes: each of its transactions tells what it wrote to once it has ended ([`WriteTransaction`]),
 //! and only that is read again. All of them are looked over each second as well, since a lead may be lost unheard: a
 //! change of a migration writes its row, so the row's revision and transaction say whether it is the one that is known.
 //! What is known is kept only while the server runs that it was read from: a restored store may have other rows under
@@ -10,8 +10,8 @@
 use super::PgStore;
 use super::maps::ONE_MOMENT;
 use super::migrations::SELECT;
-use super::rows::{MigrationRow, STEPS, StepRow};
-use crate::store::{Snapshot, StoreError, Term, Unfinished};
+use super::rows::{STEPS, StoredMigration, StoredStep};
+use crate::store::{Snapshot, StoreError, Term, UnfinishedMigrations};
 use chrono::{DateTime, Utc};
 use plans::id::MigrationId;
 use sqlx::{PgConnection, Postgres, Transaction};
@@ -27,28 +27,28 @@ const FRESH: Duration = Duration::from_secs(1);
 
 /// What was read last, and what was written since.
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub(super) struct MigrationCache {
     /// How many have asked.
-    asked: AtomicU64,
-    known: Mutex<Known>,
-    written: std::sync::Mutex<Written>,
+    requests: AtomicU64,
+    known: Mutex<CachedMigrations>,
+    written: std::sync::Mutex<WrittenKeys>,
 }
 
 #[derive(Debug, Default)]
-struct Known {
+struct CachedMigrations {
     /// How many had asked when it was read.
     covers: u64,
     /// When all were looked over.
     at: Option<Instant>,
     /// Under which term, and since when the server runs.
     under: Option<(Term, DateTime<Utc>)>,
-    all: Unfinished,
-    versions: HashMap<String, Version>,
+    all: UnfinishedMigrations,
+    versions: HashMap<String, RowVersion>,
 }
 
 /// What transactions that have ended wrote to.
 #[derive(Debug, Default)]
-struct Written {
+struct WrittenKeys {
     /// It is not known which.
     any: bool,
     ids: BTreeSet<MigrationId>,
@@ -58,7 +58,7 @@ struct Written {
 
 /// What a transaction may write to.
 #[derive(Debug)]
-pub(super) enum Touches {
+pub(super) enum WriteScope {
     /// Any migrations.
     Any,
     /// This one.
@@ -69,33 +69,33 @@ pub(super) enum Touches {
 
 /// Tells what was written to when it is dropped: after the end of a transaction, however it ended.
 #[derive(Debug)]
-pub(super) struct Touched {
-    open: Arc<Open>,
-    what: Touches,
+pub(super) struct WriteGuard {
+    open: Arc<MigrationCache>,
+    what: WriteScope,
 }
 
-impl Drop for Touched {
+impl Drop for WriteGuard {
     fn drop(&mut self) {
         let mut written = self.open.written();
-        match std::mem::replace(&mut self.what, Touches::None) {
-            Touches::Any => written.any = true,
-            Touches::One(id) => {
+        match std::mem::replace(&mut self.what, WriteScope::None) {
+            WriteScope::Any => written.any = true,
+            WriteScope::One(id) => {
                 written.ids.insert(id);
             }
-            Touches::None => {}
+            WriteScope::None => {}
         }
     }
 }
 
 /// A transaction that may write.
 #[derive(Debug)]
-pub(super) struct Writing {
+pub(super) struct WriteTransaction {
     // Dropped in this order.
     transaction: Transaction<'static, Postgres>,
-    touched: Touched,
+    touched: WriteGuard,
 }
 
-impl Writing {
+impl WriteTransaction {
     pub(super) async fn commit(self) -> Result<(), sqlx::Error> {
         let Self {
             transaction,
@@ -111,7 +111,7 @@ impl Writing {
     }
 }
 
-impl Deref for Writing {
+impl Deref for WriteTransaction {
     type Target = PgConnection;
 
     fn deref(&self) -> &PgConnection {
@@ -119,14 +119,14 @@ impl Deref for Writing {
     }
 }
 
-impl DerefMut for Writing {
+impl DerefMut for WriteTransaction {
     fn deref_mut(&mut self) -> &mut PgConnection {
         &mut self.transaction
     }
 }
 
-impl Open {
-    fn written(&self) -> MutexGuard<'_, Written> {
+impl MigrationCache {
+    fn written(&self) -> MutexGuard<'_, WrittenKeys> {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -138,11 +138,11 @@ impl Open {
 }
 
 /// A migration's revision and the transaction that wrote it.
-type Version = (i64, String);
+type RowVersion = (i64, String);
 
 /// What says whether a migration is known.
 #[derive(sqlx::FromRow)]
-struct Head {
+struct MigrationHead {
     id: String,
     revision: i64,
     written: String,
@@ -150,8 +150,8 @@ struct Head {
     up_since: DateTime<Utc>,
 }
 
-impl Head {
-    fn version(&self) -> Version {
+impl MigrationHead {
+    fn version(&self) -> RowVersion {
         (self.revision, self.written.clone())
     }
 }
@@ -161,50 +161,50 @@ impl PgStore {
     pub(super) fn writing(
         &self,
         transaction: Transaction<'static, Postgres>,
-        what: Touches,
-    ) -> Writing {
+        what: WriteScope,
+    ) -> WriteTransaction {
         let touched = self.touched(what);
-        Writing {
+        WriteTransaction {
             transaction,
             touched,
         }
     }
 
-    fn touched(&self, what: Touches) -> Touched {
+    fn touched(&self, what: WriteScope) -> WriteGuard {
         let open = Arc::clone(&self.open);
-        Touched { open, what }
+        WriteGuard { open, what }
     }
 
-    pub(super) async fn select_unfinished(&self) -> Result<Unfinished, StoreError> {
+    pub(super) async fn select_unfinished(&self) -> Result<UnfinishedMigrations, StoreError> {
         let Some(term) = self.own.term() else {
-            return self.look_over(None, &mut Known::default()).await;
+            return self.recheck(None, &mut CachedMigrations::default()).await;
         };
-        let ticket = self.open.asked.fetch_add(1, Ordering::SeqCst) + 1;
+        let ticket = self.open.requests.fetch_add(1, Ordering::SeqCst) + 1;
         let mut known = self.open.known.lock().await;
         if known.covers < ticket {
-            let covers = self.open.asked.load(Ordering::SeqCst);
+            let covers = self.open.requests.load(Ordering::SeqCst);
             let written = std::mem::take(&mut *self.open.written());
             // What was told is forgotten now: unless all goes well, anything may have been written.
-            let mut unread = self.touched(Touches::Any);
+            let mut unread = self.touched(WriteScope::Any);
             let fresh = known.at.is_some_and(|at| at.elapsed() < FRESH);
             let same = known.under.is_some_and(|(under, _)| under == term);
             if written.any || !fresh || !same {
-                self.look_over(Some(term), &mut known).await?;
+                self.recheck(Some(term), &mut known).await?;
             } else {
                 self.read_again(&written, &mut known).await?;
             }
-            unread.what = Touches::None;
+            unread.what = WriteScope::None;
             known.covers = covers;
         }
         Ok(Arc::clone(&known.all))
     }
 
     /// Looks at every migration, and reads what is not known.
-    async fn look_over(
+    async fn recheck(
         &self,
         term: Option<Term>,
-        known: &mut Known,
-    ) -> Result<Unfinished, StoreError> {
+        known: &mut CachedMigrations,
+    ) -> Result<UnfinishedMigrations, StoreError> {
         let at = Instant::now();
         let began = self.pool.begin_with(ONE_MOMENT);
         let mut transaction = began.await?;
@@ -213,7 +213,7 @@ impl PgStore {
         if under.is_none() || under != known.under {
             known.versions.clear();
         }
-        let is_new = |head: &&Head| {
+        let is_new = |head: &&MigrationHead| {
             let version = known.versions.get(&head.id);
             version.is_none_or(|version| *version != head.version())
         };
@@ -246,7 +246,11 @@ impl PgStore {
     }
 
     /// Reads what was written here; none of it is new, and what has ended goes.
-    async fn read_again(&self, written: &Written, known: &mut Known) -> Result<(), StoreError> {
+    async fn read_again(
+        &self,
+        written: &WrittenKeys,
+        known: &mut CachedMigrations,
+    ) -> Result<(), StoreError> {
         let mut fresh = BTreeMap::new();
         if !written.ids.is_empty() {
             let ids: Vec<&str> = written.ids.iter().map(MigrationId::as_str).collect();
@@ -280,7 +284,10 @@ impl PgStore {
 }
 
 /// Of these, or of all that have not ended.
-async fn heads(session: &mut PgConnection, only: Option<&[&str]>) -> Result<Vec<Head>, StoreError> {
+async fn heads(
+    session: &mut PgConnection,
+    only: Option<&[&str]>,
+) -> Result<Vec<MigrationHead>, StoreError> {
     let heads = sqlx::query_as(
         "select m.id, m.revision, m.xmin::text as written, l.until, pg_postmaster_start_time() as up_since \
          from migration m left join lease l on l.migration = m.id \
@@ -301,23 +308,23 @@ async fn snapshots(
     if ids.is_empty() {
         return Ok(BTreeMap::new());
     }
-    let rows: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+    let rows: Vec<StoredMigration> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
         "{SELECT} where m.id = any($1)"
     )))
     .bind(ids)
     .fetch_all(&mut *session)
     .await?;
-    let found: Vec<StepRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+    let found: Vec<StoredStep> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
         "{STEPS} where migration = any($1) order by migration, ordinal"
     )))
     .bind(ids)
     .fetch_all(session)
     .await?;
-    let mut steps: HashMap<String, Vec<StepRow>> = HashMap::new();
+    let mut steps: HashMap<String, Vec<StoredStep>> = HashMap::new();
     for step in found {
         steps.entry(step.migration.clone()).or_default().push(step);
     }
-    let whole = |row: MigrationRow| {
+    let whole = |row: StoredMigration| {
         let own = steps.remove(&row.id).unwrap_or_default();
         let snapshot = row.snapshot(own)?;
         Ok((snapshot.migration.id.clone(), snapshot))

@@ -1,10 +1,10 @@
 //! Operations: admitted as a whole, with a migration for each move.
 
-use super::mappings::{Ends, moved_by};
+use super::mappings::{SpanEnds, moved_by};
 use super::migrations::{SELECT, insert_events, upsert_step};
-use super::rows::{MigrationRow, OPERATIONS, OperationRow, exists, missing};
+use super::rows::{OPERATIONS, StoredMigration, StoredOperation, exists, missing};
 use super::{PgStore, maps, shards};
-use crate::store::{Migration, NewOperation, Operation, Snapshot, StoreError};
+use crate::store::{Migration, NewOperation, OperationRecord, Snapshot, StoreError};
 use plans::id::MigrationId;
 use sqlx::PgConnection;
 use sqlx::types::Json;
@@ -34,9 +34,9 @@ impl PgStore {
     pub(super) async fn select_operation(
         &self,
         id: &MigrationId,
-    ) -> Result<Option<Operation>, StoreError> {
+    ) -> Result<Option<OperationRecord>, StoreError> {
         let one = sqlx::AssertSqlSafe(format!("{OPERATIONS} where o.id = $1"));
-        let row: Option<OperationRow> = sqlx::query_as(one)
+        let row: Option<StoredOperation> = sqlx::query_as(one)
             .bind(id.as_str())
             .fetch_optional(&self.pool)
             .await?;
@@ -48,8 +48,8 @@ impl PgStore {
         &self,
         limit: i64,
         after: Option<&MigrationId>,
-    ) -> Result<Vec<Operation>, StoreError> {
-        let rows: Vec<OperationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+    ) -> Result<Vec<OperationRecord>, StoreError> {
+        let rows: Vec<StoredOperation> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
             "{OPERATIONS} where $2::text is null or exists (select from operation a where a.id = $2 \
              and (o.created_at < a.created_at or o.created_at = a.created_at and o.id > a.id)) \
              order by o.created_at desc, o.id limit $1"
@@ -62,18 +62,23 @@ impl PgStore {
     }
 
     /// The migrations are as the second statement sees them: an operation itself never changes.
-    async fn with_migrations(&self, rows: Vec<OperationRow>) -> Result<Vec<Operation>, StoreError> {
+    async fn with_migrations(
+        &self,
+        rows: Vec<StoredOperation>,
+    ) -> Result<Vec<OperationRecord>, StoreError> {
         let ids: Vec<&str> = rows.iter().map(|row| row.id.as_str()).collect();
-        let migrations: Vec<MigrationRow> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
+        let migrations: Vec<StoredMigration> = sqlx::query_as(sqlx::AssertSqlSafe(format!(
             "{SELECT} where m.operation = any($1) order by m.operation, m.ordinal"
         )))
         .bind(ids)
         .fetch_all(&self.pool)
         .await?;
-        let migrations: Result<Vec<Migration>, StoreError> =
-            migrations.into_iter().map(MigrationRow::record).collect();
+        let migrations: Result<Vec<Migration>, StoreError> = migrations
+            .into_iter()
+            .map(StoredMigration::record)
+            .collect();
         let mut migrations = migrations?;
-        let whole = |row: OperationRow| {
+        let whole = |row: StoredOperation| {
             let own = migrations.extract_if(.., |m| m.operation.as_str() == row.id);
             let own = own.collect();
             row.record(own)
@@ -136,7 +141,7 @@ async fn insert_row(session: &mut PgConnection, new: &NewOperation) -> Result<()
 }
 
 async fn insert_migration(session: &mut PgConnection, m: &Migration) -> Result<(), StoreError> {
-    let ends = Ends::of(&m.plan.moving.keys);
+    let ends = SpanEnds::of(&m.plan.moving.keys);
     let made = sqlx::query(
         "insert into migration (id, operation, move, ordinal, map, source, target, spans, plan, state, \
          ownership, map_version_before, submitted_by, created_at, since) \

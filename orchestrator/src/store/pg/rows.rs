@@ -1,9 +1,9 @@
 //! Rows as SQL returns them, and their way into records.
 
-use crate::access::Digest;
+use crate::access::SecretDigest;
 use crate::store::{
-    Approval, CancelAsk, CleanupRecord, Event, HoldEnd, HookAsk, Migration, Operation, Owner,
-    Snapshot, Step, StoreError,
+    Approval, CancelRequest, CleanupRecord, Event, HoldEnd, HookRequest, Migration, MigrationOwner,
+    OperationRecord, Snapshot, Step, StoreError,
 };
 use chrono::{DateTime, Utc};
 use plans::failure::Failure;
@@ -13,13 +13,13 @@ use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
-use plans::throttle::Limits;
+use plans::throttle::MigrationLimits;
 use serde_json::Value;
 use sqlx::types::Json;
 
 /// A row of `migration`, with what its operation and its lease say beside it.
 #[derive(Debug, sqlx::FromRow)]
-pub(super) struct MigrationRow {
+pub(super) struct StoredMigration {
     pub(super) id: String,
     pub(super) operation: String,
     ordinal: i32,
@@ -36,8 +36,8 @@ pub(super) struct MigrationRow {
     hold_end: Option<String>,
     waiting_for: Option<String>,
     since: Option<DateTime<Utc>>,
-    cancel: Option<Json<CancelAsk>>,
-    limits: Option<Json<Limits>>,
+    cancel: Option<Json<CancelRequest>>,
+    limits: Option<Json<MigrationLimits>>,
     failure: Option<Json<Failure>>,
     map_version_before: i64,
     map_version_after: Option<i64>,
@@ -48,7 +48,7 @@ pub(super) struct MigrationRow {
     finished_at: Option<DateTime<Utc>>,
     revision: i64,
     approvals: Json<Vec<Approval>>,
-    hook: Option<Json<HookAsk>>,
+    hook: Option<Json<HookRequest>>,
     bound_token: Option<String>,
     bound_secret: Option<Vec<u8>>,
     bound_epoch: Option<i64>,
@@ -56,15 +56,15 @@ pub(super) struct MigrationRow {
 }
 
 // Columns are named, in `returning` too: a newer controller may add some while sessions have prepared these statements.
-/// Reads [`OperationRow`]s as `o`.
+/// Reads [`StoredOperation`]s as `o`.
 pub(super) const OPERATIONS: &str = "select o.id, o.plan, o.queued, o.override_reason, o.submitted_by, o.created_at from operation o";
-/// Reads [`StepRow`]s.
+/// Reads [`StoredStep`]s.
 pub(super) const STEPS: &str = "select migration, id, kind, ordinal, state, attempt, epoch, next_at, started_at, \
     dispatched_at, finished_at, output, failure, progress from step";
 
 /// A row of `operation`.
 #[derive(Debug, sqlx::FromRow)]
-pub(super) struct OperationRow {
+pub(super) struct StoredOperation {
     pub(super) id: String,
     plan: Json<Plan>,
     queued: bool,
@@ -73,10 +73,10 @@ pub(super) struct OperationRow {
     created_at: DateTime<Utc>,
 }
 
-impl OperationRow {
+impl StoredOperation {
     /// The record with its migrations.
-    pub(super) fn record(self, migrations: Vec<Migration>) -> Operation {
-        Operation {
+    pub(super) fn record(self, migrations: Vec<Migration>) -> OperationRecord {
+        OperationRecord {
             id: MigrationId(self.id),
             plan: self.plan.0,
             queued: self.queued,
@@ -90,7 +90,7 @@ impl OperationRow {
 
 /// A row of `step`.
 #[derive(Debug, sqlx::FromRow)]
-pub(super) struct StepRow {
+pub(super) struct StoredStep {
     pub(super) migration: String,
     id: String,
     kind: String,
@@ -109,7 +109,7 @@ pub(super) struct StepRow {
 
 /// A row of `event`.
 #[derive(Debug, sqlx::FromRow)]
-pub(super) struct EventRow {
+pub(super) struct StoredEvent {
     seq: i64,
     at: DateTime<Utc>,
     actor: String,
@@ -120,7 +120,7 @@ pub(super) struct EventRow {
 
 /// A row of `cleanup_record`.
 #[derive(Debug, sqlx::FromRow)]
-pub(super) struct CleanupRow {
+pub(super) struct StoredCleanup {
     shard: String,
     kind: String,
     name: String,
@@ -128,11 +128,12 @@ pub(super) struct CleanupRow {
     done_at: Option<DateTime<Utc>>,
 }
 
-impl MigrationRow {
+impl StoredMigration {
     /// The record with its steps.
-    pub(super) fn snapshot(self, steps: Vec<StepRow>) -> Result<Snapshot, StoreError> {
+    pub(super) fn snapshot(self, steps: Vec<StoredStep>) -> Result<Snapshot, StoreError> {
         let lease_until = self.until;
-        let steps: Result<Vec<Step>, StoreError> = steps.into_iter().map(StepRow::record).collect();
+        let steps: Result<Vec<Step>, StoreError> =
+            steps.into_iter().map(StoredStep::record).collect();
         Ok(Snapshot {
             migration: self.record()?,
             steps: steps?,
@@ -147,7 +148,9 @@ impl MigrationRow {
         let is_bound = self.bound_epoch == Some(self.epoch);
         let token = self.bound_token.filter(|_| is_bound);
         let secret = self.bound_secret.filter(|_| is_bound);
-        let secret = secret.and_then(|bytes| bytes.try_into().ok()).map(Digest);
+        let secret = secret
+            .and_then(|bytes| bytes.try_into().ok())
+            .map(SecretDigest);
         let hold_end = match self.hold_end.as_deref() {
             None => None,
             Some(name) => Some(HoldEnd::parse(name).ok_or_else(|| unknown("hold end", name))?),
@@ -165,7 +168,7 @@ impl MigrationRow {
             attempt: AttemptNo(self.attempt),
             epoch: Epoch(self.epoch),
             renew: self.renew,
-            owner: owner.map(|(agent, instance)| Owner {
+            owner: owner.map(|(agent, instance)| MigrationOwner {
                 agent: AgentName(agent),
                 instance: InstanceId(instance),
                 token,
@@ -192,7 +195,7 @@ impl MigrationRow {
     }
 }
 
-impl StepRow {
+impl StoredStep {
     fn record(self) -> Result<Step, StoreError> {
         Ok(Step {
             kind: StepKind::parse(&self.kind).ok_or_else(|| unknown("step", &self.kind))?,
@@ -213,8 +216,8 @@ impl StepRow {
     }
 }
 
-impl From<EventRow> for Event {
-    fn from(row: EventRow) -> Self {
+impl From<StoredEvent> for Event {
+    fn from(row: StoredEvent) -> Self {
         Self {
             seq: row.seq,
             at: row.at,
@@ -226,8 +229,8 @@ impl From<EventRow> for Event {
     }
 }
 
-impl From<CleanupRow> for CleanupRecord {
-    fn from(row: CleanupRow) -> Self {
+impl From<StoredCleanup> for CleanupRecord {
+    fn from(row: StoredCleanup) -> Self {
         Self {
             shard: row.shard.as_str().into(),
             kind: row.kind,

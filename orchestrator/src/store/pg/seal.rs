@@ -1,13 +1,13 @@
 //! The transaction between the seal and the flip.
 
 use super::PgStore;
-use super::mappings::Part;
+use super::mappings::MappingFilter;
 use super::maps::{NewVersion, insert_version, load};
-use super::migrations::{Refusal, apply, snapshot};
-use super::open::{Touches, Writing};
+use super::migrations::{ChangeRefusal, apply, snapshot};
+use super::open::{WriteScope, WriteTransaction};
 use super::rows::missing;
-use crate::store::pieces::Delta;
-use crate::store::{Answer, Change, Sealed, Snapshot, StoreError};
+use crate::store::pieces::MapDelta;
+use crate::store::{MigrationChange, SealedMigration, Snapshot, StoreError, StoreFuture};
 use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use plans::id::MigrationId;
@@ -19,14 +19,14 @@ use std::sync::{MutexGuard, PoisonError};
 const BEGIN: &str = "begin; set local synchronous_commit = on";
 
 struct PgSealed {
-    transaction: Writing,
-    seen: Seen,
+    transaction: WriteTransaction,
+    sealed: SealSnapshot,
 }
 
 /// A migration and its map, as the seal before read them.
 #[derive(Debug, Clone)]
-pub(super) struct Seen {
-    stand: Stand,
+pub(super) struct SealSnapshot {
+    versions: RowVersions,
     snapshot: Snapshot,
     map: ShardMap,
 }
@@ -34,7 +34,7 @@ pub(super) struct Seen {
 /// How a migration and its map stand: the same again means that nothing was written to either. A restored store may
 /// have other rows under the same numbers, but not of the same transaction and time.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
-struct Stand {
+struct RowVersions {
     revision: Option<i64>,
     written: Option<String>,
     version: Option<i64>,
@@ -43,7 +43,10 @@ struct Stand {
 
 impl PgStore {
     /// `no key update`: rows that refer to the migration can still be written.
-    pub(super) async fn hold_row(&self, id: &MigrationId) -> Result<Box<dyn Sealed>, StoreError> {
+    pub(super) async fn hold_row(
+        &self,
+        id: &MigrationId,
+    ) -> Result<Box<dyn SealedMigration>, StoreError> {
         let (term, holder) = self.leads()?;
         let mut transaction = self.holding.begin_with(BEGIN).await?;
         let held = sqlx::query_as("select * from hold($1, $2, $3)")
@@ -52,20 +55,24 @@ impl PgStore {
             .bind(id.as_str())
             .fetch_one(&mut *transaction)
             .await;
-        let stand: Stand = self.judged(term, held)?;
+        let versions: RowVersions = self.judged(term, held)?;
         let last = self.last_held().clone();
-        let same = last.filter(|seen| seen.snapshot.migration.id == *id && seen.stand == stand);
-        let seen = match same {
-            Some(seen) => seen,
-            None => self.read_held(&mut transaction, id, stand).await?,
+        let same = last
+            .filter(|sealed| sealed.snapshot.migration.id == *id && sealed.versions == versions);
+        let sealed = match same {
+            Some(sealed) => sealed,
+            None => self.read_held(&mut transaction, id, versions).await?,
         };
-        *self.last_held() = Some(seen.clone());
-        let transaction = self.writing(transaction, Touches::One(id.clone()));
-        Ok(Box::new(PgSealed { transaction, seen }))
+        *self.last_held() = Some(sealed.clone());
+        let transaction = self.writing(transaction, WriteScope::One(id.clone()));
+        Ok(Box::new(PgSealed {
+            transaction,
+            sealed,
+        }))
     }
 
     /// What was held last.
-    fn last_held(&self) -> MutexGuard<'_, Option<Seen>> {
+    fn last_held(&self) -> MutexGuard<'_, Option<SealSnapshot>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -73,18 +80,18 @@ impl PgStore {
         &self,
         session: &mut PgConnection,
         id: &MigrationId,
-        stand: Stand,
-    ) -> Result<Seen, StoreError> {
+        versions: RowVersions,
+    ) -> Result<SealSnapshot, StoreError> {
         let snapshot = snapshot(session, id)
             .await?
             .ok_or_else(|| missing("migration", id.as_str()))?;
         let name = &snapshot.migration.plan.map;
-        let keys = Part::Keys(&snapshot.migration.plan.moving.keys);
+        let keys = MappingFilter::Keys(&snapshot.migration.plan.moving.keys);
         let map = load(self, session, name, keys)
             .await?
             .ok_or_else(|| missing("map", name.as_str()))?;
-        Ok(Seen {
-            stand,
+        Ok(SealSnapshot {
+            versions,
             snapshot,
             map,
         })
@@ -94,23 +101,27 @@ impl PgStore {
 impl std::fmt::Debug for PgSealed {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("PgSealed")
-            .field("migration", &self.seen.snapshot.migration.id)
+            .field("migration", &self.sealed.snapshot.migration.id)
             .finish_non_exhaustive()
     }
 }
 
-impl Sealed for PgSealed {
+impl SealedMigration for PgSealed {
     fn snapshot(&self) -> &Snapshot {
-        &self.seen.snapshot
+        &self.sealed.snapshot
     }
 
     fn map(&self) -> &ShardMap {
-        &self.seen.map
+        &self.sealed.map
     }
 
-    fn write<'a>(&'a mut self, change: &'a Change, map: &'a ShardMap) -> Answer<'a, ()> {
+    fn write<'a>(
+        &'a mut self,
+        change: &'a MigrationChange,
+        map: &'a ShardMap,
+    ) -> StoreFuture<'a, ()> {
         Box::pin(async move {
-            let delta = Delta::between(&self.seen.map, map);
+            let delta = MapDelta::between(&self.sealed.map, map);
             let id = &change.migration.id;
             let version = NewVersion {
                 map: &map.name,
@@ -121,14 +132,14 @@ impl Sealed for PgSealed {
             insert_version(&mut self.transaction, &version, &delta).await?;
             match apply(&mut self.transaction, change).await {
                 Ok(true) => {}
-                Ok(false) | Err(Refusal::KeysMoving) => return Err(StoreError::Busy),
-                Err(Refusal::Other(error)) => return Err(error),
+                Ok(false) | Err(ChangeRefusal::KeysMoving) => return Err(StoreError::Busy),
+                Err(ChangeRefusal::Other(error)) => return Err(error),
             }
             Ok(())
         })
     }
 
-    fn commit(self: Box<Self>) -> Answer<'static, ()> {
+    fn commit(self: Box<Self>) -> StoreFuture<'static, ()> {
         Box::pin(async move { Ok(self.transaction.commit().await?) })
     }
 

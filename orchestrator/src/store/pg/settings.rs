@@ -11,7 +11,7 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 
 #[derive(sqlx::FromRow)]
-struct SettingsRow {
+struct StoredSettings {
     revision: i64,
     settings: Json<MapSettings>,
     created_by: String,
@@ -46,14 +46,14 @@ impl PgStore {
         &self,
         name: &MapName,
     ) -> Result<Vec<SettingsRecord>, StoreError> {
-        let rows: Vec<SettingsRow> = sqlx::query_as(
+        let rows: Vec<StoredSettings> = sqlx::query_as(
             "select revision, settings, created_by, created_at from map_settings \
              where map = $1 order by revision desc",
         )
         .bind(name.as_str())
         .fetch_all(&self.pool)
         .await?;
-        let record = |row: SettingsRow| SettingsRecord {
+        let record = |row: StoredSettings| SettingsRecord {
             map: name.clone(),
             revision: row.revision,
             settings: row.settings.0,

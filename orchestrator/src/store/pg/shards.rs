@@ -12,7 +12,7 @@ use sqlx::types::Json;
 use std::collections::BTreeMap;
 
 #[derive(sqlx::FromRow)]
-struct ShardRow {
+struct StoredShard {
     name: String,
     number: i32,
     dsn: String,
@@ -31,8 +31,8 @@ const SHARDS: &str = "select s.name, s.number, s.dsn, s.labels, s.capacity, s.sp
     d.system, d.timeline, d.database, d.identity \
     from shard s left join server_seen d on d.number = s.number where s.removed_at is null and ($1::text is null or s.name = $1) order by s.name";
 
-impl From<ShardRow> for ShardRecord {
-    fn from(row: ShardRow) -> Self {
+impl From<StoredShard> for ShardRecord {
+    fn from(row: StoredShard) -> Self {
         Self {
             name: ShardName(row.name),
             number: row.number,
@@ -50,7 +50,7 @@ impl From<ShardRow> for ShardRecord {
 }
 
 #[derive(sqlx::FromRow)]
-struct AuditRow {
+struct StoredAuditLine {
     id: i64,
     at: DateTime<Utc>,
     actor: String,
@@ -119,7 +119,7 @@ impl PgStore {
     }
 
     pub(super) async fn select_shards(&self) -> Result<Vec<ShardRecord>, StoreError> {
-        let rows: Vec<ShardRow> = sqlx::query_as(SHARDS)
+        let rows: Vec<StoredShard> = sqlx::query_as(SHARDS)
             .bind(None::<&str>)
             .fetch_all(&self.pool)
             .await?;
@@ -176,7 +176,7 @@ impl PgStore {
         limit: i64,
         before: Option<i64>,
     ) -> Result<Vec<AuditLine>, StoreError> {
-        let rows: Vec<AuditRow> = sqlx::query_as(
+        let rows: Vec<StoredAuditLine> = sqlx::query_as(
             "select id, at, actor, action, object, data from audit \
              where $2::bigint is null or id < $2 order by id desc limit $1",
         )
@@ -184,7 +184,7 @@ impl PgStore {
         .bind(before)
         .fetch_all(&self.pool)
         .await?;
-        let line = |row: AuditRow| AuditLine {
+        let line = |row: StoredAuditLine| AuditLine {
             line: row.id,
             record: AuditRecord {
                 at: row.at,
@@ -201,7 +201,7 @@ impl PgStore {
 async fn one_shard(
     session: &mut PgConnection,
     name: &ShardName,
-) -> Result<Option<ShardRow>, StoreError> {
+) -> Result<Option<StoredShard>, StoreError> {
     let row = sqlx::query_as(SHARDS)
         .bind(name.as_str())
         .fetch_optional(session)

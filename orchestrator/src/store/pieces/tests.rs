@@ -6,7 +6,7 @@ use plans::shard_map::MapSettings;
 
 /// Mappings as a store reads them.
 fn map(strategy: Strategy, owned: &[(KeySet, &str)]) -> ShardMap {
-    let piece = |(keys, shard): &(KeySet, &str)| Piece {
+    let piece = |(keys, shard): &(KeySet, &str)| MapPiece {
         keys: keys.clone(),
         shard: (*shard).into(),
     };
@@ -46,7 +46,7 @@ fn a_map_changed_by_a_delta_is_the_map_that_it_leads_to() {
     for maps in [lists, ranges] {
         for (before, after) in [(0, 1), (1, 2), (2, 0), (0, 0)] {
             let (before, after) = (&maps[before], &maps[after]);
-            let found = changed(before, Delta::between(before, after));
+            let found = changed(before, MapDelta::between(before, after));
             assert_eq!(found.as_ref(), Some(&after.mappings));
         }
     }
@@ -61,6 +61,6 @@ fn a_delta_of_another_map_is_refused() {
         let before = map(strategy, &[(first, "a")]);
         let other = map(strategy, &[(second, "a")]);
         let none = map(strategy, &[]);
-        assert_eq!(changed(&before, Delta::between(&other, &none)), None);
+        assert_eq!(changed(&before, MapDelta::between(&other, &none)), None);
     }
 }

@@ -167,7 +167,7 @@ async fn with_agent(ago: TimeDelta) -> Dashboard {
     let at = chrono::Utc::now() - ago;
     dashboard
         .store
-        .see_agent(&AgentProcess::of(&name, &instance), at, None)
+        .note_agent(&AgentProcess::of(&name, &instance), at, None)
         .await
         .unwrap();
     dashboard

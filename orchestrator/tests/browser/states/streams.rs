@@ -6,7 +6,7 @@ use crate::fixture::{Dashboard, failure};
 use plans::failure::RetryClass;
 use plans::names::Direction;
 use plans::wire::{
-    DualWriteState, Heartbeat, Holding, Progress, Retained, StreamMode, StreamStatus,
+    DualWriteState, Heartbeat, MigrationStatus, Progress, Retained, StreamMode, StreamStatus,
 };
 use reqwest::redirect::Policy;
 
@@ -104,7 +104,7 @@ pub(super) async fn beat(dashboard: &Dashboard, step: &str, stream: Stream) {
     let heartbeat = Heartbeat {
         agent: "agent-1".into(),
         instance: "i1".into(),
-        holding: vec![Holding {
+        holding: vec![MigrationStatus {
             migration: "m1".into(),
             epoch,
             step: Some(step.into()),

@@ -4,8 +4,8 @@ use super::migrations::put;
 use super::streams::{Stream, beat};
 use super::{Shown, every, held, step};
 use crate::fixture::Dashboard;
-use orchestrator::store::Phase;
-use orchestrator::store::{CancelAsk, HookAsk, HookSaid, Snapshot};
+use orchestrator::store::MigrationPhase;
+use orchestrator::store::{CancelRequest, HookReply, HookRequest, Snapshot};
 use orchestrator::view::WaitKind;
 use plans::state::migration::MigrationState as State;
 use plans::state::step::StepState;
@@ -132,13 +132,13 @@ fn named(snapshot: &mut Snapshot, state: State, what: &str) {
     snapshot.migration.waiting_for = Some(what.to_owned());
 }
 
-fn vetoed() -> HookAsk {
+fn vetoed() -> HookRequest {
     let at = chrono::Utc::now();
-    HookAsk {
-        phase: Phase::BeforeCutover,
-        asked_at: at,
+    HookRequest {
+        phase: MigrationPhase::BeforeCutover,
+        requested_at: at,
         next_at: at,
-        said: Some(HookSaid {
+        reply: Some(HookReply {
             hook: "freeze".to_owned(),
             veto: true,
             reason: "change freeze until Monday".to_owned(),
@@ -149,8 +149,8 @@ fn vetoed() -> HookAsk {
     }
 }
 
-fn ask() -> CancelAsk {
-    CancelAsk {
+fn ask() -> CancelRequest {
+    CancelRequest {
         writers: vec![LongWriter {
             shard: "a".into(),
             pid: 4711,
@@ -160,7 +160,7 @@ fn ask() -> CancelAsk {
             since: "2026-01-01 00:00:00+00".to_owned(),
             query: "update orders set note = ? where id = ?".to_owned(),
         }],
-        asked_at: chrono::Utc::now(),
+        requested_at: chrono::Utc::now(),
         approved_by: None,
     }
 }

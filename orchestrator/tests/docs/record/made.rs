@@ -5,7 +5,7 @@ use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId, StepId};
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::wire::{
-    CutoverAnswer, CutoverAsk, CutoverCall, LongWriter, Outcome, Progress, Report, StepReport,
+    CutoverAnswer, CutoverCall, CutoverQuery, LongWriter, Outcome, Progress, Report, StepReport,
 };
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -75,17 +75,17 @@ fn cutovers() -> Vec<(String, Value)> {
         since: "2026-01-01 00:00:01.123456+00".to_owned(),
         query: "update orders set amount = ?".to_owned(),
     };
-    let cancel = || CutoverAsk::Cancel {
+    let cancel = || CutoverQuery::Cancel {
         writers: vec![writer.clone()],
     };
     let reason = "the budget of 2000 ms is over".to_owned();
-    let release = CutoverAsk::Release {
+    let release = CutoverQuery::Release {
         direction,
         attempt,
         reason: reason.clone(),
     };
-    let begin = || CutoverAsk::Begin { direction };
-    let flip = CutoverAsk::Flip {
+    let begin = || CutoverQuery::Begin { direction };
+    let flip = CutoverQuery::Flip {
         direction,
         attempt,
         applied: None,
@@ -95,7 +95,7 @@ fn cutovers() -> Vec<(String, Value)> {
         map_version,
     };
     let all = [
-        ("cancel.asked", cancel(), CutoverAnswer::Asked),
+        ("cancel.asked", cancel(), CutoverAnswer::AwaitingOperator),
         ("cancel.granted", cancel(), CutoverAnswer::Granted),
         ("release.released", release, CutoverAnswer::Released),
         ("flip.refused", flip, CutoverAnswer::Refused { reason }),
@@ -106,7 +106,7 @@ fn cutovers() -> Vec<(String, Value)> {
             migration: MigrationId::from("m1"),
             epoch: Epoch(7),
             secret: None,
-            ask,
+            query: ask,
         };
         (
             format!("cutover.made.{name}"),

@@ -93,10 +93,15 @@ async fn run(name: &'static str, kind: (Operation, Strategy, Mode), end: End) {
         }
         End::Abort => shop.fleet.ok(&["abort", &id, "--yes"]).await,
     };
-    let state = match end {
-        End::Finish | End::RollBack => "finished",
-        End::Abort => "unwound",
-    };
-    shop.fleet.wait(&id, state).await;
+    match end {
+        End::Finish => shop.fleet.wait(&id, "finished").await,
+        End::Abort => shop.fleet.wait(&id, "unwound").await,
+        End::RollBack => {
+            // It has ended, and not as it was planned.
+            let wait = ["wait", &id, "--for", "finished", "--timeout", "120s"];
+            let ended = shop.fleet.run(&wait).await;
+            assert_eq!(ended.status.code(), Some(8), "{ended:?}");
+        }
+    }
     shop.check(end == End::Finish).await;
 }

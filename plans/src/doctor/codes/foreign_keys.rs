@@ -1,9 +1,9 @@
 //! Foreign keys, and tables that belong to others.
 
-use super::{Code, Note, Refused, Warning};
+use super::{FindingCode, Note, Refused, Warning};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW0601",
         name: "foreign_key.leaves",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Rows would refer to rows on another shard.",
         remedy: "List the table under `tables`, `through` or `reference`, as the finding states. Or run `alter table ... drop constraint ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0602",
         name: "foreign_key.reference",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Every shard has the rows of the reference table, but not the rows that they refer to.",
         remedy: "List the table as sharded, or list the table that it refers to under `reference` too. Or run `alter table ... drop constraint ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0603",
         name: "foreign_key.across",
         severity: Refused,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot create the foreign key on the target after the copy. Rows that stay lose the rows that they refer to.",
         remedy: "Run `alter table ... drop constraint ...`, or give both rows the same key.",
     },
-    Code {
+    FindingCode {
         sw: "SW0604",
         name: "foreign_key.loose",
         severity: Note,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Only the application keeps a row and the row that it refers to on the same shard.",
         remedy: "Run `alter table ... add foreign key (key, ...) references ... (key, ...)`, or rely on the application.",
     },
-    Code {
+    FindingCode {
         sw: "SW0605",
         name: "foreign_key.not_valid",
         severity: Warning,
@@ -43,7 +43,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The table may have rows without a parent. The agent then cannot validate the foreign key on the target.",
         remedy: "Run `alter table ... validate constraint ...`. If the foreign key is not enforced, run `alter table ... alter constraint ... enforced`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0606",
         name: "foreign_key.mixed",
         severity: Warning,
@@ -51,7 +51,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A plan refuses a move that takes one of the two keys and leaves the other.",
         remedy: "Run `alter table ... drop constraint ...`, or give both rows the same key.",
     },
-    Code {
+    FindingCode {
         sw: "SW0611",
         name: "through.online",
         severity: Refused,
@@ -59,7 +59,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot capture the changes of the table by key, because a row filter cannot read other tables.",
         remedy: "Add the key column to the table, or move it with `mode: offline`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0612",
         name: "through.orphan",
         severity: Refused,
@@ -67,7 +67,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The rows have no key, so they belong to no shard.",
         remedy: "Give the rows a parent. Or, if nothing needs them, run `delete from ... where ... is not null and not exists (...)`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0613",
         name: "through.unkeyed",
         severity: Warning,

@@ -1,9 +1,9 @@
 //! How rows are tied to the shard key.
 
-use super::{Code, Refused};
+use super::{FindingCode, Refused};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW0501",
         name: "key.untied",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot distinguish the rows that move from those that stay.",
         remedy: "In the settings of the map, name the columns of the key, or the parent and the columns under `through`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0502",
         name: "key.missing",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot distinguish the rows that move from those that stay.",
         remedy: "Correct the column in the settings of the map.",
     },
-    Code {
+    FindingCode {
         sw: "SW0503",
         name: "key.type",
         severity: Refused,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Equal keys would not compare as equal, or keys would sort in a different order.",
         remedy: "Run `alter table ... alter column ... type ...`, or create the map with the type of the column.",
     },
-    Code {
+    FindingCode {
         sw: "SW0504",
         name: "key.null",
         severity: Refused,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A row without a key belongs to no shard.",
         remedy: "Run `alter table ... alter column ... set not null`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0505",
         name: "key.identity",
         severity: Refused,
@@ -43,7 +43,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent would capture a deleted row without its key. Once the table is published with a row filter, the application's own updates fail.",
         remedy: "Run `create unique index concurrently ... on ... (key, ...); alter table ... replica identity using index ...`. The primary key stays as it is.",
     },
-    Code {
+    FindingCode {
         sw: "SW0506",
         name: "key.encoding",
         severity: Refused,
@@ -51,7 +51,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Shardwright compares and hashes keys by their bytes in UTF-8. The server would use the bytes of its own encoding.",
         remedy: "Create a database that is encoded in UTF8: `create database ... encoding 'UTF8' template template0`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0507",
         name: "key.generated",
         severity: Refused,
@@ -59,7 +59,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The server sends changes without generated columns, and cannot filter changes by them.",
         remedy: "Run `alter table ... alter column ... drop expression`. From then on the application must write the column, or its inserts leave the key null. If the column is virtual, drop it instead, then add and fill an ordinary column of the same name.",
     },
-    Code {
+    FindingCode {
         sw: "SW0508",
         name: "key.collation",
         severity: Refused,

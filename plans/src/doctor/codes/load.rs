@@ -1,8 +1,8 @@
 //! What cannot be measured.
 
-use super::{Code, Warning};
+use super::{FindingCode, Warning};
 
-pub(super) const CODES: &[Code] = &[Code {
+pub(super) const CODES: &[FindingCode] = &[FindingCode {
     sw: "SW1101",
     name: "load.identity",
     severity: Warning,

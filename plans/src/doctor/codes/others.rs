@@ -1,9 +1,9 @@
 //! What runs beside a write, and who else reads or writes by logical replication.
 
-use super::{Code, Refused, Warning};
+use super::{FindingCode, Refused, Warning};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW0901",
         name: "trigger.always",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The trigger has run on the source, and would run again on the target.",
         remedy: "Run `alter table ... enable trigger ...`. The trigger then fires only for the application's writes. A trigger that was enabled as replica never fired for them; in this case run `alter table ... disable trigger ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0902",
         name: "rule.always",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The rule would rewrite changes on the target.",
         remedy: "Run `alter table ... enable rule ...`. The rule then applies only to the application's writes. A rule that was enabled as replica never applied to them; in this case run `alter table ... disable rule ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0903",
         name: "trigger.event",
         severity: Warning,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The event trigger also fires for what a move creates and drops, and may refuse it.",
         remedy: "Run `alter event trigger ... disable` for the duration of the move.",
     },
-    Code {
+    FindingCode {
         sw: "SW0904",
         name: "code.untrusted",
         severity: Refused,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A check constraint, a domain, a generated column, an index, extended statistics, a partition key or a cast calls a function. PostgreSQL runs the function with the privileges of the role that writes or reads the row, here the agents' role. The owner of the function can change it at any time.",
         remedy: "Rewrite the definition without that function. Or, if the owner of the function may do whatever the agents' role may do, trust the owner. To trust it, run `psql ... -v owner=... -v trust=on -f docs/grants.sql` on both shards.",
     },
-    Code {
+    FindingCode {
         sw: "SW0911",
         name: "publication.all_tables",
         severity: Warning,
@@ -43,7 +43,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Subscribers of the publication receive copied rows as inserts and removed rows as deletes. They also receive changes of Shardwright's own tables.",
         remedy: "Replace the publication in one transaction, so that the server decodes no change without it: `begin; drop publication ...; create publication ... for table ...; commit`. Then run `alter subscription ... refresh publication` on each subscriber.",
     },
-    Code {
+    FindingCode {
         sw: "SW0912",
         name: "publication.table",
         severity: Warning,
@@ -51,7 +51,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Subscribers of the publication receive copied rows as inserts and removed rows as deletes, as if the application had written them.",
         remedy: "Make the subscribers distinguish moved rows from new rows, for example by the source that they come from.",
     },
-    Code {
+    FindingCode {
         sw: "SW0913",
         name: "subscription.present",
         severity: Warning,

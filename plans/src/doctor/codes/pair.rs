@@ -1,9 +1,9 @@
 //! What source and target must have in common.
 
-use super::{Code, Refused, Warning};
+use super::{FindingCode, Refused, Warning};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW0301",
         name: "pair.same",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent would copy rows onto themselves.",
         remedy: "Correct the connection string of one of the two shards: `shardwright shard set NAME --dsn ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0302",
         name: "pair.locale",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The target may refuse some texts, and it sorts and compares text differently.",
         remedy: "Create the target database with the encoding and collation of the source: `create database ... template template0 encoding ... lc_collate ... lc_ctype ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0303",
         name: "pair.role",
         severity: Refused,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot transfer owners and grants.",
         remedy: "On the target, run `create role ...`, with the attributes that the role has on the source.",
     },
-    Code {
+    FindingCode {
         sw: "SW0304",
         name: "pair.extension",
         severity: Refused,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot create the types, functions and indexes of the extension on the target.",
         remedy: "Install the files of the extension on the target's machine, then run `create extension ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0305",
         name: "pair.extension_version",
         severity: Warning,
@@ -43,7 +43,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The two versions may store or compute different values.",
         remedy: "Run `alter extension ... update` on the shard with the older version.",
     },
-    Code {
+    FindingCode {
         sw: "SW0306",
         name: "pair.enum",
         severity: Refused,
@@ -51,7 +51,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The target cannot store a label that it lacks. If the order of the labels differs, the target sorts values differently.",
         remedy: "Run `alter type ... add value ...` until both shards have the same labels in the same order.",
     },
-    Code {
+    FindingCode {
         sw: "SW0307",
         name: "pair.domain",
         severity: Refused,
@@ -59,7 +59,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The target may refuse values that the source accepts.",
         remedy: "Run `alter domain ...` until both definitions are the same.",
     },
-    Code {
+    FindingCode {
         sw: "SW0308",
         name: "pair.composite",
         severity: Refused,
@@ -67,7 +67,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Values have different fields, or the same fields in a different order.",
         remedy: "Run `alter type ... add attribute ...` until both definitions are the same.",
     },
-    Code {
+    FindingCode {
         sw: "SW0309",
         name: "pair.tablespace",
         severity: Refused,
@@ -75,7 +75,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot create the tables and indexes that are in this tablespace on the source.",
         remedy: "On the target, run `create tablespace ... location '...'`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0310",
         name: "pair.clock",
         severity: Warning,
@@ -83,7 +83,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Times that the application stores seem to go back at the flip. The times that a move reports cannot be compared.",
         remedy: "Synchronize both servers with the same time servers.",
     },
-    Code {
+    FindingCode {
         sw: "SW0321",
         name: "pair.version",
         severity: Refused,

@@ -1,9 +1,9 @@
 //! What the role of the agent may do.
 
-use super::{Code, Refused};
+use super::{FindingCode, Refused};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW0201",
         name: "role.replication",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent can neither create nor read a replication slot.",
         remedy: "Run `alter role ... replication`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0202",
         name: "role.create",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent can create neither the schema `shardwright` nor a publication.",
         remedy: "Run `grant create on database ... to ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0203",
         name: "role.replica",
         severity: Refused,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The changes that the agent applies would fire the application's triggers again.",
         remedy: "Run `grant set on parameter session_replication_role to ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0204",
         name: "role.owner",
         severity: Refused,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Only the owner of a table can add it to a publication and create a guard on it.",
         remedy: "Run `grant OWNER to ROLE`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0205",
         name: "role.usage",
         severity: Refused,
@@ -43,7 +43,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot read the tables of the schema.",
         remedy: "Run `grant usage on schema ... to ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0206",
         name: "role.monitor",
         severity: Refused,
@@ -51,7 +51,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent could not detect before the flip that a standby lacks the seal. Nor could it name the session whose writes delay a cutover.",
         remedy: "Run `grant pg_read_all_stats to ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0207",
         name: "role.row_security",
         severity: Refused,
@@ -59,7 +59,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The copy would contain only some of the rows. The agents' sessions let such a query fail instead.",
         remedy: "Run `alter role ... bypassrls`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0208",
         name: "role.connections",
         severity: Refused,
@@ -67,7 +67,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A move opens up to 16 sessions on each of its shards.",
         remedy: "Run `alter role ... connection limit -1` or `alter database ... connection limit -1`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0209",
         name: "role.superuser",
         severity: Refused,

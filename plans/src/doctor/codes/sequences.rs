@@ -1,9 +1,9 @@
 //! Sequences.
 
-use super::{Code, Note, Warning};
+use super::{FindingCode, Note, Warning};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW0701",
         name: "target.sequence",
         severity: Note,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "From the flip on, each shard draws values from its own sequence.",
         remedy: "Choose a setting for the map: `shardwright map set MAP --sequences stride`, `block` or `keep`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0702",
         name: "sequence.shared",
         severity: Note,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The values are distinct on one shard. They are distinct across shards only if the map divides its sequences among the shards.",
         remedy: "Run `shardwright map set MAP --sequences stride`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0703",
         name: "sequence.cycle",
         severity: Warning,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The sequence issues values again that rows on this or another shard already have.",
         remedy: "Run `alter sequence ... no cycle`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0704",
         name: "sequence.step",
         severity: Warning,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Shardwright cannot divide the sequence by stride, so two shards may issue the same value.",
         remedy: "Run `shardwright map set MAP --sequences block`, which needs bigint. If nothing reserves ranges of values by the increment, `alter sequence ... increment by 1` is also possible. An allocator that takes 50 values with each nextval would then issue some of them twice.",
     },
-    Code {
+    FindingCode {
         sw: "SW0705",
         name: "sequence.short",
         severity: Warning,

@@ -1,9 +1,9 @@
 //! What one server must offer.
 
-use super::{Code, Refused, Warning};
+use super::{FindingCode, Refused, Warning};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW0101",
         name: "server.version",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The server lacks features that a move needs, such as row filters for publications.",
         remedy: "Upgrade the server to PostgreSQL 15 or newer.",
     },
-    Code {
+    FindingCode {
         sw: "SW0102",
         name: "server.wal_level",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot capture changes, so nothing can move online.",
         remedy: "Run `alter system set wal_level = 'logical'`, then restart the server.",
     },
-    Code {
+    FindingCode {
         sw: "SW0103",
         name: "server.slots",
         severity: Refused,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A move needs three replication slots and three WAL senders on each of its shards at the same time. Without them it stops halfway.",
         remedy: "Run `alter system set max_replication_slots = ...; alter system set max_wal_senders = ...`, then restart the server.",
     },
-    Code {
+    FindingCode {
         sw: "SW0104",
         name: "server.keep_size",
         severity: Warning,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "If a replication slot falls behind by more than this limit, the server invalidates the slot, and the copy begins again. The agent has a limit of its own, `wal_cap_mb`, which halts the move before the disk is full.",
         remedy: "Run `alter system set max_slot_wal_keep_size = -1; select pg_reload_conf()`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0105",
         name: "server.standby",
         severity: Refused,
@@ -43,7 +43,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot write to a standby. A snapshot that is taken on a standby does not show which transactions are in progress.",
         remedy: "Register the address of the primary: `shardwright shard set NAME --dsn ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0106",
         name: "server.fsync",
         severity: Warning,
@@ -51,7 +51,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A crash of the server loses acknowledged writes, including those that close the moved keys. Two shards could then accept writes to the same key.",
         remedy: "Run `alter system set fsync = on; alter system set full_page_writes = on; select pg_reload_conf()`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0107",
         name: "server.connections",
         severity: Warning,
@@ -59,7 +59,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A move opens up to 16 sessions on each of its shards, for streams, parallel copies and index builds. When the last connection is in use, the application cannot connect either.",
         remedy: "Run `alter system set max_connections = ...`, then restart the server. If the database has a limit of its own, run `alter database ... connection limit -1`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0108",
         name: "server.collation_version",
         severity: Warning,
@@ -67,7 +67,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The operating system sorts text differently than when the indexes were built. The indexes may miss rows, and unique indexes may accept duplicate values.",
         remedy: "Run `reindex database ...; alter database ... refresh collation version`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0109",
         name: "server.sender_timeout",
         severity: Warning,
@@ -75,7 +75,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A short pause of the agent or of the network ends the change stream. The stream then has to begin again each time.",
         remedy: "Run `alter system set wal_sender_timeout = '60s'; select pg_reload_conf()`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0110",
         name: "server.idle_slots",
         severity: Warning,
@@ -83,7 +83,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "If no agent reads a slot for the time of `idle_replication_slot_timeout` (PostgreSQL 18), the server invalidates the slot, and the copy begins again.",
         remedy: "Run `alter system set idle_replication_slot_timeout = 0; select pg_reload_conf()`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0111",
         name: "transaction.old",
         severity: Warning,
@@ -91,7 +91,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "PostgreSQL creates the replication slot only after every transaction that was open has ended. A cutover waits for the writing transactions among them. A prepared transaction can stay open forever.",
         remedy: "Run `commit prepared '...'` or `rollback prepared '...'`. For other transactions, end the session, or wait.",
     },
-    Code {
+    FindingCode {
         sw: "SW0112",
         name: "transaction.prepared",
         severity: Warning,
@@ -99,7 +99,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A prepared transaction belongs to no session and can stay open forever. PostgreSQL creates the replication slot only after it has ended, and a cutover waits for it.",
         remedy: "In the database of the transaction, run `commit prepared '...'` or `rollback prepared '...'`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0113",
         name: "standby.missing",
         severity: Refused,
@@ -107,7 +107,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Every commit waits until a synchronous standby is connected. The agent's commits wait too, so no step can continue.",
         remedy: "Start the standby, or run `alter system set synchronous_standby_names = ''; select pg_reload_conf()`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0121",
         name: "server.minor",
         severity: Warning,

@@ -1,9 +1,9 @@
 //! What a table must be, so that its rows can be captured and identified.
 
-use super::{Code, Refused, Warning};
+use super::{FindingCode, Refused, Warning};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW0401",
         name: "table.missing",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot move any row of the table.",
         remedy: "Correct the name of the table, with its schema, in the settings of the map: `shardwright map set ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0402",
         name: "table.unlisted",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The rows of the table would stay on the source, although no setting says so.",
         remedy: "List the table: `shardwright map set MAP --table TABLE=COLUMN`, `--reference TABLE` or `--ignore TABLE`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0403",
         name: "table.partition",
         severity: Refused,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A partitioned table moves as a whole. Its guard is on the root table, and so covers partitions that are created later.",
         remedy: "List the root table instead of the partition: `shardwright map set MAP --table TABLE=COLUMN`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0404",
         name: "table.foreign",
         severity: Refused,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The rows of the table are on another server.",
         remedy: "List the table under `ignore`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0405",
         name: "table.unlogged",
         severity: Refused,
@@ -43,7 +43,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The server does not write changes of the table to its log, so the agent cannot capture them.",
         remedy: "Run `alter table ... set logged`, or list the table under `ignore`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0406",
         name: "table.inherits",
         severity: Refused,
@@ -51,7 +51,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "A query of the parent also returns the rows of its children. The agent would copy such rows twice, or not at all.",
         remedy: "Run `alter table ... no inherit ...`, or list the table under `ignore`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0407",
         name: "table.no_partition",
         severity: Refused,
@@ -59,7 +59,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent has nothing to guard, capture or copy. It would miss a partition that is created during the move.",
         remedy: "Run `create table ... partition of ...`, or list the table under `ignore`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0411",
         name: "table.primary_key",
         severity: Refused,
@@ -67,7 +67,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Nothing identifies the rows of the table. Once the table is published, the application's own updates and deletes fail.",
         remedy: "If a unique index fits, run `alter table ... replica identity using index ...`. Otherwise run `alter table ... add primary key (...)`. If the table is sharded, `alter table ... replica identity full` is also possible.",
     },
-    Code {
+    FindingCode {
         sw: "SW0412",
         name: "table.deferrable",
         severity: Refused,
@@ -75,7 +75,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "PostgreSQL does not use a deferrable primary key to identify rows.",
         remedy: "If another unique index fits, run `alter table ... replica identity using index ...`. Otherwise run `alter table ... drop constraint ..., add primary key (...)`. If the table is sharded, `alter table ... replica identity full` is also possible.",
     },
-    Code {
+    FindingCode {
         sw: "SW0413",
         name: "table.identity",
         severity: Refused,
@@ -83,7 +83,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The replica identity is `nothing`, or an index that no longer exists. Once the table is published, the application's own updates and deletes fail.",
         remedy: "Run `alter table ... replica identity default`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0414",
         name: "table.whole_row",
         severity: Warning,
@@ -91,7 +91,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The table can move, but the agent looks up the row of each change by all columns. Without an index on the shard key, each lookup reads the whole table.",
         remedy: "If a unique index fits, run `alter table ... replica identity using index ...`. Otherwise run `alter table ... add primary key (...)`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0421",
         name: "table.access_method",
         severity: Warning,
@@ -99,7 +99,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "It is not known whether the agent can copy the blocks of the table in parts. No test has tried it.",
         remedy: "Run `alter table ... set access method heap`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0422",
         name: "table.invalid_index",
         severity: Warning,
@@ -107,7 +107,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The build of the index was interrupted. Queries do not use the index, but every write maintains it. The agent does not create it on a new target.",
         remedy: "Run `reindex index concurrently ...`. If nothing needs the index, run `drop index ...` instead.",
     },
-    Code {
+    FindingCode {
         sw: "SW0423",
         name: "table.not_valid",
         severity: Warning,
@@ -115,7 +115,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Rows that are older than the constraint may violate it. The agent cannot write such rows on the target.",
         remedy: "Run `alter table ... validate constraint ...`.",
     },
-    Code {
+    FindingCode {
         sw: "SW0425",
         name: "table.generated",
         severity: Warning,
@@ -123,7 +123,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The target computes the column again. If the function differs there, or depends on more than its arguments, the value differs and the comparison fails.",
         remedy: "Make sure that the function is the same on both shards and depends only on its arguments.",
     },
-    Code {
+    FindingCode {
         sw: "SW0426",
         name: "table.expression",
         severity: Refused,

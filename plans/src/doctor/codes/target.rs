@@ -1,9 +1,9 @@
 //! What stands on a live target already.
 
-use super::{Code, Refused, Warning};
+use super::{FindingCode, Refused, Warning};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW1001",
         name: "target.partly",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The target is neither empty nor a shard of this map.",
         remedy: "Create the missing tables as they are on the source, or choose an empty database.",
     },
-    Code {
+    FindingCode {
         sw: "SW1002",
         name: "target.schema",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The target may refuse rows, or store them differently.",
         remedy: "Make both definitions the same, with the columns in the same order.",
     },
-    Code {
+    FindingCode {
         sw: "SW1003",
         name: "target.stray",
         severity: Refused,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent would mix these rows with the rows that it copies.",
         remedy: "Run `shardwright map check MAP`. It reports where the rows come from, and how to repair them.",
     },
-    Code {
+    FindingCode {
         sw: "SW1004",
         name: "target.clash",
         severity: Refused,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent could not write the moving rows because of the unique conflict.",
         remedy: "Change or delete one row of each pair, or add the columns of the key to the constraint.",
     },
-    Code {
+    FindingCode {
         sw: "SW1005",
         name: "target.clash_unknown",
         severity: Refused,
@@ -43,15 +43,15 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Moving rows may conflict with rows of the target.",
         remedy: "Add the columns of the key to the constraint, or drop the constraint for the duration of the move.",
     },
-    Code {
+    FindingCode {
         sw: "SW1006",
         name: "reference.drift",
         severity: Warning,
         title: "A reference table has drifted",
         wrong: "Rows that refer to the table find different rows on the other shard.",
-        remedy: "Run `shardwright map check MAP --request FILE`, then `shardwright map mend FILE`.",
+        remedy: "Run `shardwright map check MAP --request FILE`, then `shardwright map repair FILE`.",
     },
-    Code {
+    FindingCode {
         sw: "SW1007",
         name: "target.absent",
         severity: Refused,
@@ -59,7 +59,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The request has `schema: existing`, so the agent creates no table.",
         remedy: "Create the tables on the target with the application's own schema migrations, or set `schema: copy` in the request.",
     },
-    Code {
+    FindingCode {
         sw: "SW1008",
         name: "schema.uncarried",
         severity: Refused,
@@ -67,7 +67,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The objects would be missing on the target.",
         remedy: "Install pg_dump of the source's major version on the agent's machine. Or create the schema on the target yourself, and set `schema: existing` in the request.",
     },
-    Code {
+    FindingCode {
         sw: "SW1009",
         name: "schema.cycle",
         severity: Refused,
@@ -75,7 +75,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent cannot create the objects on the target from the catalog in any order.",
         remedy: "Install pg_dump of the source's major version on the agent's machine. Or create the schema on the target yourself, and set `schema: existing` in the request.",
     },
-    Code {
+    FindingCode {
         sw: "SW1010",
         name: "trial.failed",
         severity: Refused,
@@ -83,7 +83,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The step would fail in the same way after the agent has copied rows.",
         remedy: "Follow the remedy of the finding, then plan again.",
     },
-    Code {
+    FindingCode {
         sw: "SW1011",
         name: "trial.unfinished",
         severity: Warning,
@@ -91,7 +91,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The steps of the move will find what the trial would have found.",
         remedy: "Plan again when the servers have free resources and no session holds a conflicting lock. Or set `trial: skip` in the request.",
     },
-    Code {
+    FindingCode {
         sw: "SW1012",
         name: "schema.taken",
         severity: Refused,

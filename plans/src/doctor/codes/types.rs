@@ -1,9 +1,9 @@
 //! Types whose values mean something on their own server only.
 
-use super::{Code, Refused, Warning};
+use super::{FindingCode, Refused, Warning};
 
-pub(super) const CODES: &[Code] = &[
-    Code {
+pub(super) const CODES: &[FindingCode] = &[
+    FindingCode {
         sw: "SW1201",
         name: "type.reg",
         severity: Refused,
@@ -11,7 +11,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Values of regclass, regproc and similar types are numbers of objects in this database. On the target they identify other objects, or none.",
         remedy: "Run `alter table ... alter column ... type text`.",
     },
-    Code {
+    FindingCode {
         sw: "SW1202",
         name: "type.transaction",
         severity: Refused,
@@ -19,7 +19,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Values of the types xid, cid and tid mean nothing on another server. The server itself reuses some of them.",
         remedy: "Run `alter table ... alter column ... type bigint using ...::text::bigint`. For a column of type tid, use `type text` instead.",
     },
-    Code {
+    FindingCode {
         sw: "SW1203",
         name: "type.internal",
         severity: Refused,
@@ -27,7 +27,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The server refuses values of pg_node_tree, pg_mcv_list and similar types as input. The agent therefore cannot write them on the target.",
         remedy: "Run `alter table ... alter column ... type text`.",
     },
-    Code {
+    FindingCode {
         sw: "SW1204",
         name: "type.large_object",
         severity: Refused,
@@ -35,7 +35,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "Large objects have no shard key, and the change stream does not contain their changes. The rows would arrive on the target without the objects.",
         remedy: "Store the bytes in a column: `alter table ... add column ... bytea; update ... set ... = lo_get(...)`. Then drop the old column.",
     },
-    Code {
+    FindingCode {
         sw: "SW1211",
         name: "type.oid",
         severity: Warning,
@@ -43,7 +43,7 @@ pub(super) const CODES: &[Code] = &[
         wrong: "The agent moves an OID as a number. If the number identifies a large object or a row of the catalog, it identifies a different one, or none, on the target.",
         remedy: "If the number does not identify an object, no change is needed. Otherwise store a name, or the bytes of the large object as bytea.",
     },
-    Code {
+    FindingCode {
         sw: "SW1212",
         name: "type.position",
         severity: Warning,

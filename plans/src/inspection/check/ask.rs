@@ -1,6 +1,6 @@
 //! What to ask of which shard, and what to ask once the first answers are there.
 
-use super::{CheckTask, Checked, Look, SAMPLE, Seen};
+use super::{CheckFinding, CheckSubject, CheckTask, Checked, SAMPLE};
 use crate::fleet::ShardRef;
 use crate::id::ShardName;
 use crate::key::Key;
@@ -12,30 +12,30 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The parts of a check: every shard is asked for rows, table by table, and for its guards; the shards
 /// that own keys also for definitions, reference tables and sequences.
 ///
-/// `under_way`: keys of migrations that have not ended.
+/// `moving_keys`: keys of migrations that have not ended.
 #[must_use]
-pub fn questions(map: &ShardMap, shards: &[ShardRef], under_way: &KeySet) -> Vec<CheckTask> {
+pub fn questions(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> Vec<CheckTask> {
     let settings = &map.settings;
     let owners = map.shards();
     let mut tasks = Vec::new();
     for shard in shards {
         let tables = settings.tables.keys().chain(settings.through.keys());
-        let mut looks: Vec<Look> = tables
-            .map(|table| Look::Rows {
+        let mut subjects: Vec<CheckSubject> = tables
+            .map(|table| CheckSubject::Rows {
                 table: TableName::parse(table),
             })
             .collect();
-        looks.push(Look::Guards);
+        subjects.push(CheckSubject::Guards);
         if owners.contains(&shard.name) {
-            looks.extend([Look::Schema, Look::Sequences]);
+            subjects.extend([CheckSubject::Schema, CheckSubject::Sequences]);
             if !settings.reference.is_empty() {
-                looks.push(Look::Reference);
+                subjects.push(CheckSubject::Reference);
             }
         }
         tasks.extend(
-            looks
+            subjects
                 .into_iter()
-                .map(|look| task(map, shard, under_way, look)),
+                .map(|subject| task(map, shard, moving_keys, subject)),
         );
     }
     tasks
@@ -46,12 +46,12 @@ pub fn questions(map: &ShardMap, shards: &[ShardRef], under_way: &KeySet) -> Vec
 pub fn follow_up(
     map: &ShardMap,
     shards: &[ShardRef],
-    under_way: &KeySet,
+    moving_keys: &KeySet,
     parts: &[Checked],
 ) -> Vec<CheckTask> {
     let mut wanted: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
     for part in parts {
-        let Seen::Rows(rows) = &part.seen else {
+        let CheckFinding::Rows(rows) = &part.finding else {
             continue;
         };
         for found in &rows.stray_keys {
@@ -67,16 +67,21 @@ pub fn follow_up(
         };
         let keys: Vec<Key> = keys.into_iter().cloned().collect();
         for chunk in keys.chunks(SAMPLE) {
-            let look = Look::Present {
+            let subject = CheckSubject::Present {
                 keys: chunk.to_vec(),
             };
-            tasks.push(task(map, shard, under_way, look));
+            tasks.push(task(map, shard, moving_keys, subject));
         }
     }
     tasks
 }
 
-fn task(map: &ShardMap, shard: &ShardRef, under_way: &KeySet, look: Look) -> CheckTask {
+fn task(
+    map: &ShardMap,
+    shard: &ShardRef,
+    moving_keys: &KeySet,
+    subject: CheckSubject,
+) -> CheckTask {
     CheckTask {
         map: map.name.clone(),
         shard: shard.clone(),
@@ -84,7 +89,7 @@ fn task(map: &ShardMap, shard: &ShardRef, under_way: &KeySet, look: Look) -> Che
         settings: map.settings.clone(),
         owned: map.owned_by(&shard.name),
         mapped: map.mapped(),
-        under_way: under_way.clone(),
-        look,
+        moving_keys: moving_keys.clone(),
+        subject,
     }
 }

@@ -1,6 +1,9 @@
 //! Answers of all shards → defects, each with what would mend it.
 
-use super::{Checked, Defect, DefectKind, GuardSeen, KeyRows, Look, Mend, RowsSeen, SAMPLE, Seen};
+use super::{
+    CheckFinding, CheckSubject, Checked, Defect, DefectKind, KeyRows, ObservedGuard, Repair,
+    SAMPLE, StrayRows,
+};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::inspection::check::defects::defects;
@@ -14,16 +17,16 @@ use std::collections::{BTreeMap, BTreeSet};
 pub fn combine(map: &ShardMap, fleet: &[ShardInfo], parts: &[Checked]) -> Vec<Defect> {
     let mut parts: Vec<&Checked> = parts.iter().collect();
     parts.sort_by(|a, b| a.shard.cmp(&b.shard));
-    let seen = Answers { map, parts };
+    let answers = CheckAnswers { map, parts };
     let mut found = defects(map, fleet);
     for gap in found.iter_mut() {
-        gap.mend = seen.mend_of_map(gap);
+        gap.repair = answers.repair_of_map(gap);
     }
-    found.extend(seen.misplaced());
-    found.extend(seen.reference());
-    found.extend(seen.schema());
-    found.extend(seen.guards());
-    found.extend(seen.sequences(fleet));
+    found.extend(answers.misplaced());
+    found.extend(answers.reference());
+    found.extend(answers.schema());
+    found.extend(answers.guards());
+    found.extend(answers.sequences(fleet));
     found.extend(no_tables(map));
     found
 }
@@ -41,44 +44,44 @@ fn no_tables(map: &ShardMap) -> Option<Defect> {
         ),
         count: 1,
         sample: Vec::new(),
-        mend: None,
+        repair: None,
     })
 }
 
 /// A part of a shard that was not looked at, and why.
 #[must_use]
-pub fn not_examined(shard: &ShardName, look: &Look, why: &str) -> Defect {
+pub fn not_examined(shard: &ShardName, subject: &CheckSubject, why: &str) -> Defect {
     Defect {
         kind: DefectKind::NotExamined,
         shards: vec![shard.clone()],
-        object: look.to_string(),
+        object: subject.to_string(),
         detail: why.to_owned(),
         count: 1,
         sample: Vec::new(),
-        mend: None,
+        repair: None,
     }
 }
 
 /// The parts of a check, by shard.
-pub(super) struct Answers<'a> {
+pub(super) struct CheckAnswers<'a> {
     pub(super) map: &'a ShardMap,
     pub(super) parts: Vec<&'a Checked>,
 }
 
-impl<'a> Answers<'a> {
-    fn rows(&self) -> impl Iterator<Item = (&'a ShardName, &'a RowsSeen)> {
-        self.parts.iter().filter_map(|part| match &part.seen {
-            Seen::Rows(rows) => Some((&part.shard, rows)),
-            Seen::Schema { .. }
-            | Seen::Reference { .. }
-            | Seen::Guards { .. }
-            | Seen::Sequences { .. }
-            | Seen::Present { .. } => None,
+impl<'a> CheckAnswers<'a> {
+    fn rows(&self) -> impl Iterator<Item = (&'a ShardName, &'a StrayRows)> {
+        self.parts.iter().filter_map(|part| match &part.finding {
+            CheckFinding::Rows(rows) => Some((&part.shard, rows)),
+            CheckFinding::Schema { .. }
+            | CheckFinding::Reference { .. }
+            | CheckFinding::Guards { .. }
+            | CheckFinding::Sequences { .. }
+            | CheckFinding::Present { .. } => None,
         })
     }
 
     /// What would mend a defect that the map itself has.
-    fn mend_of_map(&self, defect: &Defect) -> Option<Mend> {
+    fn repair_of_map(&self, defect: &Defect) -> Option<Repair> {
         match defect.kind {
             DefectKind::Gap => {
                 let gaps = self.map.gaps().pieces();
@@ -107,7 +110,7 @@ impl<'a> Answers<'a> {
     }
 
     /// Keys that nobody owns go to the only shard that has rows of them; without rows to the neighbour's.
-    fn map_keys(&self, keys: KeySet) -> Mend {
+    fn map_keys(&self, keys: KeySet) -> Repair {
         let holders: BTreeSet<&ShardName> = self
             .rows()
             .filter(|(_, rows)| {
@@ -119,12 +122,12 @@ impl<'a> Answers<'a> {
             .collect();
         let mut holders = holders.into_iter();
         match (holders.next(), holders.next()) {
-            (Some(only), None) => Mend::MapKeys {
+            (Some(only), None) => Repair::MapKeys {
                 keys,
                 shard: only.clone(),
             },
             (None, _) => match self.neighbour(&keys) {
-                Some(shard) => Mend::MapKeys { keys, shard },
+                Some(shard) => Repair::MapKeys { keys, shard },
                 None => by_hand(format!("map {keys} to a shard")),
             },
             (Some(_), Some(_)) => by_hand(format!(
@@ -163,9 +166,9 @@ impl<'a> Answers<'a> {
     fn present(&self) -> BTreeMap<&'a ShardName, BTreeSet<&'a Key>> {
         let mut present: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
         for part in &self.parts {
-            if let Seen::Present { keys } = &part.seen {
-                let there = present.entry(&part.shard).or_default();
-                there.extend(
+            if let CheckFinding::Present { keys } = &part.finding {
+                let tables_of_shard = present.entry(&part.shard).or_default();
+                tables_of_shard.extend(
                     keys.iter()
                         .filter(|found| found.rows > 0)
                         .map(|found| &found.key),
@@ -179,7 +182,7 @@ impl<'a> Answers<'a> {
     fn strays(
         &self,
         shard: &ShardName,
-        rows: &RowsSeen,
+        rows: &StrayRows,
         present: &BTreeMap<&ShardName, BTreeSet<&Key>>,
     ) -> Vec<Defect> {
         let mut twice: BTreeMap<&ShardName, Vec<&KeyRows>> = BTreeMap::new();
@@ -188,10 +191,14 @@ impl<'a> Answers<'a> {
             let Some(owner) = self.map.locate(&found.key).map(|mapping| &mapping.shard) else {
                 continue;
             };
-            let there = present
+            let tables_of_shard = present
                 .get(owner)
                 .is_some_and(|keys| keys.contains(&found.key));
-            let group = if there { &mut twice } else { &mut once };
+            let group = if tables_of_shard {
+                &mut twice
+            } else {
+                &mut once
+            };
             group.entry(owner).or_default().push(found);
         }
         let mut defects = Vec::new();
@@ -202,7 +209,7 @@ impl<'a> Answers<'a> {
                 keys.len(),
                 defect.count
             );
-            defect.mend = Some(Mend::DeleteStray {
+            defect.repair = Some(Repair::DeleteStray {
                 shard: shard.clone(),
                 owner: owner.clone(),
                 keys: defect.sample.clone(),
@@ -217,7 +224,7 @@ impl<'a> Answers<'a> {
                 defect.count,
                 rows.stray
             );
-            defect.mend = Some(by_hand(format!(
+            defect.repair = Some(by_hand(format!(
                 "shard {owner} owns keys whose rows of {} are on shard {shard} alone: copy the rows there, or delete them",
                 rows.table
             )));
@@ -226,7 +233,7 @@ impl<'a> Answers<'a> {
         defects
     }
 
-    fn unmapped(&self, shard: &ShardName, rows: &RowsSeen) -> Defect {
+    fn unmapped(&self, shard: &ShardName, rows: &StrayRows) -> Defect {
         let sample: Vec<Key> = rows
             .unmapped_keys
             .iter()
@@ -237,7 +244,7 @@ impl<'a> Answers<'a> {
             .pieces()
             .into_iter()
             .find(|gap| sample.iter().any(|key| gap.contains(key)));
-        let mend = match (self.map.strategy, gap) {
+        let repair = match (self.map.strategy, gap) {
             (_, Some(gap)) => self.map_keys(gap),
             (Strategy::List, None) if !sample.is_empty() => {
                 self.map_keys(KeySet::list(sample.iter().cloned()))
@@ -261,30 +268,30 @@ impl<'a> Answers<'a> {
             ),
             count: rows.unmapped,
             sample,
-            mend: Some(mend),
+            repair: Some(repair),
         }
     }
 
     fn guards(&self) -> Vec<Defect> {
         let mut found = Vec::new();
         for part in &self.parts {
-            if let Seen::Guards { broken } = &part.seen {
-                found.extend(broken.iter().map(|seen| guard(&part.shard, seen)));
+            if let CheckFinding::Guards { broken } = &part.finding {
+                found.extend(broken.iter().map(|observed| guard(&part.shard, observed)));
             }
         }
         found
     }
 }
 
-pub(super) fn by_hand(advice: String) -> Mend {
-    Mend::ByHand { advice }
+pub(super) fn by_hand(advice: String) -> Repair {
+    Repair::ByHand { advice }
 }
 
 fn misplaced(
     kind: DefectKind,
     shard: &ShardName,
     owner: &ShardName,
-    rows: &RowsSeen,
+    rows: &StrayRows,
     keys: &[&KeyRows],
 ) -> Defect {
     Defect {
@@ -298,24 +305,24 @@ fn misplaced(
             .take(SAMPLE)
             .map(|found| found.key.clone())
             .collect(),
-        mend: None,
+        repair: None,
     }
 }
 
-fn guard(shard: &ShardName, seen: &GuardSeen) -> Defect {
+fn guard(shard: &ShardName, observed: &ObservedGuard) -> Defect {
     Defect {
         kind: DefectKind::GuardMissing,
         shards: vec![shard.clone()],
-        object: format!("shard {shard}, table {}", seen.table),
+        object: format!("shard {shard}, table {}", observed.table),
         detail: format!(
             "{}; writes to {} are not refused as they should be",
-            seen.problem, seen.keys
+            observed.problem, observed.keys
         ),
         count: 1,
         sample: Vec::new(),
-        mend: Some(Mend::RecreateGuard {
+        repair: Some(Repair::RecreateGuard {
             shard: shard.clone(),
-            table: seen.table.clone(),
+            table: observed.table.clone(),
         }),
     }
 }

@@ -1,6 +1,6 @@
 //! A defect of a map, as the operator reads it.
 
-use super::mend::Mend;
+use super::mend::Repair;
 use crate::id::ShardName;
 use crate::key::Key;
 use schemars::JsonSchema;
@@ -95,6 +95,6 @@ pub struct Defect {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sample: Vec<Key>,
     /// What would mend it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mend: Option<Mend>,
+    #[serde(rename = "mend", default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<Repair>,
 }

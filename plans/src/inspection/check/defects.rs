@@ -32,7 +32,7 @@ pub fn defects(map: &ShardMap, fleet: &[ShardInfo]) -> Vec<Defect> {
                 detail: format!("it owns {} and is not registered", map.owned_by(&shard)),
                 count: 1,
                 sample: Vec::new(),
-                mend: None,
+                repair: None,
             });
         }
     }
@@ -55,7 +55,7 @@ fn gap(map: &ShardMap, keys: &KeySet) -> Defect {
         detail: format!("no shard of map {} owns these keys", map.name),
         count,
         sample: Vec::new(),
-        mend: None,
+        repair: None,
     }
 }
 
@@ -107,7 +107,7 @@ fn overlap(map: &ShardMap, first: &Mapping, second: &Mapping) -> Defect {
         detail: format!("{} and {} name these keys", first.keys, second.keys),
         count: 1,
         sample,
-        mend: None,
+        repair: None,
     }
 }
 

@@ -1,7 +1,9 @@
 //! Reference tables and definitions that are not the same on every shard.
 
-use super::combine::{Answers, by_hand};
-use super::{Defect, DefectKind, Mend, ReferenceSeen, Seen, TableSeen, schema_differences};
+use super::combine::{CheckAnswers, by_hand};
+use super::{
+    CheckFinding, Defect, DefectKind, ObservedReference, ObservedTable, Repair, schema_differences,
+};
 use crate::id::ShardName;
 use crate::table::TableName;
 use std::collections::BTreeMap;
@@ -9,13 +11,13 @@ use std::collections::BTreeMap;
 /// How many differences a text names.
 const NAMED: usize = 5;
 
-impl Answers<'_> {
+impl CheckAnswers<'_> {
     /// Shards whose rows of a reference table are not those of most shards.
     pub(super) fn reference(&self) -> Vec<Defect> {
-        let mut tables: BTreeMap<&str, Vec<(&ShardName, &ReferenceSeen)>> = BTreeMap::new();
+        let mut tables: BTreeMap<&str, Vec<(&ShardName, &ObservedReference)>> = BTreeMap::new();
         for part in &self.parts {
-            if let Seen::Reference { tables: seen } = &part.seen {
-                for table in seen {
+            if let CheckFinding::Reference { tables: observed } = &part.finding {
+                for table in observed {
                     tables
                         .entry(&table.table)
                         .or_default()
@@ -27,14 +29,14 @@ impl Answers<'_> {
         for (table, shards) in tables {
             let digests: Vec<&str> = shards
                 .iter()
-                .map(|(_, seen)| seen.digest.as_str())
+                .map(|(_, observed)| observed.digest.as_str())
                 .collect();
             let Some(right) = most_common(&digests).map(|index| shards[index]) else {
                 continue;
             };
-            for (shard, seen) in shards
+            for (shard, observed) in shards
                 .iter()
-                .filter(|(_, seen)| seen.digest != right.1.digest)
+                .filter(|(_, observed)| observed.digest != right.1.digest)
             {
                 found.push(Defect {
                     kind: DefectKind::ReferenceDrift,
@@ -42,16 +44,16 @@ impl Answers<'_> {
                     object: format!("shard {shard}, table {table}"),
                     detail: format!(
                         "{} row(s) here, {} on shard {}, and they differ",
-                        seen.rows, right.1.rows, right.0
+                        observed.rows, right.1.rows, right.0
                     ),
-                    count: seen.rows.abs_diff(right.1.rows).max(1),
+                    count: observed.rows.abs_diff(right.1.rows).max(1),
                     sample: Vec::new(),
-                    mend: Some(Mend::CopyReference {
+                    repair: Some(Repair::CopyReference {
                         table: TableName::parse(table),
                         from: right.0.clone(),
                         to: (*shard).clone(),
                         from_digest: right.1.digest.clone(),
-                        to_digest: seen.digest.clone(),
+                        to_digest: observed.digest.clone(),
                     }),
                 });
             }
@@ -61,10 +63,10 @@ impl Answers<'_> {
 
     /// Shards whose definition of a table is not that of most shards.
     pub(super) fn schema(&self) -> Vec<Defect> {
-        let mut tables: BTreeMap<&str, Vec<(&ShardName, &TableSeen)>> = BTreeMap::new();
+        let mut tables: BTreeMap<&str, Vec<(&ShardName, &ObservedTable)>> = BTreeMap::new();
         for part in &self.parts {
-            if let Seen::Schema { tables: seen } = &part.seen {
-                for table in seen {
+            if let CheckFinding::Schema { tables: observed } = &part.finding {
+                for table in observed {
                     tables
                         .entry(&table.table)
                         .or_default()
@@ -74,13 +76,16 @@ impl Answers<'_> {
         }
         let mut found = Vec::new();
         for (table, shards) in tables {
-            let facts: Vec<_> = shards.iter().map(|(_, seen)| &seen.facts).collect();
+            let facts: Vec<_> = shards.iter().map(|(_, observed)| &observed.facts).collect();
             let Some((norm, right)) = most_common(&facts).map(|index| shards[index]) else {
                 continue;
             };
-            for (shard, seen) in shards.iter().filter(|(_, seen)| seen.facts != right.facts) {
+            for (shard, observed) in shards
+                .iter()
+                .filter(|(_, observed)| observed.facts != right.facts)
+            {
                 let differences = schema_differences(
-                    (shard.as_str(), seen.facts.as_slice()),
+                    (shard.as_str(), observed.facts.as_slice()),
                     (norm.as_str(), right.facts.as_slice()),
                 );
                 found.push(Defect {
@@ -95,7 +100,7 @@ impl Answers<'_> {
                         .join("; "),
                     count: u64::try_from(differences.len()).unwrap_or(u64::MAX),
                     sample: Vec::new(),
-                    mend: Some(by_hand(format!(
+                    repair: Some(by_hand(format!(
                         "make table {table} on shard {shard} as it is on shard {norm}"
                     ))),
                 });

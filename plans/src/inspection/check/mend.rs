@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 /// One thing to mend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "mend", rename_all = "snake_case", deny_unknown_fields)]
-pub enum Mend {
+pub enum Repair {
     /// Give keys that nobody owns to a shard, by a new version of the map.
     MapKeys {
         /// The keys.
@@ -71,7 +71,7 @@ pub enum Mend {
     },
 }
 
-impl Mend {
+impl Repair {
     /// The shards that an agent must reach for it; empty for what no agent mends.
     #[must_use]
     pub fn shards(&self) -> Vec<&ShardName> {
@@ -84,21 +84,22 @@ impl Mend {
     }
 }
 
-/// What `map check --request` writes and `map mend` applies.
+/// What `map check --request` writes and `map repair` applies.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct MendRequest {
+pub struct RepairRequest {
     /// The map.
     pub map: MapName,
     /// The version that was checked.
     pub map_version: MapVersion,
     /// What to mend, in this order; leave out what should stay.
-    pub mends: Vec<Mend>,
+    #[serde(rename = "mends")]
+    pub repairs: Vec<Repair>,
 }
 
 /// Why a request to mend is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum MendError {
+pub enum RepairError {
     /// Not YAML of this form.
     #[error("the request to mend cannot be read: {message}")]
     Malformed {
@@ -137,29 +138,29 @@ pub enum MendError {
     },
 }
 
-impl MendRequest {
+impl RepairRequest {
     /// Everything that the defects propose, each once.
     #[must_use]
     pub fn propose(map: &ShardMap, defects: &[Defect]) -> Self {
-        let mut mends: Vec<Mend> = Vec::new();
-        for mend in defects.iter().filter_map(|defect| defect.mend.as_ref()) {
-            if !mends.contains(mend) {
-                mends.push(mend.clone());
+        let mut repairs: Vec<Repair> = Vec::new();
+        for repair in defects.iter().filter_map(|defect| defect.repair.as_ref()) {
+            if !repairs.contains(repair) {
+                repairs.push(repair.clone());
             }
         }
         Self {
             map: map.name.clone(),
             map_version: map.version,
-            mends,
+            repairs,
         }
     }
 
     /// Reads a request from YAML or JSON.
     ///
     /// # Errors
-    /// [`MendError::Malformed`].
-    pub fn parse(text: &str) -> Result<Self, MendError> {
-        serde_saphyr::from_str(text).map_err(|error| MendError::Malformed {
+    /// [`RepairError::Malformed`].
+    pub fn parse(text: &str) -> Result<Self, RepairError> {
+        serde_saphyr::from_str(text).map_err(|error| RepairError::Malformed {
             message: error.to_string(),
         })
     }
@@ -167,10 +168,14 @@ impl MendRequest {
     /// The tasks for agents, in order; mappings and decisions are not among them.
     ///
     /// # Errors
-    /// [`MendError`] unless the request is about this version of the map and its shards.
-    pub fn tasks(&self, map: &ShardMap, shards: &[ShardRef]) -> Result<Vec<MendTask>, MendError> {
+    /// [`RepairError`] unless the request is about this version of the map and its shards.
+    pub fn tasks(
+        &self,
+        map: &ShardMap,
+        shards: &[ShardRef],
+    ) -> Result<Vec<RepairTask>, RepairError> {
         if (&self.map, self.map_version) != (&map.name, map.version) {
-            return Err(MendError::Stale {
+            return Err(RepairError::Stale {
                 map: self.map.clone(),
                 version: self.map_version,
                 found: map.name.clone(),
@@ -178,33 +183,33 @@ impl MendRequest {
             });
         }
         let mut tasks = Vec::new();
-        for mend in &self.mends {
-            let named = mend.shards();
+        for repair in &self.repairs {
+            let named = repair.shards();
             if named.is_empty() {
                 continue;
             }
             let mut reached = Vec::with_capacity(named.len());
             for name in named {
                 let found = shards.iter().find(|shard| &shard.name == name);
-                reached.push(found.cloned().ok_or_else(|| MendError::UnknownShard {
+                reached.push(found.cloned().ok_or_else(|| RepairError::UnknownShard {
                     shard: name.clone(),
                 })?);
             }
-            check_owner(mend, map)?;
-            tasks.push(MendTask {
+            check_owner(repair, map)?;
+            tasks.push(RepairTask {
                 map: map.name.clone(),
                 key: map.key.clone(),
                 settings: map.settings.clone(),
                 shards: reached,
-                mend: mend.clone(),
+                repair: repair.clone(),
             });
         }
         Ok(tasks)
     }
 }
 
-fn check_owner(mend: &Mend, map: &ShardMap) -> Result<(), MendError> {
-    let Mend::DeleteStray { shard, owner, keys } = mend else {
+fn check_owner(repair: &Repair, map: &ShardMap) -> Result<(), RepairError> {
+    let Repair::DeleteStray { shard, owner, keys } = repair else {
         return Ok(());
     };
     let owned = |key: &Key| {
@@ -213,7 +218,7 @@ fn check_owner(mend: &Mend, map: &ShardMap) -> Result<(), MendError> {
     };
     match keys.iter().find(|key| shard == owner || !owned(key)) {
         None => Ok(()),
-        Some(key) => Err(MendError::Owner {
+        Some(key) => Err(RepairError::Owner {
             shard: shard.clone(),
             owner: owner.clone(),
             key: key.clone(),
@@ -223,22 +228,23 @@ fn check_owner(mend: &Mend, map: &ShardMap) -> Result<(), MendError> {
 
 /// A mend for an agent; the caller has seen to it that no migration moves the keys meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct MendTask {
+pub struct RepairTask {
     /// The map.
     pub map: MapName,
     /// Types of the key's columns.
     pub key: Vec<KeyType>,
     /// What the map says of its tables.
     pub settings: MapSettings,
-    /// The shards that [`Mend::shards`] names, in its order.
+    /// The shards that [`Repair::shards`] names, in its order.
     pub shards: Vec<ShardRef>,
     /// What to do.
-    pub mend: Mend,
+    #[serde(rename = "mend")]
+    pub repair: Repair,
 }
 
 /// What was mended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Mended {
+pub struct RepairResult {
     /// What was done, for people; also when there was nothing to do any more.
     pub done: String,
     /// Rows that were written or deleted.

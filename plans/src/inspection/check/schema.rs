@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One thing that a table's definition consists of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Fact {
+pub struct SchemaFact {
     /// Kind and name: `column balance`, `index accounts_pkey`.
     pub what: String,
     /// Its definition.
@@ -14,8 +14,11 @@ pub struct Fact {
 
 /// What differs between two definitions of a table; `here` and `there` are the shards' names.
 #[must_use]
-pub fn schema_differences(here: (&str, &[Fact]), there: (&str, &[Fact])) -> Vec<String> {
-    let by_name = |facts: &[Fact]| -> BTreeMap<String, BTreeSet<String>> {
+pub fn schema_differences(
+    left: (&str, &[SchemaFact]),
+    right: (&str, &[SchemaFact]),
+) -> Vec<String> {
+    let by_name = |facts: &[SchemaFact]| -> BTreeMap<String, BTreeSet<String>> {
         let mut all: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
         for fact in facts {
             let named = all.entry(fact.what.clone()).or_default();
@@ -23,9 +26,9 @@ pub fn schema_differences(here: (&str, &[Fact]), there: (&str, &[Fact])) -> Vec<
         }
         all
     };
-    let (ours, theirs) = (by_name(here.1), by_name(there.1));
+    let (ours, theirs) = (by_name(left.1), by_name(right.1));
     let names: BTreeSet<&String> = ours.keys().chain(theirs.keys()).collect();
-    let told = |definitions: Option<&BTreeSet<String>>| {
+    let described = |definitions: Option<&BTreeSet<String>>| {
         definitions.map_or_else(
             || "missing".to_owned(),
             |all| {
@@ -42,10 +45,10 @@ pub fn schema_differences(here: (&str, &[Fact]), there: (&str, &[Fact])) -> Vec<
         .map(|name| {
             format!(
                 "{name}: on {} {}, on {} {}",
-                here.0,
-                told(ours.get(name)),
-                there.0,
-                told(theirs.get(name))
+                left.0,
+                described(ours.get(name)),
+                right.0,
+                described(theirs.get(name))
             )
         })
         .collect()

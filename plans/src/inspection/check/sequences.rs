@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where a sequence of a shard stands.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SequenceSeen {
+pub struct ObservedSequence {
     /// Quoted, with its schema.
     pub name: String,
     /// Its last value.
@@ -19,7 +19,7 @@ pub struct SequenceSeen {
     pub max: i64,
 }
 
-impl SequenceSeen {
+impl ObservedSequence {
     /// The value that comes next.
     fn next(&self) -> i128 {
         let step = if self.called { self.increment } else { 0 };
@@ -41,7 +41,7 @@ impl SequenceSeen {
 
 /// The first value that both will issue; cycles are not looked at.
 #[must_use]
-pub fn overlap(a: &SequenceSeen, b: &SequenceSeen) -> Option<i64> {
+pub fn overlap(a: &ObservedSequence, b: &ObservedSequence) -> Option<i64> {
     let (first_a, last_a, step_a) = a.to_come()?;
     let (first_b, last_b, step_b) = b.to_come()?;
     let (gcd, inverse) = extended_gcd(step_a, step_b);
@@ -78,8 +78,8 @@ fn extended_gcd(a: i128, b: i128) -> (i128, i128) {
 mod tests {
     use super::*;
 
-    fn sequence(last: i64, increment: i64) -> SequenceSeen {
-        SequenceSeen {
+    fn sequence(last: i64, increment: i64) -> ObservedSequence {
+        ObservedSequence {
             name: "s".to_owned(),
             last,
             called: true,
@@ -112,7 +112,7 @@ mod tests {
         for (a, s, b, t) in (0..400).map(|n| (n % 7, 1 + n % 5, n % 11, 1 + n % 4)) {
             let (mut one, mut two) = (sequence(a, s), sequence(b, t));
             (one.max, two.max) = (60, 45);
-            let issued = |q: &SequenceSeen| -> Vec<i64> {
+            let issued = |q: &ObservedSequence| -> Vec<i64> {
                 (1..=60)
                     .map(|n| q.last + n * q.increment)
                     .filter(|v| *v <= q.max)

@@ -1,7 +1,7 @@
 //! Sequences of which two shards would issue the same values.
 
-use super::combine::Answers;
-use super::{Defect, DefectKind, Mend, Seen, SequenceSeen, overlap};
+use super::combine::CheckAnswers;
+use super::{CheckFinding, Defect, DefectKind, ObservedSequence, Repair, overlap};
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
 use crate::shard_map::Sequences;
@@ -12,16 +12,19 @@ const STRIDE: i64 = 64;
 /// A shard's block of values begins at its number, shifted by so many bits.
 const BLOCK_BITS: u32 = 40;
 
-impl Answers<'_> {
+impl CheckAnswers<'_> {
     /// Pairs of shards that would issue the same value, with what parts them.
     pub(super) fn sequences(&self, fleet: &[ShardInfo]) -> Vec<Defect> {
         if self.map.settings.sequences == Sequences::Keep {
             return Vec::new();
         }
-        let mut sequences: BTreeMap<&str, Vec<(&ShardName, &SequenceSeen)>> = BTreeMap::new();
+        let mut sequences: BTreeMap<&str, Vec<(&ShardName, &ObservedSequence)>> = BTreeMap::new();
         for part in &self.parts {
-            if let Seen::Sequences { sequences: seen } = &part.seen {
-                for sequence in seen {
+            if let CheckFinding::Sequences {
+                sequences: observed,
+            } = &part.finding
+            {
+                for sequence in observed {
                     let all = sequences.entry(&sequence.name).or_default();
                     all.push((&part.shard, sequence));
                 }
@@ -43,7 +46,7 @@ impl Answers<'_> {
                     let pair = [(*shard, *one), (*other, *two)];
                     let mut culprits: Vec<_> = pair
                         .into_iter()
-                        .filter(|(shard, seen)| self.astray(seen, numbers.get(shard)))
+                        .filter(|(shard, observed)| self.astray(observed, numbers.get(shard)))
                         .collect();
                     if culprits.is_empty() {
                         culprits.push(pair[1]);
@@ -58,7 +61,7 @@ impl Answers<'_> {
     }
 
     /// The sequence as far as it goes: a block ends before the next shard's begins.
-    fn bounded(&self, sequence: &SequenceSeen, number: Option<&i32>) -> SequenceSeen {
+    fn bounded(&self, sequence: &ObservedSequence, number: Option<&i32>) -> ObservedSequence {
         let mut bounded = sequence.clone();
         if self.map.settings.sequences == Sequences::Block && !self.astray(sequence, number) {
             let next = (sequence.last >> BLOCK_BITS) + 1;
@@ -68,7 +71,7 @@ impl Answers<'_> {
     }
 
     /// Whether the sequence does not issue values of its shard's own.
-    fn astray(&self, sequence: &SequenceSeen, number: Option<&i32>) -> bool {
+    fn astray(&self, sequence: &ObservedSequence, number: Option<&i32>) -> bool {
         let Some(number) = number.copied().map(i64::from) else {
             return true;
         };
@@ -86,10 +89,10 @@ impl Answers<'_> {
 fn shared(
     value: i64,
     (shard, other): (&ShardName, &ShardName),
-    (culprit, sequence): (&ShardName, &SequenceSeen),
-    all: &[(&ShardName, &SequenceSeen)],
+    (culprit, sequence): (&ShardName, &ObservedSequence),
+    all: &[(&ShardName, &ObservedSequence)],
 ) -> Defect {
-    let issued = all.iter().map(|(_, seen)| seen.last);
+    let issued = all.iter().map(|(_, observed)| observed.last);
     let past = if sequence.increment > 0 {
         issued.max()
     } else {
@@ -102,7 +105,7 @@ fn shared(
         detail: format!("shards {shard} and {other} would both issue {value}"),
         count: 1,
         sample: Vec::new(),
-        mend: Some(Mend::Restride {
+        repair: Some(Repair::Restride {
             shard: culprit.clone(),
             sequence: sequence.name.clone(),
             increment: sequence.increment,

@@ -4,10 +4,10 @@
 //! later reading lacks what the shards prove; a shard is older than the map where both readings say so,
 //! which the caller sees to.
 
-use super::super::inventory::{CLOSED, Inventory, MoveSeen, ServerSeen};
+use super::super::inventory::{CLOSED, Inventory, ObservedMove, ObservedServer};
 use super::older;
-use super::proofs::{Proof, proofs};
-use super::{Closing, Finding, FindingKind};
+use super::proofs::{FlipProof, proofs};
+use super::{Closing, Contradiction, ContradictionKind};
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
 use crate::shard_map::ShardMap;
@@ -18,13 +18,13 @@ use std::sync::Arc;
 
 /// What the control store knows.
 #[derive(Debug, Clone, Default)]
-pub struct Known {
+pub struct StoreKnowledge {
     /// The maps in force.
     pub maps: Vec<Arc<ShardMap>>,
     /// Migrations that have started and not ended, and those that were completed.
     pub moves: Vec<KnownMove>,
     /// The servers as they were seen last.
-    pub servers: BTreeMap<ShardName, ServerSeen>,
+    pub servers: BTreeMap<ShardName, ObservedServer>,
 }
 
 /// A migration that has started.
@@ -58,23 +58,26 @@ pub struct KnownMove {
 
 /// Everything that contradicts, by shard.
 #[must_use]
-pub fn compare(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = seen.iter().filter_map(|one| server(known, one)).collect();
+pub fn compare(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
+    let mut findings: Vec<Contradiction> = inventories
+        .iter()
+        .filter_map(|one| server(known, one))
+        .collect();
     // What another database shows says nothing of the shard, and nothing is closed there.
-    let seen = &known.of_shards(seen);
-    findings.extend(older::store_older(known, seen));
-    for inventory in seen {
+    let inventories = &known.of_shards(inventories);
+    findings.extend(older::store_older(known, inventories));
+    for inventory in inventories {
         for m in known.moves.iter().filter(|m| !m.finished) {
-            findings.extend(losing(m, inventory, seen));
-            findings.extend(gaining(m, inventory));
+            findings.extend(check_old_owner(m, inventory, inventories));
+            findings.extend(check_new_owner(m, inventory));
         }
-        findings.extend(given_away(known, inventory));
+        findings.extend(check_released_keys(known, inventory));
         findings.extend(ended(known, inventory));
     }
     findings
 }
 
-impl Known {
+impl StoreKnowledge {
     /// Whether a map names the shard, or an unfinished migration moves keys from or to it.
     fn uses(&self, shard: &ShardName) -> bool {
         let owns = |map: &Arc<ShardMap>| map.mappings.iter().any(|m| &m.shard == shard);
@@ -93,19 +96,19 @@ impl Known {
 
     /// The inventories that are of the shards' own databases.
     #[must_use]
-    pub fn of_shards(&self, seen: &[Inventory]) -> Vec<Inventory> {
+    pub fn of_shards(&self, inventories: &[Inventory]) -> Vec<Inventory> {
         let is_own = |inventory: &&Inventory| {
             let known = self.servers.get(&inventory.shard);
             known.is_none_or(|known| known.server.is_same_database(&inventory.server))
         };
-        seen.iter().filter(is_own).cloned().collect()
+        inventories.iter().filter(is_own).cloned().collect()
     }
 
     /// The flips that the shards prove and the store does not know, by version.
     #[must_use]
-    pub fn lost(&self, seen: &[Inventory]) -> Vec<Proof> {
-        let proofs = proofs(seen);
-        let is_lost = |proof: &&Proof| {
+    pub fn lost(&self, inventories: &[Inventory]) -> Vec<FlipProof> {
+        let proofs = proofs(inventories);
+        let is_lost = |proof: &&FlipProof| {
             if let Some(m) = self.known(&proof.migration) {
                 return m.aware < proof.version;
             }
@@ -120,7 +123,7 @@ impl Known {
                 .map(|m| &m.keys);
             let still = later
                 .chain(moves)
-                .fold(proof.keys.clone(), |keys, gone| keys.minus(gone));
+                .fold(proof.keys.clone(), |keys, released| keys.minus(released));
             !map.owned_by(&proof.owner).covers(&still)
         };
         proofs.iter().filter(is_lost).cloned().collect()
@@ -128,29 +131,37 @@ impl Known {
 
     /// The highest version of a map that any shard was told of.
     #[must_use]
-    pub fn highest(map: &MapName, seen: &[Inventory]) -> i64 {
-        let rows = seen.iter().flat_map(|inventory| &inventory.moves);
+    pub fn highest(map: &MapName, inventories: &[Inventory]) -> i64 {
+        let rows = inventories.iter().flat_map(|inventory| &inventory.moves);
         let rows = rows.filter(|row| &row.map == map);
-        let told = rows.map(|row| row.flipped.unwrap_or(0).max(row.map_version));
-        let away = seen.iter().flat_map(|inventory| &inventory.away);
-        let away = away
-            .filter(|away| &away.map == map)
-            .map(|away| away.version);
-        let given = seen.iter().flat_map(|inventory| &inventory.given);
-        let given = given
-            .filter(|given| &given.map == map)
-            .map(|given| given.version);
-        told.chain(away).chain(given).max().unwrap_or(0)
+        let flipped_versions = rows.map(|row| row.flipped.unwrap_or(0).max(row.map_version));
+        let released = inventories
+            .iter()
+            .flat_map(|inventory| &inventory.released_keys);
+        let released = released
+            .filter(|released| &released.map == map)
+            .map(|released| released.version);
+        let released_moves = inventories
+            .iter()
+            .flat_map(|inventory| &inventory.released_moves);
+        let released_moves = released_moves
+            .filter(|released| &released.map == map)
+            .map(|released| released.version);
+        flipped_versions
+            .chain(released)
+            .chain(released_moves)
+            .max()
+            .unwrap_or(0)
     }
 }
 
 pub(super) fn finding(
-    kind: FindingKind,
+    kind: ContradictionKind,
     shard: &ShardName,
     message: String,
     hint: &str,
-) -> Finding {
-    Finding {
+) -> Contradiction {
+    Contradiction {
         kind,
         shard: shard.clone(),
         migration: None,
@@ -161,7 +172,7 @@ pub(super) fn finding(
     }
 }
 
-fn server(known: &Known, inventory: &Inventory) -> Option<Finding> {
+fn server(known: &StoreKnowledge, inventory: &Inventory) -> Option<Contradiction> {
     let shard = &inventory.shard;
     let before = known.servers.get(shard)?;
     let (then, now) = (&before.server, &inventory.server);
@@ -175,30 +186,49 @@ fn server(known: &Known, inventory: &Inventory) -> Option<Finding> {
     };
     if then.system != now.system {
         let message = format!("server {} answers, it was {}", now.system, then.system);
-        return Some(finding(FindingKind::OtherServer, shard, message, &accept));
+        return Some(finding(
+            ContradictionKind::OtherServer,
+            shard,
+            message,
+            &accept,
+        ));
     }
     if !then.is_same_database(now) {
         let message = format!("another database answers, {now}; it was {then}");
-        return Some(finding(FindingKind::OtherServer, shard, message, &accept));
+        return Some(finding(
+            ContradictionKind::OtherServer,
+            shard,
+            message,
+            &accept,
+        ));
     }
     if then.timeline != now.timeline {
         let message = format!(
             "it is on timeline {}, and was on {}: a standby was promoted, or it was restored to a point in time; what was not replicated is missing",
             now.timeline, then.timeline
         );
-        return Some(finding(FindingKind::FailedOver, shard, message, &accept));
+        return Some(finding(
+            ContradictionKind::FailedOver,
+            shard,
+            message,
+            &accept,
+        ));
     }
     let missing = before.lacks(inventory.flushed);
     (missing > 0).then(|| {
         let message = format!(
             "its log ended {missing} bytes before the place where it had ended: it was restored from a copy; what was written since is missing"
         );
-        finding(FindingKind::WentBack, shard, message, &accept)
+        finding(ContradictionKind::WentBack, shard, message, &accept)
     })
 }
 
 /// The shard that does not own the keys must refuse them.
-fn losing(m: &KnownMove, inventory: &Inventory, seen: &[Inventory]) -> Option<Finding> {
+fn check_old_owner(
+    m: &KnownMove,
+    inventory: &Inventory,
+    inventories: &[Inventory],
+) -> Option<Contradiction> {
     let shard = &inventory.shard;
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
     // A shard that was told more than the store knows is the store's problem.
@@ -206,11 +236,11 @@ fn losing(m: &KnownMove, inventory: &Inventory, seen: &[Inventory]) -> Option<Fi
         return None;
     }
     let (loser, must) = match m.ownership {
-        Ownership::Flipped | Ownership::RollbackFencing => (&m.source, Must::Refuse),
-        Ownership::Completed => (&m.source, Must::RefuseRegister),
+        Ownership::Flipped | Ownership::RollbackFencing => (&m.source, RefusalProof::Refuse),
+        Ownership::Completed => (&m.source, RefusalProof::RefuseRegister),
         // Before the flip, and after a roll back, the target has a register while anything of it is there.
         Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => {
-            (&m.target, Must::NotOpen)
+            (&m.target, RefusalProof::NotOpen)
         }
     };
     if loser != shard || refuses(m, row, inventory, must) {
@@ -236,7 +266,7 @@ fn losing(m: &KnownMove, inventory: &Inventory, seen: &[Inventory]) -> Option<Fi
         ),
     );
     Some(if row.is_none() {
-        in_doubt(m, found, seen)
+        in_doubt(m, found, inventories)
     } else {
         found
     })
@@ -244,13 +274,15 @@ fn losing(m: &KnownMove, inventory: &Inventory, seen: &[Inventory]) -> Option<Fi
 
 /// A source that knows nothing of the migration is closed on the word of the target: where that knows nothing
 /// either, the migration has ended since (it was rolled back), and the store is the older one.
-fn in_doubt(m: &KnownMove, found: Finding, seen: &[Inventory]) -> Finding {
-    let target = seen.iter().find(|inventory| inventory.shard == m.target);
+fn in_doubt(m: &KnownMove, found: Contradiction, inventories: &[Inventory]) -> Contradiction {
+    let target = inventories
+        .iter()
+        .find(|inventory| inventory.shard == m.target);
     let knows = |target: &Inventory| target.moves.iter().any(|row| row.migration == m.id);
     match target {
         Some(target) if knows(target) => found,
-        Some(_) => Finding {
-            kind: FindingKind::StoreOlder,
+        Some(_) => Contradiction {
+            kind: ContradictionKind::StoreOlder,
             message: format!(
                 "neither shard {} nor shard {} knows of migration {}, which the control store holds for under way: it has ended since",
                 m.source, m.target, m.id
@@ -260,7 +292,7 @@ fn in_doubt(m: &KnownMove, found: Finding, seen: &[Inventory]) -> Finding {
             close: None,
             ..found
         },
-        None => Finding {
+        None => Contradiction {
             close: None,
             ..found
         },
@@ -269,7 +301,7 @@ fn in_doubt(m: &KnownMove, found: Finding, seen: &[Inventory]) -> Finding {
 
 /// How the losing shard shows that it refuses the keys.
 #[derive(Clone, Copy)]
-enum Must {
+enum RefusalProof {
     /// Register and guards, or the guard of keys that were given away.
     Refuse,
     /// The same, where the tables may be gone with their guards.
@@ -278,27 +310,39 @@ enum Must {
     NotOpen,
 }
 
-fn refuses(m: &KnownMove, row: Option<&MoveSeen>, inventory: &Inventory, must: Must) -> bool {
-    let mut away = inventory.away.iter().filter(|away| away.map == m.map);
+fn refuses(
+    m: &KnownMove,
+    row: Option<&ObservedMove>,
+    inventory: &Inventory,
+    must: RefusalProof,
+) -> bool {
+    let mut released = inventory
+        .released_keys
+        .iter()
+        .filter(|released| released.map == m.map);
     match must {
-        Must::NotOpen => row.is_none_or(|row| row.register.is_none_or(|value| value == CLOSED)),
-        Must::Refuse => row.is_some_and(MoveSeen::refuses) || away.any(|a| a.keys.covers(&m.keys)),
-        Must::RefuseRegister => {
+        RefusalProof::NotOpen => {
+            row.is_none_or(|row| row.register.is_none_or(|value| value == CLOSED))
+        }
+        RefusalProof::Refuse => {
+            row.is_some_and(ObservedMove::refuses) || released.any(|a| a.keys.covers(&m.keys))
+        }
+        RefusalProof::RefuseRegister => {
             row.is_some_and(|row| row.register == Some(CLOSED))
-                || away.any(|away| away.keys.covers(&m.keys))
+                || released.any(|released| released.keys.covers(&m.keys))
         }
     }
 }
 
 const AT_ONCE: &str = "its keys are closed at once; what was written there meanwhile is not on the owner: find it with `shardwright map check`";
 
-fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Finding {
+fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Contradiction {
     let role = if inventory.shard == m.source {
         "source"
     } else {
         "target"
     };
-    Finding {
+    Contradiction {
         migration: Some(m.id.clone()),
         map: Some(m.map.clone()),
         close: Some(Closing {
@@ -311,28 +355,33 @@ fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Finding {
             tables: m.tables.clone(),
             for_good: m.finished,
             // Not before: of two shards, the one that was told first is taken for the owner.
-            tell: m.opened && inventory.shard == m.source,
+            notify: m.opened && inventory.shard == m.source,
         }),
-        ..finding(FindingKind::KeysOpen, &inventory.shard, message, AT_ONCE)
+        ..finding(
+            ContradictionKind::KeysOpen,
+            &inventory.shard,
+            message,
+            AT_ONCE,
+        )
     }
 }
 
 /// The shard that owns the keys must have been told so.
-fn gaining(m: &KnownMove, inventory: &Inventory) -> Option<Finding> {
+fn check_new_owner(m: &KnownMove, inventory: &Inventory) -> Option<Contradiction> {
     let owns = m.ownership == Ownership::Flipped && m.opened && inventory.shard == m.target;
     if !owns {
         return None;
     }
-    let about = |finding: Finding| Finding {
+    let about = |finding: Contradiction| Contradiction {
         migration: Some(m.id.clone()),
         map: Some(m.map.clone()),
         ..finding
     };
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
-    let told = row.and_then(|row| row.flipped);
-    if told < m.version {
+    let flipped = row.and_then(|row| row.flipped);
+    if flipped < m.version {
         return Some(about(finding(
-            FindingKind::DataMissing,
+            ContradictionKind::DataMissing,
             &inventory.shard,
             format!(
                 "the map names it the owner of {} since version {}, and it was never told: it was restored from before that; rows are missing, and nothing is opened",
@@ -345,7 +394,7 @@ fn gaining(m: &KnownMove, inventory: &Inventory) -> Option<Finding> {
     let closed = row.is_some_and(|row| row.register == Some(CLOSED));
     closed.then(|| {
         about(finding(
-            FindingKind::KeysRefused,
+            ContradictionKind::KeysRefused,
             &inventory.shard,
             format!(
                 "it owns {} since version {} and refuses them: its register was lost",
@@ -358,23 +407,26 @@ fn gaining(m: &KnownMove, inventory: &Inventory) -> Option<Finding> {
 }
 
 /// Keys of completed moves must be refused by the shards that gave them away.
-fn given_away(known: &Known, inventory: &Inventory) -> Vec<Finding> {
+fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
     let shard = &inventory.shard;
     let mut findings = Vec::new();
     for map in &known.maps {
         let mut moves: Vec<&KnownMove> = known.moves.iter().filter(|m| m.map == map.name).collect();
         moves.sort_by_key(|m| m.version);
-        let coming = moves.iter().filter(|m| !m.finished && &m.target == shard);
-        let mine = coming.fold(map.owned_by(shard), |all, m| all.union(&m.keys));
-        let away = inventory.away.iter().find(|away| away.map == map.name);
-        let refused = away.map_or_else(|| map.no_keys(), |away| away.keys.clone());
+        let incoming = moves.iter().filter(|m| !m.finished && &m.target == shard);
+        let mine = incoming.fold(map.owned_by(shard), |all, m| all.union(&m.keys));
+        let released = inventory
+            .released_keys
+            .iter()
+            .find(|released| released.map == map.name);
+        let refused = released.map_or_else(|| map.no_keys(), |released| released.keys.clone());
         for m in moves.iter().filter(|m| m.finished && &m.source == shard) {
             if m.ownership != Ownership::Completed {
                 continue;
             }
             let must = m.keys.minus(&mine).minus(&refused);
             let row = inventory.moves.iter().find(|row| row.migration == m.id);
-            if must.is_empty() || row.is_some_and(MoveSeen::refuses) {
+            if must.is_empty() || row.is_some_and(ObservedMove::refuses) {
                 continue;
             }
             let part = KnownMove {
@@ -388,10 +440,10 @@ fn given_away(known: &Known, inventory: &Inventory) -> Vec<Finding> {
         }
         let owned = map.owned_by(shard).intersection(&refused);
         if !owned.is_empty() {
-            findings.push(Finding {
+            findings.push(Contradiction {
                 map: Some(map.name.clone()),
                 ..finding(
-                    FindingKind::DataMissing,
+                    ContradictionKind::DataMissing,
                     shard,
                     format!("it owns {owned} of map {}, and refuses them as given away: it was restored from before they came back; rows are missing", map.name),
                     "restore it to its newest state; nothing is opened",
@@ -403,7 +455,7 @@ fn given_away(known: &Known, inventory: &Inventory) -> Vec<Finding> {
 }
 
 /// A closed register of a migration that was completed: its target was restored from before its opening.
-fn ended(known: &Known, inventory: &Inventory) -> Vec<Finding> {
+fn ended(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
     let rows = inventory
         .moves
         .iter()
@@ -411,11 +463,11 @@ fn ended(known: &Known, inventory: &Inventory) -> Vec<Finding> {
     let ended = rows.filter_map(|row| {
         let m = known.known(&row.migration)?;
         let owns = m.finished && m.ownership == Ownership::Completed && m.target == inventory.shard;
-        owns.then(|| Finding {
+        owns.then(|| Contradiction {
             migration: Some(m.id.clone()),
             map: Some(m.map.clone()),
             ..finding(
-                FindingKind::DataMissing,
+                ContradictionKind::DataMissing,
                 &inventory.shard,
                 format!("it refuses {} of map {}, which came here for good: it was restored from before that; rows are missing", m.keys, m.map),
                 "restore it to its newest state; nothing is opened",

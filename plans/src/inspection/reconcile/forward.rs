@@ -1,17 +1,17 @@
 //! Moves a map that lost flips to where the shards are: the same numbers where nothing else has them.
 
-use super::proofs::Proof;
+use super::proofs::FlipProof;
 use crate::id::ShardName;
 use crate::key_set::KeySet;
 use crate::shard_map::{MapError, Mapping, MappingState, ShardMap};
 
 /// A version to make.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Forward {
+pub struct MissingVersion {
     /// The map with the version.
     pub map: ShardMap,
     /// The flip that it stands for; none: a number that the fleet was told and nobody knows more of.
-    pub proof: Option<Proof>,
+    pub proof: Option<FlipProof>,
 }
 
 /// The versions that bring `map` to where `lost` flips had it, and on to the number `at_least`.
@@ -21,14 +21,18 @@ pub struct Forward {
 ///
 /// # Errors
 /// [`MapError`] where the keys of a lost flip are not this map's.
-pub fn forward(map: &ShardMap, lost: &[Proof], at_least: i64) -> Result<Vec<Forward>, MapError> {
-    let mut versions: Vec<Forward> = Vec::new();
+pub fn forward(
+    map: &ShardMap,
+    lost: &[FlipProof],
+    at_least: i64,
+) -> Result<Vec<MissingVersion>, MapError> {
+    let mut versions: Vec<MissingVersion> = Vec::new();
     let mut now = map.clone();
     for proof in lost {
         fill(&mut versions, &mut now, proof.version - 1);
         now = with_owner(&now, &proof.keys, &proof.owner)?;
         now.migration = Some(proof.migration.clone());
-        versions.push(Forward {
+        versions.push(MissingVersion {
             map: now.clone(),
             proof: Some(proof.clone()),
         });
@@ -38,11 +42,11 @@ pub fn forward(map: &ShardMap, lost: &[Proof], at_least: i64) -> Result<Vec<Forw
 }
 
 /// Repeats the map under the numbers up to `number`.
-fn fill(versions: &mut Vec<Forward>, now: &mut ShardMap, number: i64) {
+fn fill(versions: &mut Vec<MissingVersion>, now: &mut ShardMap, number: i64) {
     while now.version.0 < number {
         now.version = now.version.next();
         now.migration = None;
-        versions.push(Forward {
+        versions.push(MissingVersion {
             map: now.clone(),
             proof: None,
         });

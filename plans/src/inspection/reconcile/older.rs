@@ -1,17 +1,17 @@
 //! What a shard was told of and the control store does not know: the store was restored from an older state (R1).
 
 use super::super::inventory::Inventory;
-use super::compare::{Known, finding};
-use super::proofs::Proof;
-use super::{Finding, FindingKind};
+use super::compare::{StoreKnowledge, finding};
+use super::proofs::FlipProof;
+use super::{Contradiction, ContradictionKind};
 use crate::id::{MapName, MigrationId, ShardName};
 
-const MEND_STORE: &str = "nothing is moved until the store is mended: look at `shardwright reconcile`, then `shardwright reconcile --apply` moves it forward to what the shards prove";
+const REPAIR_STORE: &str = "nothing is moved until the store is mended: look at `shardwright reconcile`, then `shardwright reconcile --apply` moves it forward to what the shards prove";
 
-pub(super) fn store_older(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
-    let lost = known.lost(seen);
+pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
+    let lost = known.lost(inventories);
     let mut findings = Vec::new();
-    for inventory in seen {
+    for inventory in inventories {
         let shard = &inventory.shard;
         let mut add = |migration: Option<&MigrationId>, map: &MapName, message: String| {
             findings.push(older(shard, migration, map, message));
@@ -54,8 +54,8 @@ pub(super) fn store_older(known: &Known, seen: &[Inventory]) -> Vec<Finding> {
                 );
             }
         }
-        findings.extend(given_unknown(&lost, inventory));
-        findings.extend(away_unknown(known, inventory));
+        findings.extend(unknown_released_moves(&lost, inventory));
+        findings.extend(unknown_released_keys(known, inventory));
     }
     findings
 }
@@ -65,22 +65,22 @@ fn older(
     migration: Option<&MigrationId>,
     map: &MapName,
     message: String,
-) -> Finding {
-    Finding {
+) -> Contradiction {
+    Contradiction {
         migration: migration.cloned(),
         map: Some(map.clone()),
-        ..finding(FindingKind::StoreOlder, shard, message, MEND_STORE)
+        ..finding(ContradictionKind::StoreOlder, shard, message, REPAIR_STORE)
     }
 }
 
 /// Moves away that were completed, and that the store does not know.
-fn given_unknown(lost: &[Proof], inventory: &Inventory) -> Vec<Finding> {
+fn unknown_released_moves(lost: &[FlipProof], inventory: &Inventory) -> Vec<Contradiction> {
     let lost = lost.iter().filter(|proof| proof.completed);
-    let here = lost.filter(|proof| {
-        let mut given = inventory.given.iter();
-        given.any(|given| given.migration == proof.migration)
+    let unreported = lost.filter(|proof| {
+        let mut released = inventory.released_moves.iter();
+        released.any(|released| released.migration == proof.migration)
     });
-    here.map(|proof| {
+    unreported.map(|proof| {
         older(&inventory.shard, Some(&proof.migration), &proof.map, format!(
             "this shard gave {} to shard {} with version {} of map {}, which the control store does not know",
             proof.keys, proof.owner, proof.version, proof.map
@@ -90,13 +90,13 @@ fn given_unknown(lost: &[Proof], inventory: &Inventory) -> Vec<Finding> {
 }
 
 /// Versions that took keys away, and that the store has not reached.
-fn away_unknown(known: &Known, inventory: &Inventory) -> Vec<Finding> {
-    let beyond = inventory.away.iter().filter_map(|away| {
-        let map = known.map(&away.map)?;
-        (map.version.0 < away.version).then(|| {
-            older(&inventory.shard, None, &away.map, format!(
+fn unknown_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
+    let beyond = inventory.released_keys.iter().filter_map(|released| {
+        let map = known.map(&released.map)?;
+        (map.version.0 < released.version).then(|| {
+            older(&inventory.shard, None, &released.map, format!(
                 "this shard gave keys away with version {} of map {}, the control store is at version {}",
-                away.version, away.map, map.version
+                released.version, released.map, map.version
             ))
         })
     });

@@ -1,13 +1,13 @@
 //! Which flips the shards prove, by the versions that they were told and by their registers.
 
-use super::super::inventory::{CLOSED, Inventory, MoveSeen};
+use super::super::inventory::{CLOSED, Inventory, ObservedMove};
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
 use std::collections::BTreeMap;
 
 /// A flip that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Proof {
+pub struct FlipProof {
     /// The map.
     pub map: MapName,
     /// The version that the flip made.
@@ -26,30 +26,33 @@ pub struct Proof {
     pub completed: bool,
 }
 
-type Rows<'a> = Vec<(&'a ShardName, &'a MoveSeen)>;
+type ObservedMoves<'a> = Vec<(&'a ShardName, &'a ObservedMove)>;
 
 /// The newest flip of each migration that some shard was told of, by version.
 #[must_use]
-pub fn proofs(seen: &[Inventory]) -> Vec<Proof> {
-    let mut rows: BTreeMap<&MigrationId, Rows<'_>> = BTreeMap::new();
-    for inventory in seen {
+pub fn proofs(inventories: &[Inventory]) -> Vec<FlipProof> {
+    let mut rows: BTreeMap<&MigrationId, ObservedMoves<'_>> = BTreeMap::new();
+    for inventory in inventories {
         for row in &inventory.moves {
             rows.entry(&row.migration)
                 .or_default()
                 .push((&inventory.shard, row));
         }
     }
-    let mut proofs: Vec<Proof> = rows.values().filter_map(|rows| of_rows(rows)).collect();
-    for given in seen.iter().flat_map(|inventory| &inventory.given) {
-        if rows.contains_key(&given.migration) {
+    let mut proofs: Vec<FlipProof> = rows.values().filter_map(|rows| of_rows(rows)).collect();
+    for released in inventories
+        .iter()
+        .flat_map(|inventory| &inventory.released_moves)
+    {
+        if rows.contains_key(&released.migration) {
             continue;
         }
-        proofs.push(Proof {
-            map: given.map.clone(),
-            version: given.version,
-            keys: given.keys.clone(),
-            owner: given.to.clone(),
-            migration: given.migration.clone(),
+        proofs.push(FlipProof {
+            map: released.map.clone(),
+            version: released.version,
+            keys: released.keys.clone(),
+            owner: released.to.clone(),
+            migration: released.migration.clone(),
             epoch: 0,
             attempt: 0,
             completed: true,
@@ -59,24 +62,28 @@ pub fn proofs(seen: &[Inventory]) -> Vec<Proof> {
     proofs
 }
 
-fn of_rows(rows: &Rows<'_>) -> Option<Proof> {
+fn of_rows(rows: &ObservedMoves<'_>) -> Option<FlipProof> {
     let version = rows.iter().filter_map(|(_, row)| row.flipped).max()?;
-    let told: Rows<'_> = rows
+    let flipped_rows: ObservedMoves<'_> = rows
         .iter()
         .filter(|(_, row)| row.flipped == Some(version))
         .copied()
         .collect();
-    let (_, first) = told.first()?;
+    let (_, first) = flipped_rows.first()?;
     let about = rows.iter().find_map(|(_, row)| row.about.as_ref())?;
     // Who was opened by us last, else who is open. The gaining shard is told first, before it opens.
-    let opened = told.iter().find(|(_, row)| row.owns);
-    let opened = opened.or_else(|| told.iter().find(|(_, row)| row.register != Some(CLOSED)));
-    let owner = match (opened, told.as_slice()) {
+    let opened = flipped_rows.iter().find(|(_, row)| row.owns);
+    let opened = opened.or_else(|| {
+        flipped_rows
+            .iter()
+            .find(|(_, row)| row.register != Some(CLOSED))
+    });
+    let owner = match (opened, flipped_rows.as_slice()) {
         (Some((shard, _)), _) => (*shard).clone(),
         (None, [(shard, _)]) if rows.len() > 1 => (*shard).clone(),
         (None, _) => about.target.clone(),
     };
-    Some(Proof {
+    Some(FlipProof {
         map: first.map.clone(),
         version,
         keys: about.keys.clone(),

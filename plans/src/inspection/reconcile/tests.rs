@@ -1,6 +1,8 @@
 //! What a reconciliation finds, and what it does about it.
 
-use super::super::inventory::{About, AwaySeen, CLOSED, Given, Inventory, MoveSeen, ServerSeen};
+use super::super::inventory::{
+    About, CLOSED, Inventory, ObservedMove, ObservedServer, ReleasedKeys, ReleasedMove,
+};
 use super::*;
 use crate::id::MapVersion;
 use crate::identity::DatabaseIdentity;
@@ -32,8 +34,8 @@ fn map(version: i64, owners: &[(i64, i64, &str)]) -> ShardMap {
     }
 }
 
-fn row(role: &str, flipped: Option<i64>, register: i64, owns: bool) -> MoveSeen {
-    MoveSeen {
+fn row(role: &str, flipped: Option<i64>, register: i64, owns: bool) -> ObservedMove {
+    ObservedMove {
         migration: MigrationId::from("x"),
         role: role.to_owned(),
         epoch: 3,
@@ -44,7 +46,7 @@ fn row(role: &str, flipped: Option<i64>, register: i64, owns: bool) -> MoveSeen 
         register: Some(register),
         guards: 4,
         owns,
-        brought: role == "target",
+        copied: role == "target",
         about: Some(About {
             incarnation: "i".to_owned(),
             source: ShardName::from("a"),
@@ -55,7 +57,7 @@ fn row(role: &str, flipped: Option<i64>, register: i64, owns: bool) -> MoveSeen 
     }
 }
 
-fn shard(name: &str, rows: Vec<MoveSeen>) -> Inventory {
+fn shard(name: &str, rows: Vec<ObservedMove>) -> Inventory {
     Inventory {
         shard: ShardName::from(name),
         server: DatabaseIdentity {
@@ -67,13 +69,17 @@ fn shard(name: &str, rows: Vec<MoveSeen>) -> Inventory {
         objects: Vec::new(),
         similar: Vec::new(),
         moves: rows,
-        away: Vec::new(),
-        given: Vec::new(),
+        released_keys: Vec::new(),
+        released_moves: Vec::new(),
     }
 }
 
-fn known(ownership: Ownership, version: Option<i64>, owners: &[(i64, i64, &str)]) -> Known {
-    Known {
+fn known(
+    ownership: Ownership,
+    version: Option<i64>,
+    owners: &[(i64, i64, &str)],
+) -> StoreKnowledge {
+    StoreKnowledge {
         maps: vec![Arc::new(map(version.unwrap_or(1), owners))],
         moves: vec![KnownMove {
             id: MigrationId::from("x"),
@@ -89,15 +95,15 @@ fn known(ownership: Ownership, version: Option<i64>, owners: &[(i64, i64, &str)]
             version,
             aware: version.unwrap_or(1),
         }],
-        ..Known::default()
+        ..StoreKnowledge::default()
     }
 }
 
 const BEFORE: &[(i64, i64, &str)] = &[(0, 100, "a")];
 const AFTER: &[(i64, i64, &str)] = &[(0, 50, "a"), (50, 100, "b")];
 
-fn kinds(known: &Known, seen: &[Inventory]) -> Vec<(FindingKind, String)> {
-    let found = compare(known, seen).into_iter();
+fn kinds(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<(ContradictionKind, String)> {
+    let found = compare(known, inventories).into_iter();
     found
         .map(|finding| (finding.kind, finding.shard.0))
         .collect()
@@ -126,8 +132,8 @@ fn a_store_without_the_flip_is_older_and_the_source_is_not_called_open() {
     assert_eq!(
         found,
         [
-            (FindingKind::StoreOlder, "a".to_owned()),
-            (FindingKind::StoreOlder, "b".to_owned())
+            (ContradictionKind::StoreOlder, "a".to_owned()),
+            (ContradictionKind::StoreOlder, "b".to_owned())
         ]
     );
     let [proof] = known.lost(&held()).try_into().unwrap();
@@ -137,36 +143,36 @@ fn a_store_without_the_flip_is_older_and_the_source_is_not_called_open() {
 
 #[test]
 fn an_epoch_that_the_store_does_not_know_proves_it_older_unless_a_sweep_raised_it() {
-    let swept = MoveSeen {
+    let swept = ObservedMove {
         epoch: 4,
         ..row("source", None, 0, true)
     };
-    let seen = [shard("a", vec![swept]), shard("b", Vec::new())];
+    let inventories = [shard("a", vec![swept]), shard("b", Vec::new())];
     let mut known = known(Ownership::Aborted, None, BEFORE);
-    let older = (FindingKind::StoreOlder, "a".to_owned());
-    assert!(kinds(&known, &seen).contains(&older));
+    let older = (ContradictionKind::StoreOlder, "a".to_owned());
+    assert!(kinds(&known, &inventories).contains(&older));
     known.moves[0].finished = true;
-    assert!(!kinds(&known, &seen).contains(&older));
+    assert!(!kinds(&known, &inventories).contains(&older));
 }
 
 #[test]
 fn a_flip_that_only_the_gaining_shard_was_told_of_is_proved_by_it() {
-    let seen = [
+    let inventories = [
         shard("a", vec![row("source", None, CLOSED, false)]),
         shard("b", vec![row("target", Some(2), CLOSED, false)]),
     ];
-    let [proof] = proofs(&seen).try_into().unwrap();
+    let [proof] = proofs(&inventories).try_into().unwrap();
     assert_eq!(proof.owner.as_str(), "b");
 }
 
 #[test]
 fn of_two_closed_shards_the_owner_is_the_one_that_we_opened_last() {
     // A second attempt to give the keys away again, after a roll back, was sealed.
-    let seen = [
+    let inventories = [
         shard("a", vec![row("source", Some(3), CLOSED, true)]),
         shard("b", vec![row("target", Some(3), CLOSED, false)]),
     ];
-    let [proof] = proofs(&seen).try_into().unwrap();
+    let [proof] = proofs(&inventories).try_into().unwrap();
     assert_eq!(proof.owner.as_str(), "a");
 }
 
@@ -174,12 +180,12 @@ fn of_two_closed_shards_the_owner_is_the_one_that_we_opened_last() {
 fn a_source_that_is_open_or_knows_nothing_after_the_flip_is_closed() {
     let known = known(Ownership::Flipped, Some(2), AFTER);
     for rows in [vec![row("source", None, 0, false)], Vec::new()] {
-        let seen = [shard("a", rows), held()[1].clone()];
-        let [finding] = compare(&known, &seen).try_into().unwrap();
-        assert_eq!(finding.kind, FindingKind::KeysOpen);
+        let inventories = [shard("a", rows), held()[1].clone()];
+        let [finding] = compare(&known, &inventories).try_into().unwrap();
+        assert_eq!(finding.kind, ContradictionKind::KeysOpen);
         let closing = finding.close.unwrap();
         assert_eq!((closing.keys, closing.for_good), (keys(50, 100), false));
-        assert!(closing.tell);
+        assert!(closing.notify);
     }
 }
 
@@ -188,51 +194,54 @@ fn a_source_is_not_told_of_the_flip_before_the_target_is_open() {
     let mut known = known(Ownership::Flipped, Some(2), AFTER);
     known.moves[0].opened = false;
     let target = row("target", None, CLOSED, false);
-    let seen = [
+    let inventories = [
         shard("a", vec![row("source", None, 0, false)]),
         shard("b", vec![target]),
     ];
-    let [finding] = compare(&known, &seen).try_into().unwrap();
+    let [finding] = compare(&known, &inventories).try_into().unwrap();
     let closing = finding.close.unwrap();
-    assert_eq!((closing.version, closing.tell), (2, false));
+    assert_eq!((closing.version, closing.notify), (2, false));
 }
 
 #[test]
 fn a_migration_that_neither_shard_knows_has_ended_since() {
     let known = known(Ownership::Flipped, Some(2), AFTER);
-    let seen = [shard("a", Vec::new()), shard("b", Vec::new())];
-    let found = compare(&known, &seen);
-    assert_eq!(found[0].kind, FindingKind::StoreOlder);
+    let inventories = [shard("a", Vec::new()), shard("b", Vec::new())];
+    let found = compare(&known, &inventories);
+    assert_eq!(found[0].kind, ContradictionKind::StoreOlder);
     assert!(found.iter().all(|finding| finding.close.is_none()));
     // As long as the target was not seen nobody can tell.
-    let [finding] = compare(&known, &seen[..1]).try_into().unwrap();
-    assert_eq!((finding.kind, finding.close), (FindingKind::KeysOpen, None));
+    let [finding] = compare(&known, &inventories[..1]).try_into().unwrap();
+    assert_eq!(
+        (finding.kind, finding.close),
+        (ContradictionKind::KeysOpen, None)
+    );
 }
 
 #[test]
 fn a_source_that_was_told_more_than_the_store_knows_is_not_closed() {
     // Rolled back with version 3, which the store lost.
-    let seen = [
+    let inventories = [
         shard("a", vec![row("source", Some(3), 0, true)]),
         shard("b", vec![row("target", Some(3), CLOSED, false)]),
     ];
     let known = known(Ownership::Flipped, Some(2), AFTER);
-    let found = compare(&known, &seen);
+    let found = compare(&known, &inventories);
     assert!(
         found.iter().all(|finding| finding.close.is_none()),
         "{found:?}"
     );
-    assert_eq!(known.lost(&seen)[0].owner.as_str(), "a");
+    assert_eq!(known.lost(&inventories)[0].owner.as_str(), "a");
 }
 
 #[test]
 fn a_target_that_was_never_told_lacks_data_and_nothing_is_opened() {
-    let seen = [
+    let inventories = [
         held()[0].clone(),
         shard("b", vec![row("target", None, CLOSED, false)]),
     ];
-    let found = kinds(&known(Ownership::Flipped, Some(2), AFTER), &seen);
-    assert_eq!(found, [(FindingKind::DataMissing, "b".to_owned())]);
+    let found = kinds(&known(Ownership::Flipped, Some(2), AFTER), &inventories);
+    assert_eq!(found, [(ContradictionKind::DataMissing, "b".to_owned())]);
 }
 
 #[test]
@@ -244,7 +253,7 @@ fn keys_of_a_completed_move_stay_refused() {
         .try_into()
         .unwrap();
     assert!(finding.close.unwrap().for_good);
-    source.away.push(AwaySeen {
+    source.released_keys.push(ReleasedKeys {
         map: MapName::from("m"),
         keys: keys(50, 100),
         version: 2,
@@ -256,35 +265,35 @@ fn keys_of_a_completed_move_stay_refused() {
 #[test]
 fn the_line_of_who_took_the_keys_proves_a_move_that_left_nothing_else() {
     let mut source = shard("a", Vec::new());
-    source.given.push(Given {
+    source.released_moves.push(ReleasedMove {
         map: MapName::from("m"),
         version: 2,
         keys: keys(50, 100),
         to: ShardName::from("b"),
         migration: MigrationId::from("x"),
     });
-    let known = Known {
+    let known = StoreKnowledge {
         maps: vec![Arc::new(map(1, BEFORE))],
-        ..Known::default()
+        ..StoreKnowledge::default()
     };
-    let seen = [source];
-    let lost = known.lost(&seen);
+    let inventories = [source];
+    let lost = known.lost(&inventories);
     let [version] = forward(&known.maps[0], &lost, 2)
         .unwrap()
         .try_into()
         .unwrap();
     assert_eq!(version.map.version, MapVersion(2));
     assert_eq!(version.map.owned_by(&ShardName::from("b")), keys(50, 100));
-    let mended = Known {
+    let repaired = StoreKnowledge {
         maps: vec![Arc::new(version.map)],
-        ..Known::default()
+        ..StoreKnowledge::default()
     };
-    assert_eq!(mended.lost(&seen), []);
+    assert_eq!(repaired.lost(&inventories), []);
 }
 
 #[test]
 fn numbers_that_nobody_knows_more_of_repeat_the_version_before() {
-    let lost = [Proof {
+    let lost = [FlipProof {
         map: MapName::from("m"),
         version: 4,
         keys: keys(50, 100),
@@ -304,8 +313,8 @@ fn numbers_that_nobody_knows_more_of_repeat_the_version_before() {
 #[test]
 fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
     let mut known = known(Ownership::Flipped, Some(2), AFTER);
-    let mut seen = held();
-    let before = |system: &str, timeline, flushed| ServerSeen {
+    let mut inventories = held();
+    let before = |system: &str, timeline, flushed| ObservedServer {
         number: 1,
         server: DatabaseIdentity {
             system: system.to_owned(),
@@ -315,30 +324,30 @@ fn a_server_is_told_apart_by_its_identity_and_by_where_its_log_ends() {
         flushed,
         missing: 0,
     };
-    let went_back = ServerSeen {
+    let went_back = ObservedServer {
         missing: 1,
         ..before("1", 1, 0)
     };
     for (server, kind) in [
-        (before("2", 1, 0), Some(FindingKind::OtherServer)),
-        (before("1", 2, 0), Some(FindingKind::FailedOver)),
-        (before("1", 1, 1001), Some(FindingKind::WentBack)),
-        (went_back, Some(FindingKind::WentBack)),
+        (before("2", 1, 0), Some(ContradictionKind::OtherServer)),
+        (before("1", 2, 0), Some(ContradictionKind::FailedOver)),
+        (before("1", 1, 1001), Some(ContradictionKind::WentBack)),
+        (went_back, Some(ContradictionKind::WentBack)),
         (before("1", 1, 1000), None),
     ] {
         known.servers.insert(ShardName::from("a"), server);
-        let found = kinds(&known, &seen);
+        let found = kinds(&known, &inventories);
         assert_eq!(found.first().map(|(kind, _)| *kind), kind);
     }
-    seen[0].flushed = 2000;
-    assert_eq!(kinds(&known, &seen), []);
+    inventories[0].flushed = 2000;
+    assert_eq!(kinds(&known, &inventories), []);
 }
 
 #[test]
 fn where_no_map_names_the_shard_nobody_is_sent_to_look_for_missing_keys() {
     let seen = held();
-    let hint = |known: &mut Known| {
-        let before = ServerSeen {
+    let hint = |known: &mut StoreKnowledge| {
+        let before = ObservedServer {
             number: 1,
             server: DatabaseIdentity {
                 system: "2".to_owned(),
@@ -353,22 +362,22 @@ fn where_no_map_names_the_shard_nobody_is_sent_to_look_for_missing_keys() {
     };
     let mut used = known(Ownership::Flipped, Some(2), AFTER);
     assert!(hint(&mut used).starts_with("find out what it lacks"));
-    let mut unused = Known::default();
+    let mut unused = StoreKnowledge::default();
     assert!(hint(&mut unused).starts_with("no map names the shard"));
 }
 
 #[test]
 fn another_database_under_a_shards_name_is_told_of_and_nothing_is_closed_there() {
     let mut known = known(Ownership::Flipped, Some(2), AFTER);
-    let mut seen = held();
+    let mut inventories = held();
     let identity = |database, id: &str| DatabaseIdentity {
         database: Some(database),
         id: Some(id.to_owned()),
-        ..seen[0].server.clone()
+        ..inventories[0].server.clone()
     };
     let (a, b) = (identity(1, "a"), identity(2, "b"));
-    for (inventory, server) in seen.iter().zip([&a, &b]) {
-        let before = ServerSeen {
+    for (inventory, server) in inventories.iter().zip([&a, &b]) {
+        let before = ObservedServer {
             number: 1,
             server: server.clone(),
             flushed: 0,
@@ -376,15 +385,15 @@ fn another_database_under_a_shards_name_is_told_of_and_nothing_is_closed_there()
         };
         known.servers.insert(inventory.shard.clone(), before);
     }
-    (seen[0].server, seen[1].server) = (a.clone(), b.clone());
-    assert_eq!(kinds(&known, &seen), []);
+    (inventories[0].server, inventories[1].server) = (a.clone(), b.clone());
+    assert_eq!(kinds(&known, &inventories), []);
     // The connection strings are exchanged: each name leads to what the other one is.
-    let names = (seen[0].shard.clone(), seen[1].shard.clone());
-    (seen[1].shard, seen[0].shard) = names;
-    let findings = compare(&known, &seen);
+    let names = (inventories[0].shard.clone(), inventories[1].shard.clone());
+    (inventories[1].shard, inventories[0].shard) = names;
+    let findings = compare(&known, &inventories);
     assert_eq!(findings.len(), 2, "{findings:?}");
     for finding in findings {
-        assert_eq!(finding.kind, FindingKind::OtherServer);
+        assert_eq!(finding.kind, ContradictionKind::OtherServer);
         assert_eq!(finding.close, None);
         assert!(finding.message.contains("another database"), "{finding:?}");
     }

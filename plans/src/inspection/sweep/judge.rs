@@ -1,19 +1,19 @@
 //! What becomes of each object, and why that is safe; pure.
 
 use super::super::inventory::{
-    About, AwaySeen, CLOSED, Inventory, MoveSeen, Object, ObjectKind, Whose,
+    About, CLOSED, Inventory, Object, ObjectKind, ObservedMove, ReleasedKeys, Whose,
 };
-use super::{Ground, Guards, Leftover, Sweep, Verdict};
+use super::{Guards, Leftover, Sweep, SweepInput, SweepVerdict};
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
-use crate::names::away_function;
+use crate::names::released_keys_function;
 use std::collections::BTreeSet;
 
 mod never_open;
 
 /// The answer for one migration's register, guards and rows.
-struct Judged {
-    verdict: Verdict,
+struct MoveVerdict {
+    verdict: SweepVerdict,
     why: String,
     guards: Option<Guards>,
     /// It holds for what refuses no write too: slots, publications, sessions.
@@ -22,21 +22,22 @@ struct Judged {
 
 /// Everything of ours on the shards that were seen, with its verdict, and the tasks that carry them out.
 #[must_use]
-pub fn judge(ground: &Ground, seen: &[Inventory]) -> Vec<(Vec<Leftover>, Vec<Sweep>)> {
-    seen.iter()
-        .map(|inventory| judge_shard(ground, seen, inventory))
+pub fn judge(ground: &SweepInput, inventories: &[Inventory]) -> Vec<(Vec<Leftover>, Vec<Sweep>)> {
+    inventories
+        .iter()
+        .map(|inventory| judge_shard(ground, inventories, inventory))
         .collect()
 }
 
 /// What is collected about one shard.
-struct Shard<'a> {
+struct ShardVerdicts<'a> {
     inventory: &'a Inventory,
     leftovers: Vec<Leftover>,
     sweeps: Vec<Sweep>,
 }
 
-impl Shard<'_> {
-    fn add(&mut self, object: &Object, verdict: Verdict, why: &str) {
+impl ShardVerdicts<'_> {
+    fn add(&mut self, object: &Object, verdict: SweepVerdict, why: &str) {
         self.leftovers.push(Leftover {
             shard: self.inventory.shard.clone(),
             object: named(object),
@@ -46,16 +47,16 @@ impl Shard<'_> {
     }
 
     /// Everything of a migration that this store does not hold for live.
-    fn add_orphan(&mut self, id: &MigrationId, judged: Judged) {
-        let is_here = self.inventory.moves.iter().any(|m| &m.migration == id);
+    fn add_orphan(&mut self, id: &MigrationId, judged: MoveVerdict) {
+        let is_on_shard = self.inventory.moves.iter().any(|m| &m.migration == id);
         let mut goes = judged.guards.is_some();
         let whose = Whose::Migration(id.clone());
         let objects = self.inventory.objects.iter();
         for object in objects.filter(|object| object.whose == whose) {
             match object.kind {
                 // The setting is the server's: a migration of another database of it may need the name.
-                ObjectKind::StandbyName if !is_here => {
-                    self.add(object, Verdict::Decide, NAME_OF_SERVER);
+                ObjectKind::StandbyName if !is_on_shard => {
+                    self.add(object, SweepVerdict::Decide, NAME_OF_SERVER);
                 }
                 ObjectKind::Slot
                 | ObjectKind::Publication
@@ -64,7 +65,7 @@ impl Shard<'_> {
                     if !judged.of_all =>
                 {
                     goes = true;
-                    self.add(object, Verdict::Remove, STREAM);
+                    self.add(object, SweepVerdict::Remove, STREAM);
                 }
                 ObjectKind::Slot
                 | ObjectKind::Publication
@@ -88,19 +89,23 @@ impl Shard<'_> {
     }
 
     /// The guard of one map's keys that were given away.
-    fn judge_away(&mut self, ground: &Ground, away: &AwaySeen) -> (Verdict, String) {
-        let (verdict, mut why) = judge_away(ground, &self.inventory.shard, away);
-        let given = self.inventory.given.iter();
-        let mut given = given.filter(|given| given.map == away.map);
-        if let Some(given) = given.next_back().filter(|_| verdict != Verdict::Keep) {
+    fn judge_released_keys(
+        &mut self,
+        ground: &SweepInput,
+        released: &ReleasedKeys,
+    ) -> (SweepVerdict, String) {
+        let (verdict, mut why) = judge_released_keys(ground, &self.inventory.shard, released);
+        let released_moves = self.inventory.released_moves.iter();
+        let mut moved = released_moves.filter(|moved| moved.map == released.map);
+        if let Some(moved) = moved.next_back().filter(|_| verdict != SweepVerdict::Keep) {
             why += &format!(
                 "; shard {} took {} with version {}: nobody may write them there then",
-                given.to, given.keys, given.version
+                moved.to, moved.keys, moved.version
             );
         }
-        if verdict == Verdict::Remove {
-            self.sweeps.push(Sweep::Away {
-                map: away.map.clone(),
+        if verdict == SweepVerdict::Remove {
+            self.sweeps.push(Sweep::ReleasedKeys {
+                map: released.map.clone(),
             });
         }
         (verdict, why)
@@ -108,11 +113,11 @@ impl Shard<'_> {
 }
 
 fn judge_shard(
-    ground: &Ground,
-    seen: &[Inventory],
+    ground: &SweepInput,
+    inventories: &[Inventory],
     inventory: &Inventory,
 ) -> (Vec<Leftover>, Vec<Sweep>) {
-    let mut shard = Shard {
+    let mut shard = ShardVerdicts {
         inventory,
         leftovers: Vec::new(),
         sweeps: Vec::new(),
@@ -121,43 +126,50 @@ fn judge_shard(
         let own = inventory.moves.iter().find(|m| &m.migration == id);
         let judged = in_use(ground, inventory, own, id)
             .or_else(|| unexplained(ground, own))
-            .unwrap_or_else(|| judge_move(ground, seen, inventory, own));
+            .unwrap_or_else(|| judge_move(ground, inventories, inventory, own));
         shard.add_orphan(id, judged);
     }
-    let away: Vec<(&AwaySeen, (Verdict, String))> = inventory
-        .away
+    let released: Vec<(&ReleasedKeys, (SweepVerdict, String))> = inventory
+        .released_keys
         .iter()
-        .map(|away| (away, shard.judge_away(ground, away)))
+        .map(|released| (released, shard.judge_released_keys(ground, released)))
         .collect();
     for object in &inventory.objects {
         match &object.whose {
             Whose::Migration(id) if ground.live.contains(id) => {
-                shard.add(object, Verdict::Keep, "its migration has not ended");
+                shard.add(object, SweepVerdict::Keep, "its migration has not ended");
             }
             Whose::Migration(_) => {}
-            Whose::Away => match away.iter().find(|(away, _)| is_of(object, away)) {
+            Whose::ReleasedKeys => match released
+                .iter()
+                .find(|(released, _)| is_of(object, released))
+            {
                 Some((_, (verdict, why))) => shard.add(object, *verdict, why),
-                None => shard.add(object, Verdict::Decide, NO_ROW),
+                None => shard.add(object, SweepVerdict::Decide, NO_ROW),
             },
-            Whose::Look => shard.add(object, Verdict::Remove, "the look that made it has ended"),
-            Whose::LiveLook => {
+            Whose::Probe => shard.add(
+                object,
+                SweepVerdict::Remove,
+                "the look that made it has ended",
+            ),
+            Whose::LiveProbe => {
                 shard.add(
                     object,
-                    Verdict::Keep,
+                    SweepVerdict::Keep,
                     "somebody looks at the shard right now",
                 );
             }
-            Whose::Shared => shard.add(object, Verdict::Keep, SHARED),
+            Whose::Shared => shard.add(object, SweepVerdict::Keep, SHARED),
         }
     }
     let mut objects = inventory.objects.iter();
-    if objects.any(|object| object.whose == Whose::Look) {
-        shard.sweeps.push(Sweep::Looks);
+    if objects.any(|object| object.whose == Whose::Probe) {
+        shard.sweeps.push(Sweep::Probes);
     }
     let similar = inventory.similar.iter().map(|similar| Leftover {
         shard: inventory.shard.clone(),
         object: similar.object.clone(),
-        verdict: Verdict::Keep,
+        verdict: SweepVerdict::Keep,
         why: format!("not made by Shardwright: {}", similar.why),
     });
     shard.leftovers.extend(similar);
@@ -165,11 +177,15 @@ fn judge_shard(
 }
 
 /// Migrations that left something here and are not live.
-fn orphans<'a>(ground: &Ground, inventory: &'a Inventory) -> BTreeSet<&'a MigrationId> {
+fn orphans<'a>(ground: &SweepInput, inventory: &'a Inventory) -> BTreeSet<&'a MigrationId> {
     let objects = inventory.objects.iter();
     let ids = objects.filter_map(|object| match &object.whose {
         Whose::Migration(id) if !ground.live.contains(id) => Some(id),
-        Whose::Migration(_) | Whose::Away | Whose::Look | Whose::LiveLook | Whose::Shared => None,
+        Whose::Migration(_)
+        | Whose::ReleasedKeys
+        | Whose::Probe
+        | Whose::LiveProbe
+        | Whose::Shared => None,
     });
     ids.collect()
 }
@@ -186,18 +202,19 @@ fn named(object: &Object) -> String {
     }
 }
 
-fn is_of(object: &Object, away: &AwaySeen) -> bool {
+fn is_of(object: &Object, released: &ReleasedKeys) -> bool {
     // Function guard_away_<map>, triggers shardwright_guard_away_<map>_<event>.
-    object.name.contains(&away_function(&away.map)) || object.name == away.map.as_str()
+    object.name.contains(&released_keys_function(&released.map))
+        || object.name == released.map.as_str()
 }
 
 /// Another store's migration that somebody works for is not an orphan: this controller may be the wrong one.
 fn in_use(
-    ground: &Ground,
+    ground: &SweepInput,
     inventory: &Inventory,
-    own: Option<&MoveSeen>,
+    own: Option<&ObservedMove>,
     id: &MigrationId,
-) -> Option<Judged> {
+) -> Option<MoveVerdict> {
     let about = own.and_then(|own| own.about.as_ref())?;
     let foreign = about.incarnation != ground.incarnation;
     let busy = inventory.objects.iter().any(|object| {
@@ -205,8 +222,8 @@ fn in_use(
             && object.whose == Whose::Migration(id.clone())
             && !object.name.contains("/holder/")
     });
-    (foreign && busy).then(|| Judged {
-        verdict: Verdict::Keep,
+    (foreign && busy).then(|| MoveVerdict {
+        verdict: SweepVerdict::Keep,
         why: format!(
             "another control store ({}) ordered it and an agent works for it right now; if that store is lost, end that agent and look again",
             about.incarnation
@@ -218,24 +235,24 @@ fn in_use(
 
 /// Another store's migration about a map that this store does not have is not an orphan either, though nobody works for
 /// it right now: its controller may be stopped.
-fn unexplained(ground: &Ground, own: Option<&MoveSeen>) -> Option<Judged> {
+fn unexplained(ground: &SweepInput, own: Option<&ObservedMove>) -> Option<MoveVerdict> {
     let own = own?;
     let about = own.about.as_ref()?;
     let mut maps = ground.maps.iter();
     let known = maps.any(|map| map.name == own.map) || ground.owners.contains_key(&own.map);
-    (about.incarnation != ground.incarnation && !known).then(|| Judged {
+    (about.incarnation != ground.incarnation && !known).then(|| MoveVerdict {
         of_all: true,
-        ..Judged::decide(format!(
+        ..MoveVerdict::decide(format!(
             "another control store ({}) ordered it, about map {}, which this one does not know; if that store is lost, say who owns the keys: --owner {}={} or --owner {}={}",
             about.incarnation, own.map, own.map, about.source, own.map, about.target
         ))
     })
 }
 
-impl Judged {
+impl MoveVerdict {
     fn remove(why: &str, guards: Guards) -> Self {
         Self {
-            verdict: Verdict::Remove,
+            verdict: SweepVerdict::Remove,
             why: why.to_owned(),
             guards: Some(guards),
             of_all: false,
@@ -244,7 +261,7 @@ impl Judged {
 
     fn decide(why: String) -> Self {
         Self {
-            verdict: Verdict::Decide,
+            verdict: SweepVerdict::Decide,
             why,
             guards: None,
             of_all: false,
@@ -254,7 +271,7 @@ impl Judged {
 
 impl Guards {
     /// Everything of the migration goes, and nothing stays refused.
-    fn of(own: &MoveSeen) -> Self {
+    fn of(own: &ObservedMove) -> Self {
         let about = own.about.as_ref();
         Self {
             map: own.map.clone(),
@@ -262,20 +279,20 @@ impl Guards {
             refuse: None,
             keys: about.map(|about| about.keys.clone()),
             tables: about.map_or_else(Vec::new, |about| about.tables.clone()),
-            brought: false,
+            copied: false,
             left_too: Vec::new(),
         }
     }
 }
 
 fn judge_move(
-    ground: &Ground,
-    seen: &[Inventory],
+    ground: &SweepInput,
+    inventories: &[Inventory],
     inventory: &Inventory,
-    own: Option<&MoveSeen>,
-) -> Judged {
+    own: Option<&ObservedMove>,
+) -> MoveVerdict {
     let Some(own) = own else {
-        return Judged::decide(
+        return MoveVerdict::decide(
             "shardwright.move has no row for it: find out which keys it refuses, and drop it by hand if this shard owns them".to_owned(),
         );
     };
@@ -283,24 +300,24 @@ fn judge_move(
         return judge_open(ground, inventory, own, Guards::of(own));
     }
     let Some(about) = &own.about else {
-        return Judged::decide(format!(
+        return MoveVerdict::decide(format!(
             "it refuses keys of map {}, and does not say which: drop it by hand if this shard owns them",
             own.map
         ));
     };
-    let Some(here) = owned_here(ground, &own.map, &inventory.shard, &about.keys) else {
-        return Judged::decide(format!(
+    let Some(owned_keys) = owned_keys_on(ground, &own.map, &inventory.shard, &about.keys) else {
+        return MoveVerdict::decide(format!(
             "it refuses {} of map {}, which this store does not know; say who owns them: --owner {}={} or --owner {}={}",
             about.keys, own.map, own.map, about.source, own.map, about.target
         ));
     };
     if own.role == "target" && own.flipped.is_none() {
-        return never_open::judge(ground, seen, inventory, (own, about), &here);
+        return never_open::judge(ground, inventories, inventory, (own, about), &owned_keys);
     }
-    let elsewhere = about.keys.minus(&here);
+    let elsewhere = about.keys.minus(&owned_keys);
     if !elsewhere.is_empty() {
-        return Judged {
-            verdict: Verdict::Close,
+        return MoveVerdict {
+            verdict: SweepVerdict::Close,
             why: format!(
                 "another shard owns {elsewhere}: they stay refused here for good; `map check` finds their rows"
             ),
@@ -313,14 +330,14 @@ fn judge_move(
         };
     }
     if !ground.owners.contains_key(&own.map)
-        && let Some(doubt) = doubt(seen, inventory, own, about)
+        && let Some(doubt) = doubt(inventories, inventory, own, about)
     {
-        return Judged::decide(format!(
+        return MoveVerdict::decide(format!(
             "the map names this shard for {}, but {doubt}; say who owns them: --owner {}=SHARD",
             about.keys, own.map
         ));
     }
-    Judged::remove(
+    MoveVerdict::remove(
         "this shard owns the keys: it takes writes for them again",
         Guards::of(own),
     )
@@ -328,18 +345,18 @@ fn judge_move(
 
 /// Why the map may be older than the fleet.
 fn doubt(
-    seen: &[Inventory],
+    inventories: &[Inventory],
     inventory: &Inventory,
-    own: &MoveSeen,
+    own: &ObservedMove,
     about: &About,
 ) -> Option<String> {
-    if let Some(rival) = rival(seen, inventory, own) {
+    if let Some(rival) = rival(inventories, inventory, own) {
         return Some(format!(
             "shard {rival} was told that it owns them, and takes writes for them"
         ));
     }
     let mut ends = [&about.source, &about.target].into_iter();
-    let unseen = ends.find(|end| !seen.iter().any(|other| &other.shard == *end))?;
+    let unseen = ends.find(|end| !inventories.iter().any(|other| &other.shard == *end))?;
     Some(format!(
         "shard {unseen}, which may own them, was not looked at"
     ))
@@ -347,46 +364,53 @@ fn doubt(
 
 /// Another shard that takes writes for the keys and was told of the flip that this one was told of, or of a later one.
 fn rival<'a>(
-    seen: &'a [Inventory],
+    inventories: &'a [Inventory],
     inventory: &Inventory,
-    own: &MoveSeen,
+    own: &ObservedMove,
 ) -> Option<&'a ShardName> {
-    let mut others = seen.iter().filter(|other| other.shard != inventory.shard);
-    let told = |row: &MoveSeen| {
+    let mut others = inventories
+        .iter()
+        .filter(|other| other.shard != inventory.shard);
+    let flipped_to = |row: &ObservedMove| {
         row.migration == own.migration
             && row.flipped.is_some()
             && row.flipped >= own.flipped
             && row.register != Some(CLOSED)
     };
-    let rival = others.find(|other| other.moves.iter().any(told))?;
+    let rival = others.find(|other| other.moves.iter().any(flipped_to))?;
     Some(&rival.shard)
 }
 
 /// A shard that takes writes for the keys goes on so, unless it is known that another one owns them.
-fn judge_open(ground: &Ground, inventory: &Inventory, own: &MoveSeen, plain: Guards) -> Judged {
-    let told = own.about.as_ref().zip(own.flipped);
-    let here =
-        told.and_then(|(about, _)| owned_here(ground, &own.map, &inventory.shard, &about.keys));
-    let (Some((about, version)), Some(here)) = (told, here) else {
-        return Judged {
-            verdict: Verdict::Remove,
+fn judge_open(
+    ground: &SweepInput,
+    inventory: &Inventory,
+    own: &ObservedMove,
+    plain: Guards,
+) -> MoveVerdict {
+    let recorded = own.about.as_ref().zip(own.flipped);
+    let owned_keys = recorded
+        .and_then(|(about, _)| owned_keys_on(ground, &own.map, &inventory.shard, &about.keys));
+    let (Some((about, version)), Some(owned_keys)) = (recorded, owned_keys) else {
+        return MoveVerdict {
+            verdict: SweepVerdict::Remove,
             why: "it refuses no write: the keys are open here".to_owned(),
             guards: Some(plain),
             of_all: false,
         };
     };
-    let elsewhere = about.keys.minus(&here);
+    let elsewhere = about.keys.minus(&owned_keys);
     if elsewhere.is_empty() {
-        return Judged {
-            verdict: Verdict::Remove,
+        return MoveVerdict {
+            verdict: SweepVerdict::Remove,
             why: "this shard owns the keys and takes writes for them".to_owned(),
             guards: Some(plain),
             of_all: false,
         };
     }
     if ground.owners.contains_key(&own.map) {
-        return Judged {
-            verdict: Verdict::Close,
+        return MoveVerdict {
+            verdict: SweepVerdict::Close,
             why: format!(
                 "another shard owns {elsewhere}, as you say: they are refused here for good"
             ),
@@ -398,8 +422,8 @@ fn judge_open(ground: &Ground, inventory: &Inventory, own: &MoveSeen, plain: Gua
             of_all: false,
         };
     }
-    Judged {
-        verdict: Verdict::Decide,
+    MoveVerdict {
+        verdict: SweepVerdict::Decide,
         why: format!(
             "this shard takes writes for {elsewhere} since version {version}, but the map names another: `reconcile`, or say who owns them: --owner {}=SHARD",
             own.map
@@ -410,7 +434,12 @@ fn judge_open(ground: &Ground, inventory: &Inventory, own: &MoveSeen, plain: Gua
 }
 
 /// Those of `keys` that `shard` owns; none: nobody knows.
-fn owned_here(ground: &Ground, map: &MapName, shard: &ShardName, keys: &KeySet) -> Option<KeySet> {
+fn owned_keys_on(
+    ground: &SweepInput,
+    map: &MapName,
+    shard: &ShardName,
+    keys: &KeySet,
+) -> Option<KeySet> {
     if let Some(owner) = ground.owners.get(map) {
         return Some(if owner == shard {
             keys.clone()
@@ -422,32 +451,36 @@ fn owned_here(ground: &Ground, map: &MapName, shard: &ShardName, keys: &KeySet) 
     Some(map.owned_by(shard).intersection(keys))
 }
 
-fn judge_away(ground: &Ground, shard: &ShardName, away: &AwaySeen) -> (Verdict, String) {
-    let stated = ground.owners.contains_key(&away.map);
-    match owned_here(ground, &away.map, shard, &away.keys) {
+fn judge_released_keys(
+    ground: &SweepInput,
+    shard: &ShardName,
+    released: &ReleasedKeys,
+) -> (SweepVerdict, String) {
+    let stated = ground.owners.contains_key(&released.map);
+    match owned_keys_on(ground, &released.map, shard, &released.keys) {
         None => (
-            Verdict::Decide,
+            SweepVerdict::Decide,
             format!(
                 "it refuses {} of map {}, which this store does not know, for good; if this shard owns them: --owner {}={shard}",
-                away.keys, away.map, away.map
+                released.keys, released.map, released.map
             ),
         ),
-        Some(here) if here.is_empty() => (
-            Verdict::Keep,
+        Some(owned_keys) if owned_keys.is_empty() => (
+            SweepVerdict::Keep,
             format!(
                 "another shard owns {}: they are refused here for good",
-                away.keys
+                released.keys
             ),
         ),
         Some(_) if stated => (
-            Verdict::Remove,
+            SweepVerdict::Remove,
             "this shard owns the keys: it takes writes for them again".to_owned(),
         ),
-        Some(here) => (
-            Verdict::Decide,
+        Some(owned_keys) => (
+            SweepVerdict::Decide,
             format!(
-                "the map names this shard for {here}, which it gave away with version {}; if it owns all of them: --owner {}={shard}",
-                away.version, away.map
+                "the map names this shard for {owned_keys}, which it gave away with version {}; if it owns all of them: --owner {}={shard}",
+                released.version, released.map
             ),
         ),
     }

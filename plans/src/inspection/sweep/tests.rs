@@ -4,7 +4,7 @@ use super::*;
 use crate::id::MapVersion;
 use crate::identity::DatabaseIdentity;
 use crate::inspection::inventory::{
-    About, AwaySeen, CLOSED, Inventory, MoveSeen, Object, ObjectKind, Whose,
+    About, CLOSED, Inventory, Object, ObjectKind, ObservedMove, ReleasedKeys, Whose,
 };
 use crate::key::{Key, KeyType};
 use crate::shard_map::{MapSettings, Mapping, MappingState, Strategy};
@@ -30,7 +30,7 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
             object(ObjectKind::Register, "own_x"),
         ],
         similar: Vec::new(),
-        moves: vec![MoveSeen {
+        moves: vec![ObservedMove {
             migration: id.clone(),
             role: role.to_owned(),
             epoch: 1,
@@ -41,7 +41,7 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
             register: Some(register),
             guards: 4,
             owns: false,
-            brought: role == "target",
+            copied: role == "target",
             about: Some(About {
                 incarnation: "lost".to_owned(),
                 source: ShardName::from("a"),
@@ -50,8 +50,8 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
                 tables: Vec::new(),
             }),
         }],
-        away: Vec::new(),
-        given: Vec::new(),
+        released_keys: Vec::new(),
+        released_moves: Vec::new(),
     }
 }
 
@@ -75,26 +75,29 @@ fn map(owner: &str) -> ShardMap {
 }
 
 /// The store that ordered the migrations, without their map.
-fn own_store() -> Ground {
-    Ground {
+fn own_store() -> SweepInput {
+    SweepInput {
         incarnation: "lost".to_owned(),
-        ..Ground::default()
+        ..SweepInput::default()
     }
 }
 
-fn owner(shard: &str) -> Ground {
-    Ground {
+fn owner(shard: &str) -> SweepInput {
+    SweepInput {
         owners: BTreeMap::from([(MapName::from("m"), ShardName::from(shard))]),
-        ..Ground::default()
+        ..SweepInput::default()
     }
 }
 
 /// Verdicts of slot and register, and what becomes of the guards.
-fn judged(ground: &Ground, seen: &[Inventory]) -> (Verdict, Verdict, Option<Guards>) {
-    let (leftovers, mut sweeps) = judge(ground, seen).remove(0);
+fn judged(
+    ground: &SweepInput,
+    inventories: &[Inventory],
+) -> (SweepVerdict, SweepVerdict, Option<Guards>) {
+    let (leftovers, mut sweeps) = judge(ground, inventories).remove(0);
     let guards = match sweeps.pop() {
         Some(Sweep::Migration { guards, .. }) => guards,
-        Some(Sweep::Away { .. } | Sweep::Looks) | None => None,
+        Some(Sweep::ReleasedKeys { .. } | Sweep::Probes) | None => None,
     };
     (leftovers[0].verdict, leftovers[1].verdict, guards)
 }
@@ -103,21 +106,27 @@ fn judged(ground: &Ground, seen: &[Inventory]) -> (Verdict, Verdict, Option<Guar
 fn streams_go_and_a_refusal_waits_for_who_owns_the_keys() {
     let closed = [inventory("a", "source", Some(2), CLOSED)];
     let (slot, register, guards) = judged(&own_store(), &closed);
-    assert_eq!((slot, register), (Verdict::Remove, Verdict::Decide));
+    assert_eq!(
+        (slot, register),
+        (SweepVerdict::Remove, SweepVerdict::Decide)
+    );
     assert_eq!(guards, None);
     let (_, register, guards) = judged(&owner("b"), &closed);
-    assert_eq!(register, Verdict::Close);
+    assert_eq!(register, SweepVerdict::Close);
     assert_eq!(guards.unwrap().refuse, Some(keys()));
     let (_, register, guards) = judged(&owner("a"), &closed);
-    assert_eq!((register, guards.unwrap().refuse), (Verdict::Remove, None));
+    assert_eq!(
+        (register, guards.unwrap().refuse),
+        (SweepVerdict::Remove, None)
+    );
 }
 
 #[test]
 fn an_open_shard_is_closed_where_another_one_is_named() {
     let open = [inventory("b", "target", Some(2), 0)];
-    assert_eq!(judged(&own_store(), &open).1, Verdict::Remove);
+    assert_eq!(judged(&own_store(), &open).1, SweepVerdict::Remove);
     let (_, register, guards) = judged(&owner("a"), &open);
-    assert_eq!(register, Verdict::Close);
+    assert_eq!(register, SweepVerdict::Close);
     assert_eq!(guards.unwrap().refuse, Some(keys()));
 }
 
@@ -125,103 +134,123 @@ fn an_open_shard_is_closed_where_another_one_is_named() {
 fn a_target_that_was_never_open_is_no_owner_and_gives_its_copy_up() {
     let closed = [inventory("b", "target", None, CLOSED)];
     let (_, register, guards) = judged(&owner("a"), &closed);
-    assert_eq!(register, Verdict::Remove);
-    assert!(guards.unwrap().brought);
+    assert_eq!(register, SweepVerdict::Remove);
+    assert!(guards.unwrap().copied);
 }
 
 #[test]
 fn a_target_that_was_never_open_is_opened_where_it_is_named_and_nobody_else_takes_writes() {
     let closed = inventory("b", "target", None, CLOSED);
-    let named = Ground {
+    let named = SweepInput {
         maps: vec![Arc::new(map("b"))],
-        ..Ground::default()
+        ..SweepInput::default()
     };
     assert_eq!(
         judged(&named, std::slice::from_ref(&closed)).1,
-        Verdict::Decide
+        SweepVerdict::Decide
     );
     let mut source = inventory("a", "source", None, 0);
-    let seen = [closed.clone(), source.clone()];
-    assert_eq!(judged(&owner("b"), &seen).1, Verdict::Decide, "a is open");
-    source.away = vec![AwaySeen {
+    let inventories = [closed.clone(), source.clone()];
+    assert_eq!(
+        judged(&owner("b"), &inventories).1,
+        SweepVerdict::Decide,
+        "a is open"
+    );
+    source.released_keys = vec![ReleasedKeys {
         map: MapName::from("m"),
         keys: keys(),
         version: 2,
         guards: 3,
     }];
     let (_, register, guards) = judged(&owner("b"), &[closed, source]);
-    assert_eq!(register, Verdict::Remove);
-    assert!(!guards.unwrap().brought, "its rows are the owner's");
+    assert_eq!(register, SweepVerdict::Remove);
+    assert!(!guards.unwrap().copied, "its rows are the owner's");
 }
 
 #[test]
 fn what_was_brought_stays_while_a_live_migration_brings_the_same_keys() {
-    let mut seen = [inventory("b", "target", None, CLOSED)];
-    let mut other = seen[0].moves[0].clone();
+    let mut inventories = [inventory("b", "target", None, CLOSED)];
+    let mut other = inventories[0].moves[0].clone();
     other.migration = MigrationId::from("y");
-    let brought = |seen: &[Inventory], ground: &Ground| {
-        let (_, register, guards) = judged(ground, seen);
-        (register, guards.is_some_and(|guards| guards.brought))
+    let copied = |inventories: &[Inventory], ground: &SweepInput| {
+        let (_, register, guards) = judged(ground, inventories);
+        (register, guards.is_some_and(|guards| guards.copied))
     };
-    let live = Ground {
+    let live = SweepInput {
         live: BTreeSet::from([MigrationId::from("y")]),
         ..owner("a")
     };
-    seen[0].moves.push(other.clone());
-    assert_eq!(brought(&seen, &live), (Verdict::Decide, false));
+    inventories[0].moves.push(other.clone());
+    assert_eq!(copied(&inventories, &live), (SweepVerdict::Decide, false));
     // Both were left: what both brought goes.
-    assert_eq!(brought(&seen, &owner("a")), (Verdict::Remove, true));
-    let (_, _, guards) = judged(&owner("a"), &seen);
+    assert_eq!(
+        copied(&inventories, &owner("a")),
+        (SweepVerdict::Remove, true)
+    );
+    let (_, _, guards) = judged(&owner("a"), &inventories);
     assert_eq!(guards.unwrap().left_too, [MigrationId::from("y")]);
     // The other one was opened: clients have written there.
-    seen[0].moves[1].flipped = Some(5);
-    assert_eq!(brought(&seen, &owner("a")), (Verdict::Decide, false));
+    inventories[0].moves[1].flipped = Some(5);
+    assert_eq!(
+        copied(&inventories, &owner("a")),
+        (SweepVerdict::Decide, false)
+    );
     other.about.as_mut().unwrap().keys = KeySet::range(Some(Key::Int(100)), None);
-    seen[0].moves[1] = other;
-    assert_eq!(brought(&seen, &live), (Verdict::Remove, true), "other keys");
+    inventories[0].moves[1] = other;
+    assert_eq!(
+        copied(&inventories, &live),
+        (SweepVerdict::Remove, true),
+        "other keys"
+    );
 }
 
 #[test]
 fn a_map_that_may_have_lost_the_flip_opens_no_source() {
     let source = inventory("a", "source", Some(2), CLOSED);
-    let named = Ground {
+    let named = SweepInput {
         maps: vec![Arc::new(map("a"))],
-        ..Ground::default()
+        ..SweepInput::default()
     };
     let with = |target: Inventory| judged(&named, &[source.clone(), target]).1;
     // Both were told of the same flip, and the target is open.
-    assert_eq!(with(inventory("b", "target", Some(2), 0)), Verdict::Decide);
+    assert_eq!(
+        with(inventory("b", "target", Some(2), 0)),
+        SweepVerdict::Decide
+    );
     assert_eq!(
         judged(&named, std::slice::from_ref(&source)).1,
-        Verdict::Decide,
+        SweepVerdict::Decide,
         "b was not seen"
     );
     assert_eq!(
         with(inventory("b", "target", None, CLOSED)),
-        Verdict::Remove
+        SweepVerdict::Remove
     );
 }
 
 #[test]
 fn a_live_migration_and_one_that_somebody_works_for_are_left_alone() {
-    let mut seen = [inventory("a", "source", None, 0)];
-    let live = Ground {
+    let mut inventories = [inventory("a", "source", None, 0)];
+    let live = SweepInput {
         live: BTreeSet::from([MigrationId::from("x")]),
-        ..Ground::default()
+        ..SweepInput::default()
     };
-    let keeps = |ground: &Ground, seen: &[Inventory]| {
-        let (leftovers, sweeps) = judge(ground, seen).remove(0);
-        sweeps.is_empty() && leftovers.iter().all(|left| left.verdict == Verdict::Keep)
+    let keeps = |ground: &SweepInput, inventories: &[Inventory]| {
+        let (leftovers, sweeps) = judge(ground, inventories).remove(0);
+        sweeps.is_empty()
+            && leftovers
+                .iter()
+                .all(|left| left.verdict == SweepVerdict::Keep)
     };
-    assert!(keeps(&live, &seen));
-    assert!(!keeps(&own_store(), &seen));
-    seen[0].objects.push(Object {
+    assert!(keeps(&live, &inventories));
+    assert!(!keeps(&own_store(), &inventories));
+    inventories[0].objects.push(Object {
         kind: ObjectKind::Session,
         name: "shardwright/x/apply/1".to_owned(),
         on: None,
         whose: Whose::Migration(MigrationId::from("x")),
     });
-    assert!(keeps(&Ground::default(), &seen));
+    assert!(keeps(&SweepInput::default(), &inventories));
 }
 
 /// Two control stores with shards in one database: neither sweeps what the other one moves.
@@ -233,34 +262,42 @@ fn what_another_store_ordered_about_a_map_of_its_own_is_left_alone() {
         ("target", None, CLOSED),
         ("target", Some(2), 0),
     ] {
-        let seen = [inventory("a", role, flipped, register)];
-        let mut other = Ground {
+        let inventories = [inventory("a", role, flipped, register)];
+        let mut other = SweepInput {
             maps: vec![Arc::new(ShardMap {
                 name: MapName::from("other"),
                 ..map("a")
             })],
-            ..Ground::default()
+            ..SweepInput::default()
         };
-        let (leftovers, sweeps) = judge(&other, &seen).remove(0);
-        assert!(leftovers.iter().all(|left| left.verdict == Verdict::Decide));
+        let (leftovers, sweeps) = judge(&other, &inventories).remove(0);
+        assert!(
+            leftovers
+                .iter()
+                .all(|left| left.verdict == SweepVerdict::Decide)
+        );
         assert_eq!(sweeps, []);
         // An operator's word about another map says nothing of this one.
         let (map, shard) = (MapName::from("other"), ShardName::from("a"));
         other.owners = BTreeMap::from([(map, shard)]);
-        assert_eq!(judge(&other, &seen).remove(0).1, []);
-        assert_ne!(judge(&owner("a"), &seen).remove(0).1, []);
+        assert_eq!(judge(&other, &inventories).remove(0).1, []);
+        assert_ne!(judge(&owner("a"), &inventories).remove(0).1, []);
     }
 }
 
 /// The setting is the server's: the migration is in another database of it, of this controller's or of another one's.
 #[test]
 fn a_name_that_commits_of_another_database_wait_for_is_left_alone() {
-    let mut seen = [inventory("a", "source", None, 0)];
-    seen[0].moves.clear();
-    for object in &mut seen[0].objects {
+    let mut inventories = [inventory("a", "source", None, 0)];
+    inventories[0].moves.clear();
+    for object in &mut inventories[0].objects {
         object.kind = ObjectKind::StandbyName;
     }
-    let (leftovers, sweeps) = judge(&own_store(), &seen).remove(0);
-    assert!(leftovers.iter().all(|left| left.verdict == Verdict::Decide));
+    let (leftovers, sweeps) = judge(&own_store(), &inventories).remove(0);
+    assert!(
+        leftovers
+            .iter()
+            .all(|left| left.verdict == SweepVerdict::Decide)
+    );
     assert_eq!(sweeps, []);
 }

@@ -9,14 +9,14 @@ use std::collections::BTreeMap;
 /// A fleet with its items, constraints and limits.
 #[derive(Debug, Clone)]
 struct Case {
-    shards: Vec<Shard>,
-    items: Vec<Item>,
+    shards: Vec<RebalanceShard>,
+    items: Vec<RebalanceItem>,
     allowed: Vec<AllowedSet>,
-    limits: Limits,
+    limits: RebalanceLimits,
 }
 
 impl Case {
-    fn run(&self) -> Rebalance {
+    fn run(&self) -> RebalanceResult {
         rebalance(&self.shards, &self.items, &self.allowed, &self.limits).unwrap()
     }
 
@@ -37,14 +37,14 @@ impl Case {
     }
 }
 
-fn shards() -> impl Strategy<Value = Vec<Shard>> {
+fn shards() -> impl Strategy<Value = Vec<RebalanceShard>> {
     let shard = (
         0_u64..5,
         prop::option::weighted(0.3, 0_u64..3_000),
         prop::bool::weighted(0.85),
     );
     prop::collection::vec(shard, 1..9).prop_map(|shards| {
-        let shard = |(name, (capacity, space, accepts)): (u32, _)| Shard {
+        let shard = |(name, (capacity, space, accepts)): (u32, _)| RebalanceShard {
             name: format!("s{name}").as_str().into(),
             capacity,
             space,
@@ -76,7 +76,7 @@ fn cases() -> impl Strategy<Value = Case> {
         let small = |index: usize| u32::try_from(index).unwrap();
         let items = items
             .into_iter()
-            .map(|(shard, cost, bytes, set)| Item {
+            .map(|(shard, cost, bytes, set)| RebalanceItem {
                 shard: small(shard.index(shards.len())),
                 cost,
                 bytes,
@@ -84,7 +84,7 @@ fn cases() -> impl Strategy<Value = Case> {
             })
             .collect();
         let (threshold_ppm, max_bytes, per_shard, total) = limits;
-        let limits = Limits {
+        let limits = RebalanceLimits {
             threshold_ppm,
             max_bytes,
             per_shard,
@@ -105,13 +105,13 @@ fn feasible_cases() -> impl Strategy<Value = Case> {
     let items = prop::collection::vec((any::<prop::sample::Index>(), 1_u64..10, 0_u64..90), 600);
     (capacities, items, 1_usize..4).prop_map(|(capacities, items, owners)| {
         let shard = |(name, capacity)| super::shard(&format!("s{name}"), capacity);
-        let shards: Vec<Shard> = (0..)
+        let shards: Vec<RebalanceShard> = (0..)
             .zip(capacities)
             .map(|(n, c): (u32, u64)| shard((n, c)))
             .collect();
         let items = items
             .into_iter()
-            .map(|(shard, cost, bytes)| Item {
+            .map(|(shard, cost, bytes)| RebalanceItem {
                 shard: u32::try_from(shard.index(owners.min(shards.len()))).unwrap(),
                 cost,
                 bytes,
@@ -166,9 +166,9 @@ proptest! {
             outcome.moves.iter().map(|made| (made.from, made.to)).collect();
         prop_assert_eq!(pairs.len(), outcome.moves.len(), "one move per pair");
         for balance in &outcome.after {
-            let here = || case.items.iter().zip(&place).filter(|(_, p)| **p == balance.shard);
-            prop_assert_eq!(balance.cost, here().map(|(item, _)| item.cost).sum::<u64>());
-            prop_assert_eq!(balance.bytes, here().map(|(item, _)| item.bytes).sum::<u64>());
+            let items_here = || case.items.iter().zip(&place).filter(|(_, p)| **p == balance.shard);
+            prop_assert_eq!(balance.cost, items_here().map(|(item, _)| item.cost).sum::<u64>());
+            prop_assert_eq!(balance.bytes, items_here().map(|(item, _)| item.bytes).sum::<u64>());
         }
     }
 
@@ -230,8 +230,8 @@ proptest! {
         let outcome = case.run();
         let named: Vec<u32> = outcome.unresolved.iter().map(|left| left.shard).collect();
         for balance in &outcome.after {
-            let over = balance.cost > balance.limit;
-            prop_assert!(!over || named.contains(&balance.shard));
+            let exceeds = balance.cost > balance.limit;
+            prop_assert!(!exceeds || named.contains(&balance.shard));
         }
         for too_big in &outcome.too_big {
             prop_assert!(too_big.cost > too_big.fair && too_big.parts > 1);

@@ -1,6 +1,6 @@
 //! Mappings in JSON or YAML: a list of entries with keys as a request names them.
 
-use super::{Entry, ImportError, ImportForm, Place};
+use super::{ImportEntry, ImportError, ImportForm, InputPosition};
 use crate::id::ShardName;
 use crate::shard_map::Selection;
 use crate::shard_map::ShardMap;
@@ -11,7 +11,7 @@ use serde_saphyr::{Options, Spanned};
 /// One entry, as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Written {
+struct DocumentEntry {
     keys: Selection,
     shard: ShardName,
 }
@@ -20,24 +20,26 @@ pub(super) fn read(
     text: &str,
     form: ImportForm,
     shape: &ShardMap,
-) -> Result<Vec<Entry>, ImportError> {
-    let written: Vec<Written> = match form {
+) -> Result<Vec<ImportEntry>, ImportError> {
+    let written: Vec<DocumentEntry> = match form {
         ImportForm::Json => serde_json::from_str(text).map_err(|error| {
             let line = u64::try_from(error.line()).unwrap_or(u64::MAX);
-            ImportError::one(Place::Line(line), error.to_string())
+            ImportError::one(InputPosition::Line(line), error.to_string())
         })?,
         ImportForm::Yaml | ImportForm::Csv => {
             serde_saphyr::from_str_with_options(text, options(text)).map_err(|error| {
-                let place = error.location().map(|place| Place::Line(place.line()));
+                let place = error
+                    .location()
+                    .map(|place| InputPosition::Line(place.line()));
                 let reason = error.without_snippet().to_string();
-                ImportError::one(place.unwrap_or(Place::Whole), reason)
+                ImportError::one(place.unwrap_or(InputPosition::Whole), reason)
             })?
         }
     };
     let entries = written.into_iter().zip(1..);
     Ok(entries
-        .map(|(Written { keys, shard }, number)| Entry {
-            place: Place::Entry(number),
+        .map(|(DocumentEntry { keys, shard }, number)| ImportEntry {
+            place: InputPosition::Entry(number),
             read: keys
                 .resolve(shape)
                 .map(|keys| (keys, shard))
@@ -53,12 +55,12 @@ pub(super) fn with_lines(mut error: ImportError, text: &str) -> ImportError {
         serde_saphyr::from_str_with_options::<Vec<Spanned<IgnoredAny>>>(text, options(text));
     let Ok(spans) = found else { return error };
     for problem in &mut error.problems {
-        let Place::Entry(number) = problem.place else {
+        let InputPosition::Entry(number) = problem.place else {
             continue;
         };
         let index = usize::try_from(number - 1).unwrap_or(usize::MAX);
         if let Some(span) = spans.get(index) {
-            problem.place = Place::Line(span.referenced.line());
+            problem.place = InputPosition::Line(span.referenced.line());
         }
     }
     error

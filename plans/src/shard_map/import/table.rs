@@ -1,46 +1,46 @@
 //! Mappings in rows and columns: CSV and directory tables.
 
-use super::{Entry, ImportError, Place};
+use super::{ImportEntry, ImportError, InputPosition};
 use crate::id::ShardName;
 use crate::key::{self, Key, KeyType};
 use crate::key_set::KeySet;
 use crate::shard_map::{ShardMap, Strategy, cell};
 
 /// Which column is what.
-struct Layout {
+struct TableLayout {
     shard: usize,
-    keys: Columns,
+    keys: KeyColumnIndexes,
 }
 
-enum Columns {
+enum KeyColumnIndexes {
     Key(usize),
     Bucket(usize),
     Buckets(usize, usize),
     Bounds { from: Vec<usize>, to: Vec<usize> },
 }
 
-pub(super) fn read_csv(text: &str, shape: &ShardMap) -> Result<Vec<Entry>, ImportError> {
+pub(super) fn read_csv(text: &str, shape: &ShardMap) -> Result<Vec<ImportEntry>, ImportError> {
     let mut reader = csv::ReaderBuilder::new()
         .flexible(true)
         .from_reader(text.as_bytes());
     let malformed = |error: &csv::Error| {
         let place = error
             .position()
-            .map_or(Place::Whole, |at| Place::Line(at.line()));
+            .map_or(InputPosition::Whole, |at| InputPosition::Line(at.line()));
         ImportError::one(place, error.to_string())
     };
     let header = reader.headers().map_err(|error| malformed(&error))?;
     let names: Vec<String> = header.iter().map(|name| name.trim().to_owned()).collect();
-    let layout =
-        by_name(&names, shape).map_err(|reason| ImportError::one(Place::Line(1), reason))?;
+    let layout = by_name(&names, shape)
+        .map_err(|reason| ImportError::one(InputPosition::Line(1), reason))?;
     let mut entries = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|error| malformed(&error))?;
         let place = record
             .position()
-            .map_or(Place::Whole, |at| Place::Line(at.line()));
+            .map_or(InputPosition::Whole, |at| InputPosition::Line(at.line()));
         let read = if record.len() == names.len() {
-            let bounds = matches!(layout.keys, Columns::Bounds { .. });
+            let bounds = matches!(layout.keys, KeyColumnIndexes::Bounds { .. });
             // An empty cell is no bound, but it is a key.
             let cell = |index: usize| {
                 let cell = record.get(index);
@@ -52,7 +52,7 @@ pub(super) fn read_csv(text: &str, shape: &ShardMap) -> Result<Vec<Entry>, Impor
         } else {
             Err(columns_differ(record.len(), names.len()))
         };
-        entries.push(Entry { place, read });
+        entries.push(ImportEntry { place, read });
     }
     Ok(entries)
 }
@@ -61,10 +61,10 @@ pub(super) fn read_rows(
     columns: &[String],
     rows: &[Vec<Option<String>>],
     shape: &ShardMap,
-) -> Result<Vec<Entry>, ImportError> {
+) -> Result<Vec<ImportEntry>, ImportError> {
     let layout = by_name(columns, shape)
         .or_else(|_| by_position(columns, shape))
-        .map_err(|reason| ImportError::one(Place::Whole, reason))?;
+        .map_err(|reason| ImportError::one(InputPosition::Whole, reason))?;
     let entries = rows.iter().zip(1..).map(|(row, number)| {
         let cell = |index: usize| row.get(index).and_then(Option::as_deref);
         let read = if row.len() == columns.len() {
@@ -72,8 +72,8 @@ pub(super) fn read_rows(
         } else {
             Err(columns_differ(row.len(), columns.len()))
         };
-        Entry {
-            place: Place::Row(number),
+        ImportEntry {
+            place: InputPosition::Row(number),
             read,
         }
     });
@@ -93,7 +93,7 @@ pub(in crate::shard_map) fn header(shape: &ShardMap) -> Vec<&'static str> {
     }
 }
 
-fn by_name(columns: &[String], shape: &ShardMap) -> Result<Layout, String> {
+fn by_name(columns: &[String], shape: &ShardMap) -> Result<TableLayout, String> {
     let numbered = |end: &str| {
         (1..=shape.key.len())
             .map(|nth| format!("{end}_{nth}"))
@@ -127,7 +127,7 @@ fn by_name(columns: &[String], shape: &ShardMap) -> Result<Layout, String> {
     })
 }
 
-fn by_position(columns: &[String], shape: &ShardMap) -> Result<Layout, String> {
+fn by_position(columns: &[String], shape: &ShardMap) -> Result<TableLayout, String> {
     let last = columns.len().saturating_sub(1);
     let shard = columns
         .iter()
@@ -146,51 +146,51 @@ fn by_position(columns: &[String], shape: &ShardMap) -> Result<Layout, String> {
 }
 
 /// The columns at `places`: those of the keys, then that of the shard.
-fn laid_out(places: &[usize], shape: &ShardMap) -> Option<Layout> {
+fn laid_out(places: &[usize], shape: &ShardMap) -> Option<TableLayout> {
     let (shard, keys) = places.split_last()?;
     let keys = match (shape.strategy, keys) {
-        (Strategy::List, [key]) => Columns::Key(*key),
-        (Strategy::Hash, [bucket]) => Columns::Bucket(*bucket),
-        (Strategy::Hash, [from, to]) => Columns::Buckets(*from, *to),
+        (Strategy::List, [key]) => KeyColumnIndexes::Key(*key),
+        (Strategy::Hash, [bucket]) => KeyColumnIndexes::Bucket(*bucket),
+        (Strategy::Hash, [from, to]) => KeyColumnIndexes::Buckets(*from, *to),
         (Strategy::Range, bounds) if bounds.len() == 2 || bounds.len() == 2 * shape.key.len() => {
             let (from, to) = bounds.split_at(bounds.len() / 2);
-            Columns::Bounds {
+            KeyColumnIndexes::Bounds {
                 from: from.to_vec(),
                 to: to.to_vec(),
             }
         }
         (Strategy::List | Strategy::Hash | Strategy::Range, _) => return None,
     };
-    Some(Layout {
+    Some(TableLayout {
         shard: *shard,
         keys,
     })
 }
 
 fn entry<'a>(
-    layout: &Layout,
+    layout: &TableLayout,
     cell: &impl Fn(usize) -> Option<&'a str>,
     shape: &ShardMap,
 ) -> Result<(KeySet, ShardName), String> {
     let shard = cell(layout.shard).ok_or("the name of the shard is null")?;
     let keys = match &layout.keys {
-        Columns::Key(index) => {
+        KeyColumnIndexes::Key(index) => {
             let text = cell(*index).ok_or("the key is null")?;
             let kind = shape.key.first().copied().unwrap_or(KeyType::Text);
             KeySet::list([read(kind, text)?])
         }
-        Columns::Bucket(index) => {
+        KeyColumnIndexes::Bucket(index) => {
             let bucket = bucket(cell(*index), shape)?;
             KeySet::buckets(shape.buckets, bucket, bucket.saturating_add(1))
         }
-        Columns::Buckets(from, to) => {
+        KeyColumnIndexes::Buckets(from, to) => {
             let (from, to) = (bucket(cell(*from), shape)?, bucket(cell(*to), shape)?);
             if from >= to {
                 return Err(format!("[{from}, {to}) is no range of virtual shards"));
             }
             KeySet::buckets(shape.buckets, from, to)
         }
-        Columns::Bounds { from, to } => {
+        KeyColumnIndexes::Bounds { from, to } => {
             let bound = |columns: &[usize]| {
                 let cells: Vec<Option<&str>> = columns.iter().map(|index| cell(*index)).collect();
                 bound(&cells, &shape.key)

@@ -79,9 +79,12 @@ fn a_drain_with_nowhere_to_go_is_refused() {
         try_outline(DRAIN, &only, &abcd, &[]).unwrap_err(),
         ["map m has no shard besides d; name the shards that take its keys under `targets`"]
     );
-    let empty = "{operation: drain, map: m, source: e}";
+    let (idle, empty) = (
+        fleet(&["a", "b", "c", "d", "e"]),
+        "{operation: drain, map: m, source: e}",
+    );
     assert_eq!(
-        try_outline(empty, &four(), &abcd, &[]).unwrap_err(),
+        try_outline(empty, &four(), &idle, &[]).unwrap_err(),
         ["shard e owns no keys in map m version 7"]
     );
 }

@@ -11,7 +11,7 @@ use plans::inspection::Load;
 use plans::key_set::KeySet;
 use plans::planner::{Outline, needs};
 use plans::request::{Measure, Request};
-use plans::shard_map::{Effect, Rule, ShardMap};
+use plans::shard_map::{Effect, PlacementRule, ShardMap};
 use proptest::prelude::*;
 
 const REBALANCE: &str = "{operation: rebalance, map: m}";
@@ -55,8 +55,8 @@ fn four_loads(rows: [u64; 4]) -> Vec<Load> {
         .collect()
 }
 
-fn pin(name: &str, keys: KeySet, shard: &str) -> Rule {
-    Rule {
+fn pin(name: &str, keys: KeySet, shard: &str) -> PlacementRule {
+    PlacementRule {
         name: name.to_owned(),
         effect: Effect::Pin,
         keys: Some(keys),

@@ -5,7 +5,7 @@ use crate::fixture::{brief, fleet, load, map, range, try_outline, users};
 use plans::inspection::Load;
 use plans::key_set::KeySet;
 use plans::plan::Until;
-use plans::shard_map::{Effect, Rule};
+use plans::shard_map::{Effect, PlacementRule};
 
 #[test]
 fn a_rebalance_says_why_each_move_is_made() {
@@ -102,7 +102,7 @@ fn capacity_labels_and_rules_are_kept_by_a_rebalance() {
     abcd[1].capacity = 0;
     abcd[2].labels = [("tier".to_owned(), "slow".to_owned())].into();
     let mut map = four();
-    map.settings.rules = vec![Rule {
+    map.settings.rules = vec![PlacementRule {
         name: "not-slow".to_owned(),
         effect: Effect::Exclude,
         keys: Some(range(Some(0), Some(100))),

@@ -38,7 +38,7 @@ pub(super) async fn run(
 async fn rows(executor: &Executor, table: &MovingTable) -> Result<Vec<RepairValues>, StepError> {
     let side = executor.session();
     let moving = MovingRows::of_rows(table, "true".to_owned());
-    let keys = compare::keys_of(side, &moving, CHANGED).await?;
-    let rows = compare::values(side, &moving, &keys).await?;
+    let keys = compare::read_keys(side, &moving, CHANGED).await?;
+    let rows = compare::read_rows(side, &moving, &keys).await?;
     Ok(rows.into_iter().map(|(_, values)| values).collect())
 }

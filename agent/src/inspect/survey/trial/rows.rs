@@ -129,10 +129,10 @@ impl RunningTrial<'_> {
             compare::digest(here, &own, &ChunkScope::Whole),
             compare::digest(there, &copy, &ChunkScope::Whole)
         )?;
-        let keys = compare::keys_of(there, &copy, sample::FIRST).await?;
+        let keys = compare::read_keys(there, &copy, sample::FIRST).await?;
         let (found, beside) = tokio::try_join!(
-            compare::keyed_rows(here, &own, &keys),
-            compare::keyed_rows(there, &copy, &keys)
+            compare::hashes_by_key(here, &own, &keys),
+            compare::hashes_by_key(there, &copy, &keys)
         )?;
         Ok(first == second && found == beside && found.len() == keys.len())
     }

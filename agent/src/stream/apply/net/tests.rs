@@ -1,4 +1,4 @@
-//! Sets against the changes that they stand for, on a table in memory.
+//! Compares sets with the changes that they replace, on a table in memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,10 +13,10 @@ use proptest::prelude::*;
 use super::super::change::key_differs;
 use super::*;
 use crate::postgres::pgoutput::{OldRow, Relation, RelationColumn};
-use crate::stream::apply::compact::compact;
+use crate::stream::apply::compact::compact_changes;
 use crate::stream::apply::known::{KnownColumn, KnownTable};
 
-/// `k` finds a row, `a` is one that no UPDATE may set, `big` may be left out where it did not change.
+/// `k` is the key, `a` is a column that no UPDATE may set, and `big` may be left out if it did not change.
 const COLUMNS: [&str; 4] = ["k", "a", "v", "big"];
 
 pub(in crate::stream::apply) fn target(has_fixed: bool) -> Arc<ApplyTarget> {
@@ -51,7 +51,7 @@ pub(in crate::stream::apply) fn target(has_fixed: bool) -> Arc<ApplyTarget> {
     let there = COLUMNS.map(|name| KnownColumn::text(name, has_fixed && name == "a"));
     let known = KnownTable {
         columns: there.to_vec(),
-        rivals: false,
+        has_other_unique_keys: false,
     };
     Arc::new(ApplyTarget::new(0, &plan, relation, &known, Format::Text).expect("a target"))
 }
@@ -87,7 +87,7 @@ fn whole(row: &Tuple) -> TestRow {
     [0, 1, 2, 3].map(|at| text(row, at).expect("a value"))
 }
 
-/// Finds the row that has the key of `before` and the fixed value of `new`, and sets what `new` has.
+/// Finds the row that has the key of `before` and the fixed value of `new`, and sets the values of `new`.
 fn update(table: &mut TestTable, before: &Tuple, new: &Tuple) -> Option<()> {
     let mut row = table.remove(&key(before))?;
     if Some(&row[1]) != text(new, 1).as_ref() {
@@ -104,7 +104,7 @@ fn insert(table: &mut TestTable, row: TestRow) -> Option<()> {
     before.is_none().then_some(())
 }
 
-/// `None`: some change does not touch exactly one row.
+/// Returns `None` if a change does not affect exactly one row.
 fn one_by_one<'a>(
     mut table: TestTable,
     changes: impl IntoIterator<Item = &'a RowChange>,
@@ -112,27 +112,27 @@ fn one_by_one<'a>(
     for change in changes {
         match &change.kind {
             RowChangeKind::Insert(new) => insert(&mut table, whole(new))?,
-            RowChangeKind::Update { new, .. } => update(&mut table, change.found_by(), new)?,
+            RowChangeKind::Update { new, .. } => update(&mut table, change.key_image(), new)?,
             RowChangeKind::Delete(old) => table.remove(&key(old)).map(drop)?,
         }
     }
     Some(table)
 }
 
-/// `None`: some set does not touch what it must.
+/// Returns `None` if a set does not affect the expected number of rows.
 fn by_sets(mut table: TestTable, changes: &[RowChange]) -> Option<TestTable> {
     let net = NetChanges::of(changes)?;
     for set in &net.sets {
         for row in &set.rows {
-            match set.verb {
+            match set.operation {
                 SetOperation::Delete => table.remove(&key(row)).map(drop)?,
-                SetOperation::Miss => (!table.contains_key(&key(row))).then_some(())?,
+                SetOperation::ProveMissing => (!table.contains_key(&key(row))).then_some(())?,
                 SetOperation::Update => update(&mut table, row, row)?,
                 SetOperation::Insert => insert(&mut table, whole(row))?,
             }
         }
     }
-    one_by_one(table, net.rows.iter().copied())
+    one_by_one(table, net.remaining.iter().copied())
 }
 
 #[derive(Debug, Clone)]
@@ -157,13 +157,17 @@ fn change(target: &Arc<ApplyTarget>, op: &TestOperation) -> RowChange {
             let [k, a, v, big] = row.each_ref().map(|v| Some(v.as_str()));
             let new = tuple([k, a, v, big.filter(|_| *large)]);
             let before = bare(from);
-            let moved = key_differs(target, &before, &new);
-            let old = if moved {
+            let key_changed = key_differs(target, &before, &new);
+            let old = if key_changed {
                 OldRow::Key(before)
             } else {
                 OldRow::Absent
             };
-            RowChangeKind::Update { old, new, moved }
+            RowChangeKind::Update {
+                old,
+                new,
+                key_changed,
+            }
         }
     };
     RowChange::new(target.clone(), kind)
@@ -173,7 +177,7 @@ fn key_text() -> impl Strategy<Value = String> {
     (0..4_u8).prop_map(|key| key.to_string())
 }
 
-/// `other`: how many in ten have another fixed value.
+/// `other` of ten rows have another fixed value.
 fn row(other: u32) -> impl Strategy<Value = [String; 4]> {
     let a = prop_oneof![10 - other => Just("1"), other => Just("2")].prop_map(str::to_owned);
     let value = || (0..100_u8).prop_map(|v| v.to_string());
@@ -196,7 +200,7 @@ fn op(other: u32) -> impl Strategy<Value = TestOperation> {
     ]
 }
 
-/// Changes that follow each other, with one that does not now and then.
+/// Returns changes that fit together, except for every 17th, which may not.
 fn follow(
     mut table: TestTable,
     ops: Vec<TestOperation>,
@@ -222,7 +226,8 @@ fn table(keys: BTreeSet<String>) -> TestTable {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// In both directions: no set hides a change that would have missed its row, and none misses one without reason.
+    /// In both directions: no set hides a change that would have affected no row, and no set affects fewer rows
+    /// without such a change.
     #[test]
     fn sets_come_to_what_the_changes_come_to(
         there in btree_set(key_text(), 0..4),
@@ -233,7 +238,7 @@ proptest! {
         prop_assert_eq!(by_sets(table.clone(), &changes), one_by_one(table, &changes));
     }
 
-    /// Sets that would lose a comparison are not made.
+    /// Sets that would lose a comparison are not built.
     #[test]
     fn no_set_hides_another_value_that_cannot_be_set(
         there in btree_set(key_text(), 0..4),
@@ -250,7 +255,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
-    /// In both directions, as of sets, and by sets as well; the keys that are marked as dirty stay the same.
+    /// In both directions, one by one and by sets; the dirty keys stay the same.
     #[test]
     fn changes_that_need_not_be_kept_change_nothing(
         there in btree_set(key_text(), 0..4),
@@ -261,7 +266,7 @@ proptest! {
         let keys = |changes: &[RowChange]| changes.iter().flat_map(RowChange::keys).collect::<BTreeSet<_>>();
         let (all, come_to) = (keys(&changes), one_by_one(table.clone(), &changes));
         let mut kept = changes;
-        compact(&mut kept);
+        compact_changes(&mut kept);
         prop_assert_eq!(keys(&kept), all);
         if let Some(come_to_by_sets) = by_sets(table.clone(), &kept) {
             prop_assert_eq!(Some(come_to_by_sets), come_to.clone());
@@ -279,7 +284,7 @@ fn of_updates_that_say_all_the_last_is_kept() {
     };
     let kept = |target: &Arc<ApplyTarget>, ops: &[TestOperation]| {
         let mut changes = ops.iter().map(|op| change(target, op)).collect();
-        compact(&mut changes);
+        compact_changes(&mut changes);
         changes.len()
     };
     let (target, ops) = (
@@ -289,10 +294,10 @@ fn of_updates_that_say_all_the_last_is_kept() {
     let [one, other] = &ops;
     let busy: Vec<TestOperation> = (0..50).flat_map(|_| ops.clone()).collect();
     assert_eq!(kept(&target, &busy), 2);
-    // The large value of the first is that of the row.
+    // The row keeps the large value of the first UPDATE.
     let leaves_out = update("1", "c", false);
     assert_eq!(kept(&target, &[one.clone(), other.clone(), leaves_out]), 3);
-    // Another key may be the one of another row before.
+    // The new key may have been the key of another row.
     let moves = TestOperation::Update {
         from: "3".to_owned(),
         row: ["4", "1", "a", "x"].map(str::to_owned),
@@ -300,7 +305,7 @@ fn of_updates_that_say_all_the_last_is_kept() {
     };
     assert_eq!(kept(&target, &[one.clone(), moves, one.clone()]), 3);
     let mut rivals = Arc::into_inner(target).expect("nobody has it");
-    rivals.rivals = true;
+    rivals.has_other_unique_keys = true;
     assert_eq!(kept(&Arc::new(rivals), &busy), 100);
 }
 
@@ -333,11 +338,11 @@ fn changes_of_a_row_become_one() {
     let [set] = &net.sets[..] else {
         panic!("{} sets", net.sets.len())
     };
-    assert_eq!((set.verb, set.rows.len()), (SetOperation::Insert, 1));
+    assert_eq!((set.operation, set.rows.len()), (SetOperation::Insert, 1));
     assert_eq!(whole(&set.rows[0]), row("c"));
 }
 
-/// What a row was read along with would stay in memory with it.
+/// Other data of the message in which a row arrived must not stay in memory with the row.
 #[test]
 fn changes_that_are_kept_keep_nothing_else() {
     let read = Bytes::from(b"1abx and other rows".to_vec());
@@ -351,7 +356,7 @@ fn changes_that_are_kept_keep_nothing_else() {
     let update = |old| RowChangeKind::Update {
         old,
         new: row(),
-        moved: false,
+        key_changed: false,
     };
     let kinds = [
         RowChangeKind::Insert(row()),
@@ -363,8 +368,8 @@ fn changes_that_are_kept_keep_nothing_else() {
     let target = target(false);
     let change = |kind| RowChange::new(Arc::clone(&target), kind);
     let mut changes = kinds.map(change).into();
-    assert!(compact(&mut changes));
+    assert!(compact_changes(&mut changes));
     assert_eq!(changes.len(), 3);
-    assert!(changes.iter().all(|change| *change.found_by() == row()));
+    assert!(changes.iter().all(|change| *change.key_image() == row()));
     assert!(read.is_unique());
 }

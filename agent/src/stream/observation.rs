@@ -1,4 +1,4 @@
-//! What a stream has seen so far, for those who wait for it and for the controller.
+//! The status of a stream, for the steps that wait for it and for the controller.
 
 use std::collections::HashMap;
 
@@ -8,23 +8,23 @@ use uuid::Uuid;
 
 use crate::postgres::lsn::Lsn;
 
-/// What a stream has observed so far.
+/// The status of a stream.
 #[derive(Debug, Clone)]
 pub(crate) struct StreamObservation {
     pub(crate) status: StreamStatus,
-    /// Markers that are applied, with the number of row changes applied before each.
+    /// Applied markers, with the number of row changes applied before each.
     pub(crate) markers: HashMap<Uuid, u64>,
-    /// Changes of moving rows applied by this process.
-    pub(crate) applied: u64,
-    /// How far the origin's log is known to reach.
-    pub(crate) written: Lsn,
-    /// Why the destination cannot be reached, while changes are spooled for it.
-    pub(crate) away: Option<String>,
+    /// The number of changes of moving rows that this process has applied.
+    pub(crate) applied_rows: u64,
+    /// The end of the upstream WAL, as far as the agent knows.
+    pub(crate) wal_end: Lsn,
+    /// The error with which the downstream shard cannot be reached, while the stream spools for that reason.
+    pub(crate) downstream_error: Option<String>,
 }
 
 impl StreamObservation {
-    /// Before the stream has begun.
-    pub(super) fn nothing(direction: Direction) -> Self {
+    /// The status before the stream has started.
+    pub(super) fn before_start(direction: Direction) -> Self {
         Self {
             status: StreamStatus {
                 direction,
@@ -41,24 +41,24 @@ impl StreamObservation {
                 failure: None,
             },
             markers: HashMap::new(),
-            applied: 0,
-            written: Lsn::ZERO,
-            away: None,
+            applied_rows: 0,
+            wal_end: Lsn::ZERO,
+            downstream_error: None,
         }
     }
 
-    /// The origin's log reaches at least to there.
-    pub(super) fn wrote(&mut self, end: Lsn) {
-        self.written = self.written.max(end);
+    /// Records that the upstream WAL reaches at least to `end`.
+    pub(super) fn advance_wal_end(&mut self, end: Lsn) {
+        self.wal_end = self.wal_end.max(end);
         self.status.written_at = self
-            .written
+            .wal_end
             .bytes_since(Lsn::ZERO)
             .try_into()
             .unwrap_or(i64::MAX);
     }
 
-    /// Nothing before there is still to be applied.
-    pub(super) fn applied_to(&mut self, at: Lsn) {
+    /// Records that every change before `at` is applied.
+    pub(super) fn advance_applied_position(&mut self, at: Lsn) {
         let at = at.bytes_since(Lsn::ZERO).try_into().unwrap_or(i64::MAX);
         self.status.applied_at = self.status.applied_at.max(at);
     }

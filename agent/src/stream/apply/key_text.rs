@@ -1,6 +1,6 @@
-//! Keys that arrived in binary, as text: rows are divided into copy units, and named as dirty, by their text.
+//! Converts keys that arrived in binary format to text: copy units and dirty keys use the text.
 //!
-//! The types are those that `plans::table::stream_format` lets a binary stream have as keys.
+//! The types are those that `plans::table::stream_format` allows as keys of a binary stream.
 
 use bytes::Bytes;
 use tokio_postgres::types::Type;
@@ -9,21 +9,21 @@ use uuid::Uuid;
 use super::target::ApplyTarget;
 use crate::postgres::pgoutput::{Change, OldRow, Tuple, TupleValue};
 
-/// The change with what its rows are found by as text; a value that cannot be read stays as it is.
-pub(super) fn legible(target: &ApplyTarget, change: Change) -> Change {
+/// Returns the change with its key values as text; a value that cannot be converted stays as it is.
+pub(super) fn with_key_text(target: &ApplyTarget, change: Change) -> Change {
     match change {
         Change::Insert { relation, new } => Change::Insert {
             relation,
-            new: row(target, new),
+            new: row_with_key_text(target, new),
         },
         Change::Update { relation, old, new } => Change::Update {
             relation,
-            old: old_row(target, old),
-            new: row(target, new),
+            old: old_row_with_key_text(target, old),
+            new: row_with_key_text(target, new),
         },
         Change::Delete { relation, old } => Change::Delete {
             relation,
-            old: old_row(target, old),
+            old: old_row_with_key_text(target, old),
         },
         other @ (Change::Begin(_)
         | Change::Commit(_)
@@ -35,20 +35,20 @@ pub(super) fn legible(target: &ApplyTarget, change: Change) -> Change {
     }
 }
 
-fn old_row(target: &ApplyTarget, old: OldRow) -> OldRow {
+fn old_row_with_key_text(target: &ApplyTarget, old: OldRow) -> OldRow {
     match old {
         OldRow::Absent => OldRow::Absent,
-        OldRow::Key(tuple) => OldRow::Key(row(target, tuple)),
-        OldRow::Full(tuple) => OldRow::Full(row(target, tuple)),
+        OldRow::Key(tuple) => OldRow::Key(row_with_key_text(target, tuple)),
+        OldRow::Full(tuple) => OldRow::Full(row_with_key_text(target, tuple)),
     }
 }
 
-fn row(target: &ApplyTarget, mut tuple: Tuple) -> Tuple {
+fn row_with_key_text(target: &ApplyTarget, mut tuple: Tuple) -> Tuple {
     for index in &target.key {
         let column = target.relation.columns.get(*index);
         if let (Some(column), Some(value)) = (column, tuple.0.get_mut(*index))
             && let TupleValue::Binary(bytes) = value
-            && let Some(text) = text(column.type_oid, bytes)
+            && let Some(text) = value_text(column.type_oid, bytes)
         {
             *value = TupleValue::Text(Bytes::from(text));
         }
@@ -56,8 +56,8 @@ fn row(target: &ApplyTarget, mut tuple: Tuple) -> Tuple {
     tuple
 }
 
-/// The text that the type's output function prints.
-fn text(type_oid: u32, bytes: &[u8]) -> Option<String> {
+/// Returns the text that the output function of the type prints.
+fn value_text(type_oid: u32, bytes: &[u8]) -> Option<String> {
     let is = |list: &[Type]| list.iter().any(|one| one.oid() == type_oid);
     if is(&[Type::INT8]) {
         Some(i64::from_be_bytes(bytes.try_into().ok()?).to_string())
@@ -93,7 +93,7 @@ mod tests {
             (Type::INT8, &[0; 4], None),
             (Type::NUMERIC, &[0; 8], None),
         ] {
-            assert_eq!(text(kind.oid(), bytes).as_deref(), wanted, "{kind}");
+            assert_eq!(value_text(kind.oid(), bytes).as_deref(), wanted, "{kind}");
         }
     }
 }

@@ -1,0 +1,103 @@
+//! The documents that commands read: which kind a text is, and which command reads that kind.
+
+use super::error::CliError;
+use super::files::read;
+use serde::de::IgnoredAny;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+/// A kind of document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Document {
+    /// What `plan` reads.
+    Request,
+    /// What `apply` reads.
+    Plan,
+    /// What `fleet apply` reads.
+    Fleet,
+    /// What `map repair` reads.
+    Repairs,
+}
+
+impl Document {
+    /// The text of a file that should be of this kind.
+    ///
+    /// # Errors
+    /// A file that cannot be read, or one of another kind. A text of no known kind is left to its own parser.
+    pub(super) fn read(self, path: &Path) -> Result<String, CliError> {
+        let text = read(path)?;
+        match Self::of(&text).filter(|found| *found != self) {
+            None => Ok(text),
+            Some(found) => Err(CliError::OtherDocument {
+                path: path.display().to_string(),
+                found,
+                wanted: self,
+            }),
+        }
+    }
+
+    /// The kind, by the fields that only it has.
+    fn of(text: &str) -> Option<Self> {
+        let fields: BTreeMap<String, IgnoredAny> = serde_saphyr::from_str(text).ok()?;
+        let has = |field: &str| fields.contains_key(field);
+        if has("hash") && has("api_version") {
+            Some(Self::Plan)
+        } else if has("operation") {
+            Some(Self::Request)
+        } else if has("shards") || has("maps") {
+            Some(Self::Fleet)
+        } else if has("map") && has("mends") {
+            Some(Self::Repairs)
+        } else {
+            None
+        }
+    }
+
+    /// What to do with a file of this kind.
+    pub(super) fn command(self, path: &str) -> String {
+        match self {
+            Self::Request => format!(
+                "plan it first: shardwright plan {path} -o PLAN, then: shardwright apply PLAN"
+            ),
+            Self::Plan => format!("submit it with: shardwright apply {path}"),
+            Self::Fleet => format!("apply it with: shardwright fleet apply {path}"),
+            Self::Repairs => format!("carry it out with: shardwright map repair {path}"),
+        }
+    }
+}
+
+impl fmt::Display for Document {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Request => "a request",
+            Self::Plan => "a plan",
+            Self::Fleet => "a fleet file",
+            Self::Repairs => "a request of repairs",
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Document as D;
+
+    #[test]
+    fn a_document_is_known_by_its_fields() {
+        for (text, kind) in [
+            ("operation: split\nmap: m\n", Some(D::Request)),
+            (
+                "{\"api_version\": \"x\", \"operation\": \"split\", \"hash\": \"y\"}",
+                Some(D::Plan),
+            ),
+            ("shards: []\n", Some(D::Fleet)),
+            ("maps: []\n", Some(D::Fleet)),
+            ("map: m\nmends: []\n", Some(D::Repairs)),
+            ("map: m\n", None),
+            ("- a\n", None),
+            ("{", None),
+        ] {
+            assert_eq!(D::of(text), kind, "{text}");
+        }
+    }
+}

@@ -1,0 +1,38 @@
+//! The name that was probably meant where one is not known.
+
+/// The known name that differs from `name` by a typing error or by upper and lower case, if there is one.
+#[must_use]
+pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let typed = name.to_lowercase();
+    // One letter of a short name, a third of a long one.
+    let allowed = (typed.chars().count() / 3).max(1);
+    known
+        .into_iter()
+        .map(|known| {
+            let distance = strsim::damerau_levenshtein(&typed, &known.to_lowercase());
+            (distance, known)
+        })
+        .filter(|(distance, known)| *distance <= allowed && *distance < known.chars().count())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest_name;
+
+    #[test]
+    fn a_typing_error_is_near_and_another_word_is_not() {
+        let known = ["source", "into", "operation", "s1", "s2"];
+        for (name, meant) in [
+            ("opperation", Some("operation")),
+            ("form", None),
+            ("sorce", Some("source")),
+            ("S2", Some("s2")),
+            ("target", None),
+            ("x", None),
+        ] {
+            assert_eq!(nearest_name(name, known), meant, "{name}");
+        }
+    }
+}
