@@ -114,7 +114,7 @@ async fn report_status(manager: &ServiceManager, worker: &Worker) {
     let mut ticks = tokio::time::interval(Duration::from_secs(1));
     loop {
         ticks.tick().await;
-        let status = match worker.held().await {
+        let status = match worker.assignment_count().await {
             0 => "has no migration".to_owned(),
             1 => "has 1 migration".to_owned(),
             more => format!("has {more} migrations"),

@@ -1,13 +1,17 @@
-//! How fast heavy work of a migration may go: a share of the time, a rate, hours, a number of streams.
+//! Limits the speed of heavy work of a migration by a throttle ratio (a part of the time), a rate, hours and a number
+//! of streams.
 //!
-//! One [`MigrationThrottle`] is shared by everything that a migration does on this agent. Work that can be cut into pieces takes
-//! a [`ThrottledWork`] and rests after each piece, in proportion, so that the load on the shards is even; it never rests with
-//! something in its hands that is due. Streams side by side spend the share together: first fewer of them work at one
-//! time ([`StreamPermits`]), then those rest. `migration::load_monitor` finds the ratio. Nothing here is used by the change streams, by the
-//! cutover or by what is done while writes are refused.
+//! One [`MigrationThrottle`] is shared by all work of a migration on this agent.
+//! Work that can be cut into pieces takes a [`ThrottledWork`] and rests after each piece, in proportion to the piece,
+//! so that the load on the shards is even.
+//! Work rests between pieces only, never in the middle of one.
+//! Concurrent streams use the ratio together: first fewer of them work at one time ([`StreamPermits`]), then the
+//! working ones rest.
+//! `migration::load_monitor` finds the ratio.
+//! The change streams, the cutover and work inside the write-blocked window use nothing of this module.
 
 mod bucket;
-mod places;
+mod permits;
 #[cfg(test)]
 mod tests;
 
@@ -23,44 +27,45 @@ use tokio::sync::watch as channel;
 use tokio::time::Instant;
 
 use bucket::ByteBucket;
-use places::{StreamPermit, StreamPermits};
+use permits::{StreamPermit, StreamPermits};
 
-/// Longest sleep between two looks at share and rate.
-const SLICE: Duration = Duration::from_millis(100);
-/// A rest that is shorter is put off until it is worth a timer.
-const SHORTEST: Duration = Duration::from_millis(2);
-/// Bytes of the copy cost a stream no less than a second for so many: while it rests the servers fill and empty the
-/// buffers between them, and what was read ahead takes no time of its own.
-const STREAM_BYTES_S: f64 = 64.0 * 1024.0 * 1024.0;
-/// Of one piece of work no more is paid for: it may have waited for a lock.
-const MOST_WORK: Duration = Duration::from_secs(10);
-/// How long an index waits for a share above the least: it cannot be slowed once it is being built.
-const PATIENCE: Duration = Duration::from_secs(600);
+/// The longest sleep before the ratio and the rate are read again.
+const MAX_SLEEP: Duration = Duration::from_millis(100);
+/// A shorter rest is postponed and added to a later one: it is not worth a timer.
+const MIN_REST: Duration = Duration::from_millis(2);
+/// A copied piece counts as at least this rate of work. While a stream rests, the servers fill and empty the buffers
+/// between them, so that a piece that was read ahead takes no time of its own.
+const STREAM_BYTES_PER_SECOND: f64 = 64.0 * 1024.0 * 1024.0;
+/// The longest work of one piece that is rested for; a longer piece may have waited for a lock.
+const MAX_WORK: Duration = Duration::from_secs(10);
+/// How long an index build waits for a ratio above the lowest one; a build cannot be slowed once it runs.
+const MAX_START_WAIT: Duration = Duration::from_secs(600);
 
-/// What holds now.
+/// The limits and the ratio that are in force.
 #[derive(Debug, Clone)]
 struct ThrottleState {
     limits: MigrationLimits,
-    share: f64,
+    ratio: f64,
 }
 
 impl ThrottleState {
-    /// How many streams may work at one time.
-    fn abreast(&self) -> u32 {
-        if self.share < 1.0 {
-            ((self.share * f64::from(self.limits.streams)).ceil() as u32).clamp(1, MOST_STREAMS)
+    /// Returns how many streams may work at one time.
+    fn max_working_streams(&self) -> u32 {
+        if self.ratio < 1.0 {
+            ((self.ratio * f64::from(self.limits.streams)).ceil() as u32).clamp(1, MOST_STREAMS)
         } else {
             MOST_STREAMS
         }
     }
 
-    /// The part of the time in which a worker may run: one that is alone, or one of those that have a place.
-    fn duty(&self, has_place: bool) -> f64 {
-        let share = self.share.max(MIN_RATIO);
-        if has_place && share < 1.0 {
-            (share * f64::from(self.limits.streams) / f64::from(self.abreast())).min(1.0)
+    /// Returns the part of the time in which a worker may run; `has_permit`: it is one of several streams.
+    fn work_ratio(&self, has_permit: bool) -> f64 {
+        let ratio = self.ratio.max(MIN_RATIO);
+        if has_permit && ratio < 1.0 {
+            (ratio * f64::from(self.limits.streams) / f64::from(self.max_working_streams()))
+                .min(1.0)
         } else {
-            share
+            ratio
         }
     }
 }
@@ -69,183 +74,187 @@ impl ThrottleState {
 #[derive(Debug)]
 pub(crate) struct MigrationThrottle {
     state: channel::Sender<ThrottleState>,
-    application: Mutex<Option<LatencyReading>>,
+    application_latency: Mutex<Option<LatencyReading>>,
     governor: Mutex<ThrottleGovernor>,
     bucket: Mutex<ByteBucket>,
-    places: StreamPermits,
-    /// Somebody judges the signals.
-    governed: AtomicBool,
-    /// Somebody has waited for the rate since the last look.
+    permits: StreamPermits,
+    /// True while a load monitor evaluates the health signals.
+    controlled: AtomicBool,
+    /// True if work has waited for the rate since the signals were evaluated last.
     rate_bound: AtomicBool,
 }
 
 impl Default for MigrationThrottle {
-    /// As fast as possible.
+    /// A throttle without limits.
     fn default() -> Self {
         Self {
             state: channel::Sender::new(ThrottleState {
                 limits: MigrationLimits::default(),
-                share: 1.0,
+                ratio: 1.0,
             }),
-            application: Mutex::default(),
+            application_latency: Mutex::default(),
             governor: Mutex::default(),
             bucket: Mutex::default(),
-            places: StreamPermits::default(),
-            governed: AtomicBool::new(false),
+            permits: StreamPermits::default(),
+            controlled: AtomicBool::new(false),
             rate_bound: AtomicBool::new(false),
         }
     }
 }
 
 impl MigrationThrottle {
-    /// Puts limits in force.
-    pub(crate) fn limit(&self, limits: &MigrationLimits) {
+    /// Puts `limits` in force.
+    pub(crate) fn set_limits(&self, limits: &MigrationLimits) {
         self.state.send_if_modified(|state| {
             let changed = state.limits != *limits;
             if changed {
                 state.limits.clone_from(limits);
-                self.places.resize(state.abreast() as usize);
+                self.permits.resize(state.max_working_streams() as usize);
             }
             changed
         });
     }
 
-    /// Takes what the application reported of itself.
-    pub(crate) fn hear(&self, latency: Latency) {
-        *lock(&self.application) = Some(LatencyReading {
+    /// Stores the latency that the application reported.
+    pub(crate) fn set_application_latency(&self, latency: Latency) {
+        *lock(&self.application_latency) = Some(LatencyReading {
             p99_ms: latency.p99_ms,
             at_ms: now_ms().saturating_sub(latency.age_ms),
         });
     }
 
-    /// COPY streams side by side.
-    pub(crate) fn streams(&self) -> u32 {
+    /// Returns how many COPY streams may run concurrently.
+    pub(crate) fn max_streams(&self) -> u32 {
         self.state.borrow().limits.streams
     }
 
-    /// Returns once the stream with this number, from 0, may run.
-    pub(crate) async fn allows(&self, stream: u32) {
-        // Never closed: the sender is ours.
-        let mut seen = self.state.subscribe();
-        let _ = seen.wait_for(|state| stream < state.limits.streams).await;
+    /// Waits until the stream with this number, counted from 0, may run.
+    pub(crate) async fn wait_until_allowed(&self, stream: u32) {
+        // The channel is never closed: this struct owns the sender.
+        let mut state = self.state.subscribe();
+        let _ = state.wait_for(|state| stream < state.limits.streams).await;
     }
 
-    /// The hours that keep heavy work from beginning now.
-    pub(crate) fn closed(&self) -> Option<Hours> {
+    /// Returns the permitted hours if heavy work may not begin now.
+    pub(crate) fn closed_hours(&self) -> Option<Hours> {
         let hours = self.state.borrow().limits.throttle.hours;
         hours.filter(|hours| !hours.contains(now_ms()))
     }
 
-    /// Returns once heavy work may begin.
-    pub(crate) async fn until_open(&self) {
-        let mut seen = self.state.subscribe();
-        while let Some(hours) = self.closed() {
+    /// Waits until heavy work may begin.
+    pub(crate) async fn wait_until_open(&self) {
+        let mut state = self.state.subscribe();
+        while let Some(hours) = self.closed_hours() {
             let left = hours.next(now_ms()).saturating_sub(now_ms()).max(1);
             let left = Duration::from_millis(left.unsigned_abs());
-            let _ = tokio::time::timeout(left, seen.changed()).await;
+            let _ = tokio::time::timeout(left, state.changed()).await;
         }
     }
 
-    /// Returns once something may begin that cannot be slowed: within the hours, and while the share is above the
-    /// least or has been at it for ten minutes.
-    pub(crate) async fn until_worth_beginning(&self) {
-        self.until_open().await;
-        let mut seen = self.state.subscribe();
-        let above = seen.wait_for(|state| state.share > MIN_RATIO);
-        let _ = tokio::time::timeout(PATIENCE, above).await;
+    /// Waits until work may begin that cannot be slowed: until the permitted hours, and then until the ratio is above
+    /// the lowest one, for ten minutes at most.
+    pub(crate) async fn wait_until_worth_starting(&self) {
+        self.wait_until_open().await;
+        let mut state = self.state.subscribe();
+        let above = state.wait_for(|state| state.ratio > MIN_RATIO);
+        let _ = tokio::time::timeout(MAX_START_WAIT, above).await;
     }
 
-    /// An application's latency is held: what cannot be slowed is done in the smallest bits that there are.
-    pub(crate) fn is_gentle(&self) -> bool {
+    /// Returns whether an application's latency is limited; work that cannot be slowed is then done in the smallest
+    /// parts.
+    pub(crate) fn has_latency_limit(&self) -> bool {
         self.state.borrow().limits.throttle.latency_ms.is_some()
     }
 
-    /// Heavy work is under way that goes by what the application reports.
-    pub(crate) fn holds_latency(&self) -> bool {
-        self.governed.load(Ordering::Relaxed) && self.is_gentle()
+    /// Returns whether heavy work is running that depends on the latency that the application reports.
+    pub(crate) fn needs_latency_reports(&self) -> bool {
+        self.controlled.load(Ordering::Relaxed) && self.has_latency_limit()
     }
 
-    /// Work that is about to be done piece by piece, by nobody else beside it.
-    pub(crate) fn turn(&self) -> ThrottledWork<'_> {
-        self.begin(None)
+    /// Begins work that is done piece by piece by one session alone.
+    pub(crate) fn begin_work(&self) -> ThrottledWork<'_> {
+        self.new_work(None)
     }
 
-    /// The same for one of the streams side by side, once there is a place for it.
-    pub(crate) async fn turn_of_stream(&self) -> ThrottledWork<'_> {
-        self.begin(Some(self.places.take().await))
+    /// Begins work of one of several concurrent streams, once a permit is free.
+    pub(crate) async fn begin_stream_work(&self) -> ThrottledWork<'_> {
+        self.new_work(Some(self.permits.acquire().await))
     }
 
-    fn begin<'a>(&'a self, place: Option<StreamPermit<'a>>) -> ThrottledWork<'a> {
+    fn new_work<'a>(&'a self, permit: Option<StreamPermit<'a>>) -> ThrottledWork<'a> {
         ThrottledWork {
             throttle: self,
             piece: Mutex::new(ThrottledPiece {
-                since: Instant::now(),
-                owed: Duration::ZERO,
-                place,
+                started: Instant::now(),
+                unrested: Duration::ZERO,
+                permit,
             }),
         }
     }
 
-    /// Judges the signals; what holds the migration back from now on.
-    pub(crate) fn judge(&self, shards: Vec<ShardLoad>) -> Option<ThrottleStatus> {
+    /// Evaluates the health signals and sets the ratio; returns what slows the migration from now on.
+    pub(crate) fn apply_signals(&self, shards: Vec<ShardLoad>) -> Option<ThrottleStatus> {
         let signals = HealthSignals {
-            application: *lock(&self.application),
+            application: *lock(&self.application_latency),
             shards,
             rate_bound: self.rate_bound.swap(false, Ordering::Relaxed),
         };
         let throttle = self.state.borrow().limits.throttle.clone();
         let verdict = lock(&self.governor).observe(&throttle, &signals, now_ms());
-        self.share(verdict.ratio);
+        self.set_ratio(verdict.ratio);
         verdict.slowed()
     }
 
-    /// Somebody judges from now on. What is known is in force before the first work is done.
-    pub(crate) fn govern(&self) {
-        self.governed.store(true, Ordering::Relaxed);
-        self.judge(Vec::new());
+    /// Begins the control of the ratio, and sets it by the known signals before the first work is done.
+    pub(crate) fn start_control(&self) {
+        self.controlled.store(true, Ordering::Relaxed);
+        self.apply_signals(Vec::new());
     }
 
-    /// Nobody judges any more: work goes at full speed until somebody does.
-    pub(crate) fn free(&self) {
-        self.governed.store(false, Ordering::Relaxed);
-        self.share(1.0);
+    /// Ends the control of the ratio: work runs at full speed until the next control begins.
+    pub(crate) fn end_control(&self) {
+        self.controlled.store(false, Ordering::Relaxed);
+        self.set_ratio(1.0);
     }
 
-    fn share(&self, share: f64) {
+    fn set_ratio(&self, ratio: f64) {
         self.state.send_if_modified(|state| {
-            let changed = (state.share - share).abs() > f64::EPSILON;
-            state.share = share;
-            self.places.resize(state.abreast() as usize);
+            let changed = (state.ratio - ratio).abs() > f64::EPSILON;
+            state.ratio = ratio;
+            self.permits.resize(state.max_working_streams() as usize);
             changed
         });
     }
 
-    /// Rests for `work`, and for `bytes` at the rate; the work that is still to be rested for.
-    async fn rest(&self, work: Duration, bytes: u64, has_place: bool) -> Duration {
+    /// Rests for `work`, and until `bytes` fit the rate; returns the work that has not been rested for yet.
+    async fn rest(&self, work: Duration, bytes: u64, has_permit: bool) -> Duration {
         let began = Instant::now();
-        lock(&self.bucket).add(bytes);
+        lock(&self.bucket).add_bytes(bytes);
         loop {
-            let (duty, rate) = {
+            let (work_ratio, rate) = {
                 let state = self.state.borrow();
-                (state.duty(has_place), state.limits.throttle.rate_bytes_s)
+                (
+                    state.work_ratio(has_permit),
+                    state.limits.throttle.rate_bytes_s,
+                )
             };
-            let whole = work.mul_f64(1.0 / duty - 1.0);
+            let whole = work.mul_f64(1.0 / work_ratio - 1.0);
             let rest = whole.saturating_sub(began.elapsed());
-            let due = lock(&self.bucket).due(rate);
+            let due = lock(&self.bucket).required_wait(rate);
             let left = rest.max(due);
-            if left < SHORTEST {
-                let put_off = !whole.is_zero() && whole < SHORTEST;
+            if left < MIN_REST {
+                let put_off = !whole.is_zero() && whole < MIN_REST;
                 return if put_off { work } else { Duration::ZERO };
             }
             if due > rest {
                 self.rate_bound.store(true, Ordering::Relaxed);
             }
-            tokio::time::sleep(left.min(SLICE)).await;
+            tokio::time::sleep(left.min(MAX_SLEEP)).await;
         }
     }
 }
 
-/// Heavy work, piece by piece.
+/// Heavy work that is done piece by piece.
 #[derive(Debug)]
 pub(crate) struct ThrottledWork<'a> {
     throttle: &'a MigrationThrottle,
@@ -254,36 +263,38 @@ pub(crate) struct ThrottledWork<'a> {
 
 #[derive(Debug)]
 struct ThrottledPiece<'a> {
-    since: Instant,
-    /// Work of pieces before, too short to rest for.
-    owed: Duration,
-    /// That of a stream among others.
-    place: Option<StreamPermit<'a>>,
+    started: Instant,
+    /// Work of earlier pieces that was too short to rest for.
+    unrested: Duration,
+    /// The permit of one of several streams.
+    permit: Option<StreamPermit<'a>>,
 }
 
 impl ThrottledWork<'_> {
-    /// The next piece begins now: what came before it was a wait for others, who rest for what they do.
-    pub(crate) fn resume(&self) {
-        lock(&self.piece).since = Instant::now();
+    /// Restarts the clock of the current piece: the time before was a wait for other sessions, which rest for their
+    /// own work.
+    pub(crate) fn restart_piece(&self) {
+        lock(&self.piece).started = Instant::now();
     }
 
-    /// A piece of `bytes` is done; rests as long as the throttle requires, and hands the place on to whoever waits for one.
-    pub(crate) async fn spend(&self, bytes: u64) {
-        let (work, has_place) = {
+    /// Ends a piece of `bytes`: rests as long as the throttle requires, and passes the permit to the next waiting
+    /// stream.
+    pub(crate) async fn finish_piece(&self, bytes: u64) {
+        let (work, has_permit) = {
             let piece = lock(&self.piece);
-            let least = Duration::from_secs_f64(bytes as f64 / STREAM_BYTES_S);
-            let work = piece.since.elapsed().max(least) + piece.owed;
-            (work.min(MOST_WORK), piece.place.is_some())
+            let least = Duration::from_secs_f64(bytes as f64 / STREAM_BYTES_PER_SECOND);
+            let work = piece.started.elapsed().max(least) + piece.unrested;
+            (work.min(MAX_WORK), piece.permit.is_some())
         };
-        let owed = self.throttle.rest(work, bytes, has_place).await;
-        if has_place {
-            drop(lock(&self.piece).place.take());
-            let next = self.throttle.places.take().await;
-            lock(&self.piece).place = Some(next);
+        let unrested = self.throttle.rest(work, bytes, has_permit).await;
+        if has_permit {
+            drop(lock(&self.piece).permit.take());
+            let next = self.throttle.permits.acquire().await;
+            lock(&self.piece).permit = Some(next);
         }
         let mut piece = lock(&self.piece);
-        piece.owed = owed;
-        piece.since = Instant::now();
+        piece.unrested = unrested;
+        piece.started = Instant::now();
     }
 }
 
@@ -291,7 +302,7 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Milliseconds since 1970: hours are of the calendar.
+/// Returns milliseconds since 1970, because permitted hours follow the calendar.
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

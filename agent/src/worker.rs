@@ -1,11 +1,11 @@
-//! The worker: claims work, performs it, shows signs of life, reports.
+//! The worker: claims work from the controller, does it, sends heartbeats, and reports results.
 //!
-//! Two loops run side by side: one asks for work (long poll), one sends a heartbeat each second and
-//! obeys the directives in the answer. Each owned migration has at most one running task.
+//! Two loops run concurrently: one claims work (long poll), the other sends a heartbeat each second and follows the
+//! directives in the reply. Each owned migration has at most one running task.
 
 mod assignment;
-mod foreign;
 mod process;
+mod unknown_work;
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::PathBuf;
@@ -26,50 +26,51 @@ use crate::spool::{self, SpoolLocation};
 use assignment::Assignment;
 use process::WorkerProcess;
 
-/// Between two heartbeats.
+/// The interval between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// The same while an application's latency is held: they bring what it reports.
-const HELD_HEARTBEAT: Duration = Duration::from_millis(250);
-/// Between two looks for spools that are over.
-const CLEAR_EVERY: Duration = Duration::from_secs(5);
-/// Between two tries to reach a controller that is away.
-const PAUSE: Duration = Duration::from_millis(300);
-/// After a claim that was refused: another process has the name for a while, or somebody has to mend something.
+/// The interval while an application's latency is limited: replies to heartbeats carry the reported latency.
+const LATENCY_HEARTBEAT: Duration = Duration::from_millis(250);
+/// The interval between two removals of obsolete spools.
+const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(5);
+/// The pause before the agent tries again to reach a controller.
+const RETRY_PAUSE: Duration = Duration::from_millis(300);
+/// The pause after a refused claim: another process has the agent's name for a while, or an operator must fix
+/// something.
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
-/// After work that this version does not understand: what is given back is given again.
-const FOREIGN_PAUSE: Duration = Duration::from_secs(5);
+/// The pause after work that this version does not understand and cannot report: the controller assigns it again.
+const UNKNOWN_WORK_PAUSE: Duration = Duration::from_secs(5);
 
-/// Where the rows are kept that repairs delete.
+/// The files that keep the rows that repairs delete.
 #[derive(Debug, Clone)]
 pub struct DeletedRows {
     /// The agent's folder.
     pub folder: PathBuf,
-    /// For how long they are kept.
+    /// How long the files are kept.
     pub keep: Duration,
 }
 
-/// An agent's process.
+/// The worker of an agent's process.
 #[derive(Debug)]
 pub struct Worker {
     name: AgentName,
     process: WorkerProcess,
     controller: Controller,
-    /// Where captured changes are kept that cannot be applied yet.
+    /// The folder of the spools: captured changes that cannot be applied yet.
     spools: PathBuf,
-    files: DeletedRows,
+    deleted_rows: DeletedRows,
     assignments: Mutex<HashMap<MigrationId, Assignment>>,
-    /// The inspections under way, by their ids.
+    /// The ids of the running inspections.
     inspecting: Arc<Mutex<BTreeSet<String>>>,
 }
 
 impl Worker {
-    /// An agent called `name` that works for `controller`, and keeps captured changes in `spools` while they cannot
-    /// be applied; they hold rows.
+    /// Creates the worker of the agent `name`, which works for `controller`. It keeps captured changes in the folder
+    /// `spools` while they cannot be applied; these files contain rows.
     pub fn new(
         name: &str,
         controller: Controller,
         spools: PathBuf,
-        files: DeletedRows,
+        deleted_rows: DeletedRows,
     ) -> Arc<Self> {
         let name = AgentName(name.to_owned());
         Arc::new(Self {
@@ -77,78 +78,82 @@ impl Worker {
             name,
             controller,
             spools,
-            files,
+            deleted_rows,
             assignments: Mutex::new(HashMap::new()),
             inspecting: Arc::default(),
         })
     }
 
-    /// Works until it is dropped.
+    /// Works until the future is dropped.
     pub async fn run(self: Arc<Self>) {
         tokio::join!(
-            self.clone().claim_for_ever(),
-            self.beat_for_ever(),
-            self.clear_spools()
+            self.clone().claim_forever(),
+            self.send_heartbeats_forever(),
+            self.clean_up_forever()
         );
     }
 
-    /// How many migrations it holds.
-    pub async fn held(&self) -> usize {
+    /// Returns how many migrations the agent holds.
+    pub async fn assignment_count(&self) -> usize {
         self.assignments.lock().await.len()
     }
 
-    async fn claim_for_ever(self: Arc<Self>) {
-        // What is said once: a controller may be away, or refuse this version, for long.
-        let mut said = None;
+    async fn claim_forever(self: Arc<Self>) {
+        // The error that was logged last. It is logged once: a controller may be unreachable, or refuse this version,
+        // for long.
+        let mut reported = None;
         loop {
             let claim = Claim {
                 protocol: PROTOCOL,
                 oldest: Some(OLDEST_PROTOCOL),
                 agent: self.name.clone(),
                 instance: self.process.instance.clone(),
-                holding: self.holding().await,
+                holding: self.held_migrations().await,
                 inspecting: Some(self.inspecting.lock().await.iter().cloned().collect()),
                 host: Some(self.process.host.clone()),
                 key: Some(self.process.key.clone()),
-                outlived: self.process.outlived.clone(),
+                outlived: self.process.ended_keys.clone(),
             };
             match self.controller.claim(&claim).await {
                 Ok(work) => {
-                    said = None;
+                    reported = None;
                     if let Some(work) = work {
-                        self.take(work).await;
+                        self.start_work(work).await;
                     }
                 }
                 Err(ControllerError::UnknownWork { work, reason }) => {
-                    self.give_back(&work, &reason).await;
+                    self.report_unknown_work(&work, &reason).await;
                 }
                 Err(error) => {
                     let text = error.to_string();
-                    if said.as_ref() != Some(&text) {
-                        tracing::warn!(%error, "no work from the controller");
-                        said = Some(text);
+                    if reported.as_ref() != Some(&text) {
+                        tracing::warn!(%error, "claiming work from the controller failed");
+                        reported = Some(text);
                     }
                     let refused = error.is_final();
-                    tokio::time::sleep(if refused { REFUSED_PAUSE } else { PAUSE }).await;
+                    tokio::time::sleep(if refused { REFUSED_PAUSE } else { RETRY_PAUSE }).await;
                 }
             }
         }
     }
 
-    /// Work of a newer controller: its step fails with what mends that, before anything else is asked for.
-    async fn give_back(&self, work: &str, reason: &str) {
-        tracing::warn!(reason, "work that this version does not understand");
-        match foreign::refusal(work, reason) {
-            Some(report) => report_until_heard(&self.controller, &report).await,
-            None => tokio::time::sleep(FOREIGN_PAUSE).await,
+    /// Reports work of a newer controller as failed, with a hint how to fix that, before it claims other work.
+    async fn report_unknown_work(&self, work: &str, reason: &str) {
+        tracing::warn!(
+            reason,
+            "the controller assigned work that this version does not understand"
+        );
+        match unknown_work::failure_report(work, reason) {
+            Some(report) => report_until_received(&self.controller, &report).await,
+            None => tokio::time::sleep(UNKNOWN_WORK_PAUSE).await,
         }
     }
 
-    /// Removes spools that nobody will read any more: those of migrations that have ended under another agent.
-    /// What the controller does not know is left alone.
-    async fn clear_spools(&self) {
+    /// Removes spools that are no longer needed: those of migrations that have ended under another agent. Spools of
+    /// migrations that the controller does not know are kept.
+    async fn clean_up_forever(&self) {
         loop {
-            inspect::mend::clear(&self.files.folder, self.files.keep);
+            inspect::mend::clear(&self.deleted_rows.folder, self.deleted_rows.keep);
             for migration in spool::migrations_with_spool(&self.spools) {
                 if self.assignments.lock().await.contains_key(&migration) {
                     continue;
@@ -157,22 +162,22 @@ impl Worker {
                 if matches!(ended, Ok(Some(true)))
                     && !self.assignments.lock().await.contains_key(&migration)
                 {
-                    let place = SpoolLocation::new(
+                    let spool = SpoolLocation::new(
                         &self.spools,
                         &migration,
                         Direction::Forward,
                         Epoch(i64::MAX),
                     );
-                    if let Err(error) = place.remove().await {
-                        tracing::warn!(%migration, %error, "a spool that is over could not be removed");
+                    if let Err(error) = spool.remove().await {
+                        tracing::warn!(%migration, %error, "the spool of an ended migration could not be removed");
                     }
                 }
             }
-            tokio::time::sleep(CLEAR_EVERY).await;
+            tokio::time::sleep(CLEAN_UP_INTERVAL).await;
         }
     }
 
-    async fn holding(&self) -> Vec<ClaimedWork> {
+    async fn held_migrations(&self) -> Vec<ClaimedWork> {
         let assignments = self.assignments.lock().await;
         assignments
             .values()
@@ -185,18 +190,19 @@ impl Worker {
             .collect()
     }
 
-    async fn take(&self, work: Work) {
+    async fn start_work(&self, work: Work) {
         match work {
             Work::Inspect(task) => {
-                let (controller, files) = (self.controller.clone(), self.files.clone());
+                let (controller, deleted_rows) =
+                    (self.controller.clone(), self.deleted_rows.clone());
                 let inspecting = self.inspecting.clone();
                 inspecting.lock().await.insert(task.id.clone());
                 tokio::spawn(async move {
                     let report = Report::Inspected {
                         id: task.id.clone(),
-                        result: inspect::run(&task.inspection, &files.folder).await,
+                        result: inspect::run(&task.inspection, &deleted_rows.folder).await,
                     };
-                    report_until_heard(&controller, &report).await;
+                    report_until_received(&controller, &report).await;
                     inspecting.lock().await.remove(&task.id);
                 });
             }
@@ -210,35 +216,39 @@ impl Worker {
         }
     }
 
-    async fn beat_for_ever(&self) {
+    async fn send_heartbeats_forever(&self) {
         loop {
             let beat = Heartbeat {
                 agent: self.name.clone(),
                 instance: self.process.instance.clone(),
-                holding: self.holdings().await,
+                holding: self.held_with_progress().await,
                 key: Some(self.process.key.clone()),
             };
             match self.controller.heartbeat(&beat).await {
                 Ok(reply) => {
                     for directive in reply.directives {
-                        self.obey(directive).await;
+                        self.apply_directive(directive).await;
                     }
                 }
-                Err(error) => tracing::debug!(%error, "heartbeat was not heard"),
+                Err(error) => tracing::debug!(%error, "the heartbeat did not reach the controller"),
             }
-            tokio::time::sleep(self.until_next_beat().await).await;
+            tokio::time::sleep(self.heartbeat_interval().await).await;
         }
     }
 
-    async fn until_next_beat(&self) -> Duration {
+    async fn heartbeat_interval(&self) -> Duration {
         let assignments = self.assignments.lock().await;
-        let holds = assignments
+        let needs_reports = assignments
             .values()
-            .any(|assignment| assignment.session.throttle.holds_latency());
-        if holds { HELD_HEARTBEAT } else { HEARTBEAT }
+            .any(|assignment| assignment.session.throttle.needs_latency_reports());
+        if needs_reports {
+            LATENCY_HEARTBEAT
+        } else {
+            HEARTBEAT
+        }
     }
 
-    async fn holdings(&self) -> Vec<MigrationStatus> {
+    async fn held_with_progress(&self) -> Vec<MigrationStatus> {
         let assignments = self.assignments.lock().await;
         assignments
             .values()
@@ -253,17 +263,17 @@ impl Worker {
             .collect()
     }
 
-    async fn obey(&self, directive: Directive) {
+    async fn apply_directive(&self, directive: Directive) {
         let mut assignments = self.assignments.lock().await;
         let Some(assignment) = assignments.get(&directive.migration) else {
             return;
         };
         let throttle = &assignment.session.throttle;
         if let Some(limits) = &directive.limits {
-            throttle.limit(limits);
+            throttle.set_limits(limits);
         }
         if let Some(latency) = directive.latency {
-            throttle.hear(latency);
+            throttle.set_application_latency(latency);
         }
         match directive.action {
             Action::Continue => {}
@@ -271,7 +281,7 @@ impl Worker {
             Action::Pause => assignment.pause().await,
             Action::Release => {
                 let released = assignments.remove(&directive.migration);
-                // Its end may take seconds; the heartbeats of the others do not wait for it.
+                // The release may take seconds; heartbeats of other migrations must not wait for it.
                 drop(assignments);
                 if let Some(assignment) = released {
                     assignment.release().await;
@@ -281,18 +291,18 @@ impl Worker {
     }
 }
 
-/// Reports until the controller has heard it, or refuses it for good.
-pub(crate) async fn report_until_heard(controller: &Controller, report: &Report) {
+/// Sends a report until the controller has received it or refuses it for good.
+pub(crate) async fn report_until_received(controller: &Controller, report: &Report) {
     loop {
         match controller.report(report).await {
             Ok(()) => return,
             Err(error @ ControllerError::Refused { .. }) if error.is_final() => {
-                tracing::warn!(%error, "a report was refused");
+                tracing::warn!(%error, "the controller refused a report");
                 return;
             }
             Err(error) => {
-                tracing::debug!(%error, "reporting again");
-                tokio::time::sleep(PAUSE).await;
+                tracing::debug!(%error, "the report did not reach the controller; sending it again");
+                tokio::time::sleep(RETRY_PAUSE).await;
             }
         }
     }

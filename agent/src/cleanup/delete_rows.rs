@@ -94,7 +94,7 @@ impl RowDeletion<'_> {
             .await
             .at(self.what(table))?;
         let blocks: i64 = row.get(0);
-        let turn = self.throttle.turn();
+        let work = self.throttle.begin_work();
         let mut deleted = 0;
         let mut from = 0;
         while from <= blocks {
@@ -104,7 +104,7 @@ impl RowDeletion<'_> {
             (self.on_batch)(table, deleted);
             from += BATCH_BLOCKS;
             if from <= blocks {
-                turn.spend(0).await;
+                work.finish_piece(0).await;
                 tokio::time::sleep(self.pause).await;
             }
         }

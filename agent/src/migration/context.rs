@@ -171,7 +171,7 @@ impl StepContext {
 
     /// Waits until the hours of the migration allow heavy work, and reports the wait.
     pub(crate) async fn wait_until_open(&self) {
-        if let Some(hours) = self.session.throttle.closed() {
+        if let Some(hours) = self.session.throttle.closed_hours() {
             self.wait_for_hours(hours).await;
         }
     }
@@ -182,7 +182,7 @@ impl StepContext {
         let doing = self.session.progress().message;
         let reason = format!("the hours {hours}");
         self.report_waiting(format!("waiting for {reason}"), &reason);
-        self.session.throttle.until_open().await;
+        self.session.throttle.wait_until_open().await;
         self.report_message(doing);
     }
 

@@ -32,7 +32,7 @@ pub(crate) async fn control_throttle(context: &StepContext) -> Infallible {
         return std::future::pending().await;
     };
     let _reset_on_drop = ResetThrottleOnDrop(context);
-    context.session.throttle.govern();
+    context.session.throttle.start_control();
     let commit_probe = Mutex::new(CommitProbe::default());
     let probes = probe_for_ever(context, [source.clone(), target], &commit_probe);
     let token = context.token_for_cleanup();
@@ -45,7 +45,7 @@ struct ResetThrottleOnDrop<'a>(&'a StepContext);
 
 impl Drop for ResetThrottleOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.session.throttle.free();
+        self.0.session.throttle.end_control();
         self.0.session.update(|progress| progress.slowed = None);
     }
 }
@@ -69,7 +69,7 @@ async fn probe_for_ever(
         let slowed = context
             .session
             .throttle
-            .judge([source_load, target_load].into_iter().flatten().collect());
+            .apply_signals([source_load, target_load].into_iter().flatten().collect());
         context.session.update(|progress| progress.slowed = slowed);
     }
 }

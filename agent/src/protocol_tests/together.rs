@@ -100,7 +100,7 @@ impl Move {
     fn comes(&self) {
         self.context
             .session
-            .set_expected_participant(ExpectedParticipant::with(&self.context.dispatch));
+            .set_expected_participant(ExpectedParticipant::for_dispatch(&self.context.dispatch));
     }
 
     async fn copy(&self) -> Result<Copied, StepError> {

@@ -9,7 +9,7 @@ use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
 use crate::shard::marker::{Marker, MarkerKind};
-use crate::steps::let_log_go;
+use crate::steps::advance_unread_slot;
 
 const FORWARD: Direction = Direction::Forward;
 const REVERSE: Direction = Direction::Reverse;
@@ -91,7 +91,7 @@ async fn a_slot_that_nobody_reads_follows_the_log_while_its_shard_is_closed() {
     let log = "select pg_logical_emit_message(true, 'other', repeat('x', 100000))";
     ours.batch_execute(log).await.expect("logged");
     let before = confirmed(&bench, REVERSE).await;
-    let_log_go(&context, REVERSE).await.expect("moved");
+    advance_unread_slot(&context, REVERSE).await.expect("moved");
     let moved = confirmed(&bench, REVERSE).await;
     assert!(moved.bytes_since(before) > 50_000, "{before} {moved}");
 
@@ -112,7 +112,9 @@ async fn a_slot_that_nobody_reads_follows_the_log_while_its_shard_is_closed() {
     stream.stop().await;
     ours.batch_execute(log).await.expect("logged");
     let before = confirmed(&bench, REVERSE).await;
-    let_log_go(&context, REVERSE).await.expect("left alone");
+    advance_unread_slot(&context, REVERSE)
+        .await
+        .expect("left alone");
     assert_eq!(
         confirmed(&bench, REVERSE).await,
         before,

@@ -1,5 +1,5 @@
-//! Who reads a chunk for whom: a stream that is about to read one calls those that have the same one to copy with the
-//! same snapshot; a stream of theirs that is free comes to the oldest call before it begins anything else.
+//! Calls for shared chunks. A stream that is about to read a chunk calls the moves that copy the same chunk with the
+//! same snapshot. A free stream of a called move joins the oldest call before it begins other work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,33 +11,35 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use crate::postgres::copy_stream::{BlockRange, ReceiverInput};
 use crate::shared_scan::participants::SharedScan;
 
-/// How long a reader waits for a move to come whose streams are busy. Most end their chunks at the same moment, since
-/// they are read by one; one that does not come is not waited for again before it has shown itself.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a reader waits for a called move whose streams are busy. Most moves end their chunks at the same moment,
+/// since one stream reads for all. A move that does not answer is late: it is not waited for again until it joins a
+/// call.
+const MAX_ANSWER_WAIT: Duration = Duration::from_secs(5);
 
-/// What two moves must have in common to be read for at once: what is asked of a target, and which blocks of which file.
+/// The properties that chunks of two moves must share to be read together: the COPY statement on the target, the
+/// file, and its blocks.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SharedPiece {
-    pub(crate) into: String,
+    pub(crate) copy_statement: String,
     pub(crate) filenode: u32,
     pub(crate) blocks: BlockRange,
 }
 
-/// Moves that copy, and what they call each other for.
+/// The moves that copy now, and their calls to each other.
 #[derive(Debug, Default)]
 pub(crate) struct CallBoard {
     members: BTreeMap<MigrationId, BoardMember>,
-    /// The oldest first.
+    /// Open calls, the oldest first.
     calls: Vec<ScanCall>,
-    last: u64,
+    last_number: u64,
 }
 
 #[derive(Debug)]
 struct BoardMember {
     snapshot: String,
-    /// What no stream of it has taken yet.
-    left: BTreeSet<SharedPiece>,
-    /// It did not come when it was called last.
+    /// Pieces that no stream of this move has taken yet.
+    remaining: BTreeSet<SharedPiece>,
+    /// True if the move did not join the last call.
     late: bool,
 }
 
@@ -45,12 +47,12 @@ struct BoardMember {
 struct ScanCall {
     number: u64,
     piece: SharedPiece,
-    /// Who has not answered.
+    /// Moves that have not answered yet.
     expected: BTreeSet<MigrationId>,
-    guests: Vec<ScanParticipant>,
+    participants: Vec<ScanParticipant>,
 }
 
-/// A move that has come to a call.
+/// A move that has joined a call, or the reader's own move.
 #[derive(Debug)]
 pub(crate) struct ScanParticipant {
     pub(crate) predicate: String,
@@ -58,71 +60,78 @@ pub(crate) struct ScanParticipant {
 }
 
 impl CallBoard {
-    fn enter(&mut self, own: &MigrationId, snapshot: &str, left: BTreeSet<SharedPiece>) {
+    fn enter(&mut self, migration: &MigrationId, snapshot: &str, remaining: BTreeSet<SharedPiece>) {
         let member = BoardMember {
             snapshot: snapshot.to_owned(),
-            left,
+            remaining,
             late: false,
         };
-        self.members.insert(own.clone(), member);
+        self.members.insert(migration.clone(), member);
     }
 
-    fn leave(&mut self, own: &MigrationId) {
-        self.members.remove(own);
+    fn leave(&mut self, migration: &MigrationId) {
+        self.members.remove(migration);
         for call in &mut self.calls {
-            call.expected.remove(own);
+            call.expected.remove(migration);
         }
     }
 
-    pub(crate) fn has(&self, own: &MigrationId) -> bool {
-        self.members.contains_key(own)
+    pub(crate) fn is_member(&self, migration: &MigrationId) -> bool {
+        self.members.contains_key(migration)
     }
 
-    /// Comes to the oldest call for a piece that `take` gives, with the predicate that it returns for it.
-    pub(crate) fn join<T>(
+    /// Joins the oldest call for a piece that `take` accepts. `take` returns a value for the piece, and the predicate
+    /// of this move's rows. Returns the value, and the receiver of the rows.
+    pub(crate) fn join_call<T>(
         &mut self,
-        own: &MigrationId,
+        migration: &MigrationId,
         mut take: impl FnMut(&SharedPiece) -> Option<(T, String)>,
     ) -> Option<(T, Receiver<ReceiverInput>)> {
-        let member = self.members.get_mut(own)?;
+        let member = self.members.get_mut(migration)?;
         member.late = false;
         for call in &mut self.calls {
-            if !call.expected.contains(own) {
+            if !call.expected.contains(migration) {
                 continue;
             }
-            let Some((taken, predicate)) = take(&call.piece) else {
+            let Some((chunk, predicate)) = take(&call.piece) else {
                 continue;
             };
-            call.expected.remove(own);
-            member.left.remove(&call.piece);
-            let (sender, given) = mpsc::channel(1);
-            call.guests.push(ScanParticipant { predicate, sender });
-            return Some((taken, given));
+            call.expected.remove(migration);
+            member.remaining.remove(&call.piece);
+            let (sender, receiver) = mpsc::channel(1);
+            call.participants
+                .push(ScanParticipant { predicate, sender });
+            return Some((chunk, receiver));
         }
         None
     }
 
-    /// Takes a piece, and calls the others that have it to copy; `None` when there are none.
-    pub(crate) fn call(&mut self, own: &MigrationId, piece: &SharedPiece) -> Option<u64> {
-        let member = self.members.get_mut(own)?;
-        member.left.remove(piece);
+    /// Takes a piece and calls the other moves that have to copy it. Returns the call's number, or `None` if no other
+    /// move has to.
+    pub(crate) fn open_call(
+        &mut self,
+        migration: &MigrationId,
+        piece: &SharedPiece,
+    ) -> Option<u64> {
+        let member = self.members.get_mut(migration)?;
+        member.remaining.remove(piece);
         let snapshot = member.snapshot.clone();
         let others = self.members.iter().filter(|(id, member)| {
-            let same = member.snapshot == snapshot && member.left.contains(piece);
-            same && !member.late && *id != own
+            let same = member.snapshot == snapshot && member.remaining.contains(piece);
+            same && !member.late && *id != migration
         });
         let expected: BTreeSet<_> = others.map(|(id, _)| id.clone()).collect();
         if expected.is_empty() {
             return None;
         }
-        self.last += 1;
+        self.last_number += 1;
         self.calls.push(ScanCall {
-            number: self.last,
+            number: self.last_number,
             piece: piece.clone(),
             expected,
-            guests: Vec::new(),
+            participants: Vec::new(),
         });
-        Some(self.last)
+        Some(self.last_number)
     }
 
     fn is_answered(&self, number: u64) -> bool {
@@ -130,8 +139,8 @@ impl CallBoard {
         call.is_none_or(|call| call.expected.is_empty())
     }
 
-    /// Ends a call: who has come to it.
-    fn close(&mut self, number: u64) -> Vec<ScanParticipant> {
+    /// Ends a call; returns the moves that have joined it.
+    fn close_call(&mut self, number: u64) -> Vec<ScanParticipant> {
         let Some(at) = self.calls.iter().position(|call| call.number == number) else {
             return Vec::new();
         };
@@ -141,47 +150,47 @@ impl CallBoard {
                 member.late = true;
             }
         }
-        call.guests
+        call.participants
     }
 }
 
-/// A move is on the board while this lives.
+/// Keeps a move on the board while this value lives.
 #[derive(Debug)]
 pub(crate) struct BoardMembership {
     scan: Arc<SharedScan>,
-    own: MigrationId,
+    migration: MigrationId,
 }
 
 impl BoardMembership {
-    /// `left` is what it has to copy with the snapshot that prints as `snapshot`.
+    /// Enters a move that has the pieces `remaining` to copy with the snapshot whose text is `snapshot`.
     pub(crate) fn enter(
         scan: &Arc<SharedScan>,
-        own: &MigrationId,
+        migration: &MigrationId,
         snapshot: &str,
-        left: BTreeSet<SharedPiece>,
+        remaining: BTreeSet<SharedPiece>,
     ) -> Self {
-        scan.with_board(|board| board.enter(own, snapshot, left));
+        scan.with_board(|board| board.enter(migration, snapshot, remaining));
         Self {
             scan: scan.clone(),
-            own: own.clone(),
+            migration: migration.clone(),
         }
     }
 
-    /// Looks at the board for this move.
+    /// Reads or changes the board for this move.
     pub(crate) fn with_board<T>(
         &self,
         change: impl FnOnce(&mut CallBoard, &MigrationId) -> T,
     ) -> T {
-        self.scan.with_board(|board| change(board, &self.own))
+        self.scan.with_board(|board| change(board, &self.migration))
     }
 
-    /// From now on it copies alone.
+    /// Removes the move from the board: it copies alone from now on.
     pub(crate) fn withdraw(&self) {
-        self.with_board(|board, own| board.leave(own));
+        self.with_board(|board, migration| board.leave(migration));
     }
 
-    /// The call with this number, of this move.
-    pub(crate) fn called(&self, number: u64) -> OpenCall {
+    /// Returns the handle of this move's call with this number.
+    pub(crate) fn call_with_number(&self, number: u64) -> OpenCall {
         OpenCall {
             scan: self.scan.clone(),
             number,
@@ -191,11 +200,11 @@ impl BoardMembership {
 
 impl Drop for BoardMembership {
     fn drop(&mut self) {
-        self.scan.with_board(|board| board.leave(&self.own));
+        self.scan.with_board(|board| board.leave(&self.migration));
     }
 }
 
-/// A call that is open; dropping it sends those away that have come.
+/// An open call of this move; dropping it closes the call, and the joined moves get no rows.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
     scan: Arc<SharedScan>,
@@ -203,18 +212,18 @@ pub(crate) struct OpenCall {
 }
 
 impl OpenCall {
-    /// Waits for those that were called, and ends the call.
-    pub(crate) async fn guests(self) -> Vec<ScanParticipant> {
+    /// Waits for the called moves, ends the call, and returns the moves that have joined it.
+    pub(crate) async fn wait_for_participants(self) -> Vec<ScanParticipant> {
         let number = self.number;
         let answered = |board: &CallBoard| board.is_answered(number);
-        self.scan.until_board(answered, PATIENCE).await;
-        self.scan.with_board(|board| board.close(number))
+        self.scan.wait_for_board(answered, MAX_ANSWER_WAIT).await;
+        self.scan.with_board(|board| board.close_call(number))
     }
 }
 
 impl Drop for OpenCall {
     fn drop(&mut self) {
-        self.scan.with_board(|board| board.close(self.number));
+        self.scan.with_board(|board| board.close_call(self.number));
     }
 }
 

@@ -1,10 +1,12 @@
-//! Where moves of one operation that leave the same source meet in this process, to be copied by one reader.
+//! The participants of a shared scan: moves of one operation with the same source, which one reader copies.
 //!
-//! Order: a move is *coming* from its first step until its copy has begun, failed, or is paused; one whose copy begins
-//! *arrives*, and waits for those that are coming; then all of them copy with one snapshot that the first of them takes,
-//! and offer each other chunks (`calls`).
-//! Nothing here is relied on: whoever meets nobody copies alone, and what a meeting says is proved by each move for
-//! itself, on its own target.
+//! Order:
+//! - A move is *expected* from its first step until its copy has begun, has failed, or is paused.
+//! - A move whose copy begins *arrives*, and waits for the expected ones.
+//! - All arrived moves copy with one snapshot, which the first of them takes, and offer each other chunks (`calls`).
+//!
+//! Correctness never depends on a shared scan: a move without other participants copies alone, and each move proves
+//! for itself, on its own target, what it takes from others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -20,16 +22,16 @@ use tokio::sync::watch;
 use super::calls::CallBoard;
 use crate::postgres::visibility::TxSnapshot;
 
-/// How long a copy that could begin waits for others that are coming. They go through the same steps at the same time;
-/// one that takes longer waits for something of its own.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// How long a copy that could begin waits for expected participants. They run the same steps at the same time; a move
+/// that takes longer waits for something else.
+const MAX_PARTICIPANT_WAIT: Duration = Duration::from_secs(30);
 
-/// How long a move waits, once it has its snapshot, for those that are about to have theirs.
-const ENTRY: Duration = Duration::from_secs(10);
+/// How long a move that has its snapshot waits for participants that are about to have theirs.
+const MAX_ENTRY_WAIT: Duration = Duration::from_secs(10);
 
 static SCANS: Mutex<BTreeMap<ScanGroup, Weak<SharedScan>>> = Mutex::new(BTreeMap::new());
 
-/// What moves have in common that can be read for at once.
+/// The properties that moves must share to be read together.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct ScanGroup {
     incarnation: String,
@@ -38,28 +40,28 @@ struct ScanGroup {
     dsn: String,
 }
 
-/// The moves of a group, as far as this process has to do with them.
+/// The shared scan of a group's moves in this process.
 #[derive(Debug)]
 pub(crate) struct SharedScan {
     state: Mutex<ScanState>,
-    /// Tells of each change.
+    /// Notifies waiting tasks of each change.
     changed: watch::Sender<()>,
     /// The snapshot that was taken last.
-    pub(crate) offer: tokio::sync::Mutex<Option<Arc<SharedSnapshot>>>,
+    pub(crate) shared_snapshot: tokio::sync::Mutex<Option<Arc<SharedSnapshot>>>,
 }
 
 #[derive(Debug, Default)]
 struct ScanState {
-    /// Moves on their way to the copy, with how many hold them to be so.
-    coming: BTreeMap<MigrationId, usize>,
-    /// Moves whose copy has begun.
+    /// Moves on their way to the copy, each with the number of its entries.
+    expected: BTreeMap<MigrationId, usize>,
+    /// Moves whose copy has begun, each with the number of its entries.
     arrived: BTreeMap<MigrationId, usize>,
-    /// File node and blocks of tables, as they were divided first.
-    sizes: BTreeMap<String, (u32, i64)>,
+    /// The file node and the number of blocks of each table, as they were divided first.
+    table_sizes: BTreeMap<String, (u32, i64)>,
     board: CallBoard,
 }
 
-/// A snapshot of the source that others may copy with as well: it can be imported while this lives.
+/// A snapshot of the source for all participants; it can be imported while this value lives.
 #[derive(Debug)]
 pub(crate) struct SharedSnapshot {
     pub(crate) exported: String,
@@ -68,8 +70,9 @@ pub(crate) struct SharedSnapshot {
 }
 
 impl SharedSnapshot {
-    /// Whether a move can copy with it whose slot has the snapshot `first`, and that used `last` before (G1).
-    pub(crate) fn serves(&self, first: &TxSnapshot, last: &str) -> bool {
+    /// Returns whether a move can copy with this snapshot, if its slot has the snapshot `first` and its last snapshot
+    /// was `last` (G1).
+    pub(crate) fn is_usable_for(&self, first: &TxSnapshot, last: &str) -> bool {
         let text: Result<TxSnapshot, _> = self.text.parse();
         let dominates = text.is_ok_and(|taken| taken.dominates(first));
         dominates && self.text != last && !self.session.is_closed()
@@ -77,8 +80,9 @@ impl SharedSnapshot {
 }
 
 impl SharedScan {
-    /// Those of the move that is dispatched; `None` where it is copied alone: offline nothing says that a transaction
-    /// that reads has begun after the writers of each move had ended, and an older controller names no operation.
+    /// Returns the shared scan of the dispatched move. Returns `None` if the move is copied alone: in an offline move
+    /// a reading transaction could have begun before the writers of each move had ended, and an older controller
+    /// names no operation.
     pub(crate) fn of(dispatch: &Dispatch) -> Option<Arc<Self>> {
         let operation = dispatch.operation.clone()?;
         if dispatch.mode != Mode::Online {
@@ -98,7 +102,7 @@ impl SharedScan {
         let new = Arc::new(Self {
             state: Mutex::default(),
             changed: watch::Sender::new(()),
-            offer: tokio::sync::Mutex::default(),
+            shared_snapshot: tokio::sync::Mutex::default(),
         });
         scans.insert(group, Arc::downgrade(&new));
         Some(new)
@@ -108,38 +112,46 @@ impl SharedScan {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Looks at the board, or changes it; who waits for it looks again.
+    /// Reads or changes the board, and notifies the tasks that wait for a change.
     pub(crate) fn with_board<T>(&self, change: impl FnOnce(&mut CallBoard) -> T) -> T {
-        let done = change(&mut self.state().board);
+        let result = change(&mut self.state().board);
         self.changed.send_replace(());
-        done
+        result
     }
 
-    /// Waits until the board is so, for so long at most.
-    pub(crate) async fn until_board(&self, so: impl Fn(&CallBoard) -> bool, patience: Duration) {
-        let wait = self.until(|state| so(&state.board));
-        let _ = tokio::time::timeout(patience, wait).await;
+    /// Waits until the board meets `condition`, for `timeout` at most.
+    pub(crate) async fn wait_for_board(
+        &self,
+        condition: impl Fn(&CallBoard) -> bool,
+        timeout: Duration,
+    ) {
+        let wait = self.wait_until(|state| condition(&state.board));
+        let _ = tokio::time::timeout(timeout, wait).await;
     }
 
-    /// Waits until all whose copy has begun are on the board: what is read before is not read for them.
-    pub(crate) async fn until_entered(&self) {
-        let all = |state: &ScanState| state.arrived.keys().all(|id| state.board.has(id));
-        let _ = tokio::time::timeout(ENTRY, self.until(all)).await;
+    /// Waits until all arrived moves are on the board: a chunk that is read earlier is not read for them.
+    pub(crate) async fn wait_until_all_entered(&self) {
+        let all_entered =
+            |state: &ScanState| state.arrived.keys().all(|id| state.board.is_member(id));
+        let _ = tokio::time::timeout(MAX_ENTRY_WAIT, self.wait_until(all_entered)).await;
     }
 
-    async fn until(&self, so: impl Fn(&ScanState) -> bool) {
+    async fn wait_until(&self, condition: impl Fn(&ScanState) -> bool) {
         let mut changed = self.changed.subscribe();
-        while !so(&self.state()) {
-            // Never closed: the sender is ours.
+        while !condition(&self.state()) {
+            // The channel is never closed: this struct owns the sender.
             let _ = changed.changed().await;
         }
     }
 
-    /// The size by which a table is divided: as a sibling has measured it, while it has the same file. Chunks that are
-    /// cut alike can be read together; the last one has no end, so that any size will do.
-    pub(crate) fn agree(&self, table: &str, measured: (u32, i64)) -> (u32, i64) {
+    /// Returns the size by which a table is divided: the size that another participant measured, as long as the table
+    /// has the same file. Equal chunks can be read together; the last chunk has no end, so any size is correct.
+    pub(crate) fn agree_on_size(&self, table: &str, measured: (u32, i64)) -> (u32, i64) {
         let mut state = self.state();
-        let known = state.sizes.entry(table.to_owned()).or_insert(measured);
+        let known = state
+            .table_sizes
+            .entry(table.to_owned())
+            .or_insert(measured);
         if known.0 != measured.0 {
             *known = measured;
         }
@@ -147,26 +159,26 @@ impl SharedScan {
     }
 }
 
-/// A move is on its way to its copy while this lives.
+/// Marks a move as expected while this value lives.
 #[derive(Debug)]
 pub(crate) struct ExpectedParticipant {
-    _here: ParticipantEntry,
+    _entry: ParticipantEntry,
 }
 
 impl ExpectedParticipant {
-    /// For a step before the end of the copy that is dispatched.
-    pub(crate) fn with(dispatch: &Dispatch) -> Option<Self> {
+    /// Marks the move as expected if the dispatched step is the copy or leads to it.
+    pub(crate) fn for_dispatch(dispatch: &Dispatch) -> Option<Self> {
         let (_, kind) = dispatch.step.as_ref()?;
         if !leads_to_copy(*kind) && *kind != StepKind::Copy {
             return None;
         }
         let scan = SharedScan::of(dispatch)?;
-        let here = ParticipantEntry::begin(scan, &dispatch.migration, |state| &mut state.coming);
-        Some(Self { _here: here })
+        let entry = ParticipantEntry::add(scan, &dispatch.migration, |state| &mut state.expected);
+        Some(Self { _entry: entry })
     }
 }
 
-/// Whether the copy comes next, once a step is done.
+/// Returns whether the copy follows the step `kind`, possibly after other steps.
 pub(crate) fn leads_to_copy(kind: StepKind) -> bool {
     matches!(
         kind,
@@ -174,41 +186,45 @@ pub(crate) fn leads_to_copy(kind: StepKind) -> bool {
     )
 }
 
-/// A move whose copy has begun, while this lives.
+/// Marks a move as arrived while this value lives.
 #[derive(Debug)]
 pub(crate) struct ArrivedParticipant(ParticipantEntry);
 
 impl ArrivedParticipant {
-    pub(crate) fn begin(dispatch: &Dispatch) -> Option<Self> {
+    pub(crate) fn arrive(dispatch: &Dispatch) -> Option<Self> {
         let scan = SharedScan::of(dispatch)?;
-        let here = ParticipantEntry::begin(scan, &dispatch.migration, |state| &mut state.arrived);
-        Some(Self(here))
+        let entry = ParticipantEntry::add(scan, &dispatch.migration, |state| &mut state.arrived);
+        Some(Self(entry))
     }
 
     pub(crate) fn scan(&self) -> &Arc<SharedScan> {
         &self.0.scan
     }
 
-    /// Others that are coming and have not arrived.
-    pub(crate) fn awaited(&self) -> Vec<MigrationId> {
-        awaited(&self.scan().state()).into_iter().collect()
+    /// Returns the expected moves that have not arrived.
+    pub(crate) fn missing(&self) -> Vec<MigrationId> {
+        missing_participants(&self.scan().state())
+            .into_iter()
+            .collect()
     }
 
-    /// Waits for them, not for long; true when this move is not the only one that copies now.
-    pub(crate) async fn gather(&self) -> bool {
-        let all = self.scan().until(|state| awaited(state).is_empty());
-        let _ = tokio::time::timeout(PATIENCE, all).await;
+    /// Waits for the expected moves, for a limited time; returns whether another move copies now.
+    pub(crate) async fn wait_for_participants(&self) -> bool {
+        let all_arrived = self
+            .scan()
+            .wait_until(|state| missing_participants(state).is_empty());
+        let _ = tokio::time::timeout(MAX_PARTICIPANT_WAIT, all_arrived).await;
         self.scan().state().arrived.len() > 1
     }
 }
 
-fn awaited(state: &ScanState) -> BTreeSet<MigrationId> {
-    let coming = state.coming.keys();
-    let missing = coming.filter(|id| !state.arrived.contains_key(*id));
+fn missing_participants(state: &ScanState) -> BTreeSet<MigrationId> {
+    let expected = state.expected.keys();
+    let missing = expected.filter(|id| !state.arrived.contains_key(*id));
     missing.cloned().collect()
 }
 
-/// Counted in one of the lists of the state while this lives.
+/// An entry in one of the state's lists, which is removed when this value is dropped.
 #[derive(Debug)]
 struct ParticipantEntry {
     scan: Arc<SharedScan>,
@@ -217,7 +233,7 @@ struct ParticipantEntry {
 }
 
 impl ParticipantEntry {
-    fn begin(
+    fn add(
         scan: Arc<SharedScan>,
         migration: &MigrationId,
         list: fn(&mut ScanState) -> &mut BTreeMap<MigrationId, usize>,

@@ -1,8 +1,14 @@
-//! Builds what the copy left out: secondary indexes side by side, then triggers and the rest one by one, the tables
-//! analyzed before the first foreign key, so that rows without a parent are searched for by a good plan; foreign keys
-//! that follow each other are added, and validated, some in one transaction.
+//! Builds everything that the copy left out.
 //!
-//! The statements lie on the target; each is done together with its mark, so a restart goes on.
+//! Order:
+//! - Secondary indexes, concurrently.
+//! - Triggers and the rest, one by one.
+//! - The tables are analyzed before the first foreign key, so that the search for rows without a parent has a good
+//!   plan.
+//! - Foreign keys are added and validated, several in one transaction.
+//!
+//! The statements are stored on the target. Each statement and its mark commit together, so a restart continues with
+//! the next one.
 
 mod keys;
 
@@ -23,11 +29,11 @@ use crate::schema::foreign_keys::{KEY, VALIDATION};
 use crate::shard::guard::cascade;
 use crate::shard::{created, epoch, sidecar_schema};
 
-/// In a transaction: no processes but the session's own.
-const ALONE: &str = "set local max_parallel_maintenance_workers = 0; set local max_parallel_workers_per_gather = 0; ";
+/// Settings of a transaction whose statements start no parallel workers.
+const NO_PARALLEL_WORKERS: &str = "set local max_parallel_maintenance_workers = 0; set local max_parallel_workers_per_gather = 0; ";
 
-/// What labels of entries begin with that make nothing but a part of a table, which goes with it.
-const PARTS: [&str; 9] = [
+/// The beginnings of labels of entries that create only a part of a table, which is dropped with it.
+const TABLE_PART_LABELS: [&str; 9] = [
     "INDEX ",
     "CONSTRAINT ",
     "CHECK CONSTRAINT ",
@@ -39,7 +45,7 @@ const PARTS: [&str; 9] = [
     "STATISTICS ",
 ];
 
-/// A statement that meets the applier in a deadlock is tried again this often.
+/// How often a statement is tried that deadlocks with the applier.
 const DEADLOCK_TRIES: u32 = 5;
 
 struct PendingStatement {
@@ -52,15 +58,17 @@ struct PendingStatement {
 }
 
 impl PendingStatement {
-    /// Whether what it makes goes with its table.
-    fn lies_on_a_table(&self) -> bool {
-        PARTS.iter().any(|part| self.label.starts_with(part))
+    /// Returns whether the created object is dropped together with its table.
+    fn belongs_to_table(&self) -> bool {
+        TABLE_PART_LABELS
+            .iter()
+            .any(|part| self.label.starts_with(part))
     }
 
-    /// Waits until it may begin, and says that it does.
-    async fn announce(&self, context: &StepContext) {
+    /// Waits until the statement may begin, and reports that it begins.
+    async fn wait_and_report(&self, context: &StepContext) {
         context.wait_until_open().await;
-        context.session.throttle.until_worth_beginning().await;
+        context.session.throttle.wait_until_worth_starting().await;
         context.report_message(format!("building {}", self.label));
         context.session.update(|progress| {
             progress.tables = vec![TableProgress {
@@ -71,32 +79,34 @@ impl PendingStatement {
         });
     }
 
-    /// The statement, which starts no processes where an application's latency is held.
-    fn paced(&self, context: &StepContext) -> String {
-        let alone = match context.session.throttle.is_gentle() {
-            true => ALONE,
+    /// Returns the SQL of the statement; it starts no parallel workers if an application's latency is limited.
+    fn throttled_sql(&self, context: &StepContext) -> String {
+        let settings = match context.session.throttle.has_latency_limit() {
+            true => NO_PARALLEL_WORKERS,
             false => "",
         };
-        format!("{alone}{}", self.statement)
+        format!("{settings}{}", self.statement)
     }
 
-    /// What entries that are built beside it have in common.
-    fn kind(&self) -> Option<&'static str> {
+    /// Returns the kind of foreign key entry, if this is one; entries of one kind are built together.
+    fn foreign_key_kind(&self) -> Option<&'static str> {
         let mut kinds = [KEY, VALIDATION].into_iter();
         kinds.find(|kind| self.label.starts_with(kind))
     }
 }
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
-    forget_comparison(context).await?;
-    let mut entries = pending(context, "post").await?;
+    delete_comparison(context).await?;
+    let mut entries = read_pending(context, "post").await?;
     let total = entries.len();
-    let first_key = entries.iter().position(|entry| entry.kind().is_some());
+    let first_key = entries
+        .iter()
+        .position(|entry| entry.foreign_key_kind().is_some());
     let keys = entries.split_off(first_key.unwrap_or(total));
-    all(context, entries).await?;
+    build_entries(context, entries).await?;
     analyze(context).await?;
-    all(context, keys).await?;
-    guard_cascades(context).await?;
+    build_entries(context, keys).await?;
+    create_cascade_guards(context).await?;
     let built = IndexesBuilt {
         objects: total,
         schema: compare_schemas(context).await?,
@@ -104,8 +114,8 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     Ok(json!(built))
 }
 
-/// The target's foreign keys are there now.
-async fn guard_cascades(context: &StepContext) -> Result<(), StepError> {
+/// Creates the guards of cascades on the target, whose foreign keys exist now.
+async fn create_cascade_guards(context: &StepContext) -> Result<(), StepError> {
     if !context.may_skip_cascades() {
         return Ok(());
     }
@@ -117,18 +127,18 @@ async fn guard_cascades(context: &StepContext) -> Result<(), StepError> {
 
 /// Compares the whole schema of a target that the migration created.
 ///
-/// Tables that a live target had were compared before the copy; the rest of its schema is its own.
+/// The tables of a live target were compared before the copy; the rest of its schema is not compared.
 async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>, StepError> {
     let (source, target) = (context.source()?, context.target()?);
-    let there = target.session("compare").await?;
+    let target_session = target.session("compare").await?;
     let what = format!("shard {}: reading what was created", target.name);
-    let recorded = created::is_recorded(&there, &context.dispatch.migration).await;
+    let recorded = created::is_recorded(&target_session, &context.dispatch.migration).await;
     if !recorded.at(what)? {
         return Ok(None);
     }
     context.report_message("comparing the schemas");
-    let here = source.session("compare").await?;
-    let compared = compare(&here, &there).await?;
+    let source_session = source.session("compare").await?;
+    let compared = compare(&source_session, &target_session).await?;
     context.report_message(format!(
         "schemas compared: {} objects, none differs",
         compared.objects
@@ -136,77 +146,89 @@ async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>
     Ok(Some(compared))
 }
 
-/// Keys of changes are kept from the end of this step on: a comparison that is older, which a control store that
-/// was restored has forgotten, would count for changes that nobody kept.
-async fn forget_comparison(context: &StepContext) -> Result<(), StepError> {
+/// Deletes an older comparison on the target. Dirty keys are recorded only from the end of this step on; an older
+/// comparison, which a restored control store does not know, would wrongly cover changes whose keys were not
+/// recorded.
+async fn delete_comparison(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     sidecar_schema::delete_comparison(&session, &context.token()).await
 }
 
-/// Restores every entry of a section that is not done.
+/// Builds every entry of a section that is not done.
 pub(super) async fn build(context: &StepContext, section: &str) -> Result<(), StepError> {
-    all(context, pending(context, section).await?).await
+    build_entries(context, read_pending(context, section).await?).await
 }
 
-/// Builds indexes side by side, then the rest in its order.
-async fn all(context: &StepContext, entries: Vec<PendingStatement>) -> Result<(), StepError> {
+/// Builds indexes concurrently, then the rest in its order.
+async fn build_entries(
+    context: &StepContext,
+    entries: Vec<PendingStatement>,
+) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
-    let (beside, after): (Vec<_>, Vec<_>) = entries.into_iter().partition(|entry| entry.parallel);
-    all_of(context, beside).await?;
-    let mut alike: Vec<PendingStatement> = Vec::new();
-    for entry in after {
-        if alike.last().is_some_and(|last| last.kind() != entry.kind()) {
-            keys::build(context, std::mem::take(&mut alike)).await?;
+    let (parallel, sequential): (Vec<_>, Vec<_>) =
+        entries.into_iter().partition(|entry| entry.parallel);
+    build_in_parallel(context, parallel).await?;
+    let mut foreign_keys: Vec<PendingStatement> = Vec::new();
+    for entry in sequential {
+        if foreign_keys
+            .last()
+            .is_some_and(|last| last.foreign_key_kind() != entry.foreign_key_kind())
+        {
+            keys::build_foreign_keys(context, std::mem::take(&mut foreign_keys)).await?;
         }
-        if entry.kind().is_some() {
-            alike.push(entry);
+        if entry.foreign_key_kind().is_some() {
+            foreign_keys.push(entry);
         } else {
             build_one(context, &session, &entry).await?;
         }
     }
-    keys::build(context, alike).await
+    keys::build_foreign_keys(context, foreign_keys).await
 }
 
-/// Builds entries side by side.
-async fn all_of(context: &StepContext, entries: Vec<PendingStatement>) -> Result<(), StepError> {
+/// Builds entries concurrently.
+async fn build_in_parallel(
+    context: &StepContext,
+    entries: Vec<PendingStatement>,
+) -> Result<(), StepError> {
     let queue = Mutex::new(VecDeque::from(entries));
-    side_by_side(context, || worker(context, &queue)).await
+    run_workers(context, || build_until_empty(context, &queue)).await
 }
 
-/// Runs as many workers as there are streams; one where an application's latency is held, since none can be slowed.
-async fn side_by_side<F>(context: &StepContext, worker: impl Fn() -> F) -> Result<(), StepError>
+/// Runs one worker for each stream, or a single worker if an application's latency is limited, since no statement can
+/// be slowed.
+async fn run_workers<F>(context: &StepContext, worker: impl Fn() -> F) -> Result<(), StepError>
 where
     F: Future<Output = Result<(), StepError>>,
 {
     let throttle = &context.session.throttle;
-    let count = if throttle.is_gentle() {
+    let count = if throttle.has_latency_limit() {
         1
     } else {
-        throttle.streams()
+        throttle.max_streams()
     };
     let workers = (0..count).map(|_| worker());
     futures::future::try_join_all(workers).await.map(|_| ())
 }
 
-/// Analyzes the moving tables side by side.
+/// Analyzes the moving tables concurrently.
 async fn analyze(context: &StepContext) -> Result<(), StepError> {
-    // With a partitioned table its leaves.
+    // ANALYZE of a partitioned table includes its leaves.
     let tables = one_of_each_top(&context.dispatch.tables).into_iter();
     let tables = Mutex::new(tables.map(|table| table.top().clone()).collect());
-    side_by_side(context, || analyze_some(context, &tables)).await
+    run_workers(context, || analyze_until_done(context, &tables)).await
 }
 
-/// Analyzes tables until none is left.
-async fn analyze_some(
+/// Analyzes tables until the queue is empty.
+async fn analyze_until_done(
     context: &StepContext,
     tables: &Mutex<VecDeque<TableName>>,
 ) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("analyze").await?;
     loop {
-        let Some(table) = next(tables)? else {
+        let Some(table) = take_next(tables)? else {
             return Ok(());
         };
         context.report_message(format!("analyzing {table}"));
@@ -217,7 +239,10 @@ async fn analyze_some(
     }
 }
 
-async fn pending(context: &StepContext, section: &str) -> Result<Vec<PendingStatement>, StepError> {
+async fn read_pending(
+    context: &StepContext,
+    section: &str,
+) -> Result<Vec<PendingStatement>, StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     let rows = session
@@ -231,7 +256,7 @@ async fn pending(context: &StepContext, section: &str) -> Result<Vec<PendingStat
             "shard {}: reading what is to be built",
             target.name
         ))?;
-    // Primary keys are built by the copy.
+    // The copy builds the primary keys.
     let point = match section {
         "key" => "copy.built_key",
         _ => "build_indexes.built_one",
@@ -248,7 +273,7 @@ async fn pending(context: &StepContext, section: &str) -> Result<Vec<PendingStat
         .collect())
 }
 
-async fn worker(
+async fn build_until_empty(
     context: &StepContext,
     queue: &Mutex<VecDeque<PendingStatement>>,
 ) -> Result<(), StepError> {
@@ -258,15 +283,15 @@ async fn worker(
         if context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let Some(entry) = next(queue)? else {
+        let Some(entry) = take_next(queue)? else {
             return Ok(());
         };
         build_one(context, &session, &entry).await?;
     }
 }
 
-/// The next one of a queue that several workers share.
-fn next<T>(queue: &Mutex<VecDeque<T>>) -> Result<Option<T>, StepError> {
+/// Takes the next item of a queue that several workers share.
+fn take_next<T>(queue: &Mutex<VecDeque<T>>) -> Result<Option<T>, StepError> {
     let mut queue = queue.lock().map_err(|_| StepError::Interrupted)?;
     Ok(queue.pop_front())
 }
@@ -277,12 +302,12 @@ async fn build_one(
     entry: &PendingStatement,
 ) -> Result<(), StepError> {
     let shard = session.name();
-    entry.announce(context).await;
+    entry.wait_and_report(context).await;
     let what = format!("shard {shard}: building {}", entry.label);
-    let statement = entry.paced(context);
+    let statement = entry.throttled_sql(context);
     for attempt in 1..=DEADLOCK_TRIES {
         epoch::begin(session, &context.token()).await?;
-        keys::prove(context, session, entry.kind()).await?;
+        keys::prove_for_foreign_key(context, session, entry.foreign_key_kind()).await?;
         match session.batch_execute(&statement).await {
             Ok(()) => break,
             Err(error)
@@ -297,17 +322,19 @@ async fn build_one(
             }
         }
     }
-    if !entry.lies_on_a_table() {
+    if !entry.belongs_to_table() {
         let recorded = created::record(session, &context.dispatch.migration).await;
         recorded.at(&what)?;
     }
-    mark(context, session, &[entry.ordinal]).await.at(&what)?;
+    mark_done(context, session, &[entry.ordinal])
+        .await
+        .at(&what)?;
     fail_point::hit(entry.point).await?;
     epoch::commit(session, &what).await
 }
 
-/// Marks entries as done, in the transaction that made them.
-async fn mark(
+/// Marks entries as done, in the transaction that built them.
+async fn mark_done(
     context: &StepContext,
     session: &Connected,
     ordinals: &[i32],

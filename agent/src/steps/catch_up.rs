@@ -1,4 +1,4 @@
-//! Catches up: the forward stream runs from here on; done when a marker passes it quickly.
+//! Catches up: runs the forward stream from here on, and ends when a marker passes the stream quickly.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,22 +14,22 @@ use crate::migration::context::StepContext;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::ApplyStream;
 
-/// Level means that a marker passes within this time, or within a quarter of the write-stop budget.
-const LEVEL_AT_MOST: Duration = Duration::from_millis(500);
+/// The upper limit of the allowed lag; the other limit is a quarter of the budget of the write-blocked window.
+const MAX_ALLOWED_LAG: Duration = Duration::from_millis(500);
 
-/// The lag is looked at so often.
-const LOOK_EVERY: Duration = Duration::from_millis(250);
+/// The interval at which the lag is read.
+const LAG_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// After this long a probe is given up and counts as late.
-const PROBE_PATIENCE: Duration = Duration::from_secs(30);
+/// A probe ends after this time and counts as late.
+const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(context: &StepContext) -> Result<CaughtUp, StepError> {
     context.report_message("applying changes that were captured during the copy");
-    dual_write::record(context, Direction::Forward).await?;
+    dual_write::record_standby_name(context, Direction::Forward).await?;
     context.ensure_stream(Direction::Forward).await?;
     let status = tokio::select! {
-        caught = catch_up(context) => caught?,
-        never = set_eta_seconds(context) => match never {},
+        result = catch_up(context) => result?,
+        never = update_eta(context) => match never {},
     };
     Ok(CaughtUp {
         transactions: status.0,
@@ -39,53 +39,55 @@ pub(super) async fn run(context: &StepContext) -> Result<CaughtUp, StepError> {
 
 async fn catch_up(context: &StepContext) -> Result<(i64, i64), StepError> {
     loop {
-        let took = probe(context, Direction::Forward).await?;
+        let took = probe_lag(context, Direction::Forward).await?;
         let slot = context.session.stream.lock().await;
-        let seen = slot.as_ref().map(ApplyStream::observation);
-        if took <= level(context) {
-            return Ok(seen.map_or((0, 0), |s| (s.status.transactions, s.status.changes)));
+        let observation = slot.as_ref().map(ApplyStream::observation);
+        if took <= allowed_lag(context) {
+            return Ok(observation.map_or((0, 0), |s| (s.status.transactions, s.status.changes)));
         }
         drop(slot);
-        context.report_message(match seen.and_then(|seen| seen.downstream_error) {
-            Some(why) => format!("changes are spooled until the target is back: {why}"),
-            None => format!("catching up; a marker took {} ms", took.as_millis()),
-        });
+        context.report_message(
+            match observation.and_then(|observation| observation.downstream_error) {
+                Some(why) => format!("changes are spooled until the target is reachable: {why}"),
+                None => format!("catching up; a marker took {} ms", took.as_millis()),
+            },
+        );
     }
 }
 
-/// Tells how long it takes until what is applied meets what is written, as long as the lag shrinks.
-async fn set_eta_seconds(context: &StepContext) -> Infallible {
+/// Updates the remaining time from the lag, as long as the lag shrinks.
+async fn update_eta(context: &StepContext) -> Infallible {
     let mut eta: Option<(Eta, f64)> = None;
     loop {
         let status = context.session.stream_status();
         let lag = status.map_or(0.0, |status| status.lag_bytes as f64);
         let now = Instant::now();
-        let (eta, most) = eta.get_or_insert_with(|| (Eta::begin(now, 0.0), lag));
-        // What was behind at first is the work; a lag that grew is work not yet begun.
+        let (eta, first_lag) = eta.get_or_insert_with(|| (Eta::begin(now, 0.0), lag));
+        // The lag at the beginning is the work; a lag that grew counts as work that has not begun.
         context
             .session
-            .set_eta_seconds(eta.seconds_left(now, *most - lag, *most));
-        tokio::time::sleep(LOOK_EVERY).await;
+            .set_eta_seconds(eta.seconds_left(now, *first_lag - lag, *first_lag));
+        tokio::time::sleep(LAG_POLL_INTERVAL).await;
     }
 }
 
-/// The lag at which a cutover would fit its budget.
-pub(super) fn level(context: &StepContext) -> Duration {
+/// Returns the lag at which a cutover would fit its budget.
+pub(super) fn allowed_lag(context: &StepContext) -> Duration {
     let quarter =
         Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms) / 4);
-    quarter.min(LEVEL_AT_MOST)
+    quarter.min(MAX_ALLOWED_LAG)
 }
 
-/// How long a marker takes from its commit on the stream's origin until it is applied.
-pub(super) async fn probe(
+/// Measures how long a marker takes from its commit on the upstream shard until it is applied.
+pub(super) async fn probe_lag(
     context: &StepContext,
     direction: Direction,
 ) -> Result<Duration, StepError> {
-    let (origin, token) = match direction {
+    let (upstream, token) = match direction {
         Direction::Forward => (context.source()?, context.token()),
         Direction::Reverse => (context.target()?, context.token_after_flip()),
     };
-    let session = origin.session("probe").await?;
+    let session = upstream.session("probe").await?;
     let marker = Marker::new(&token, 0, MarkerKind::Probe);
     marker.emit(&session, &token).await?;
     let sent = Instant::now();
@@ -94,9 +96,10 @@ pub(super) async fn probe(
         slot.as_ref().map(ApplyStream::watch)
     };
     let watch = watch.ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    let reached = crate::stream::wait_for_marker(watch, marker.id);
-    // A marker whose commit lost its answer is never announced: the caller's next one is.
-    if let Ok(outcome) = tokio::time::timeout(PROBE_PATIENCE, reached).await {
+    let applied = crate::stream::wait_for_marker(watch, marker.id);
+    // If the reply to the marker's commit was lost, its arrival is never reported; the next probe emits another
+    // marker.
+    if let Ok(outcome) = tokio::time::timeout(PROBE_TIMEOUT, applied).await {
         outcome?;
     }
     Ok(sent.elapsed())

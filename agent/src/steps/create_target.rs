@@ -1,19 +1,25 @@
-//! Prepares the target: tables without indexes on an empty database, none on a live shard that has them;
-//! the closed register and the guards on both.
+//! Prepares the target: creates tables without indexes on an empty database, uses the tables of a live shard, and
+//! creates the closed register and the guards on both.
 //!
-//! Order on an empty database: cleanup records, our schema and the migration's row, the source's schema as
-//! statements on the target, then pre-data, register and guards in one transaction, those of keys that were given
-//! away among them; keys that come back leave these.
-//! Order on a live shard: register, guards table by table, keys that come back leave the guard of those that
-//! were given away, and only then is it looked whether rows of the moving keys are there.
-//! A second run takes back what the first one did and begins again: the copy has not begun, or is void.
+//! Order on an empty database:
+//! - Cleanup records, the sidecar schema and the migration's row.
+//! - The source's schema, stored as statements on the target.
+//! - In one transaction: the pre-data section, the register, the guards, and the guards of released keys.
+//! - Keys that come back are removed from the released keys.
+//!
+//! Order on a live shard:
+//! - The register, then the guards table by table.
+//! - Keys that come back are removed from the released keys.
+//! - Only then the search for rows of the moving keys.
+//!
+//! A second run undoes the first one and begins again: the copy has not begun, or is void.
 
 use connect::Connected;
 use plans::request::Schema::Existing;
 use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
 
-use super::delete::deletion;
+use super::delete::row_deletion;
 use super::leftover;
 use crate::cleanup::copied_rows::CopiedRows;
 use crate::cleanup::delete_rows::ClosedProof;
@@ -30,22 +36,22 @@ use crate::shard::{conflicting_migrations, created, epoch, guard, sidecar_schema
 pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepError> {
     context
         .controller
-        .record_cleanup(&context.dispatch, &records(context))
+        .record_cleanup(&context.dispatch, &cleanup_records(context))
         .await?;
     prepare(context).await
 }
 
-/// As [`run`], once it is recorded what is created.
+/// Prepares the target once the cleanup records are written.
 pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, StepError> {
     let target = context.target()?;
     let session = target.session("create").await?;
     context.enrol(&session, "target").await?;
     conflicting_migrations::keep_tables_of_others(&session, &context.token()).await?;
-    undo(context, &session).await?;
+    undo_creation(context, &session).await?;
     refuse_leftovers(context, &session).await?;
-    let cascades = context.is_online() && cascades(context).await?;
+    let cascades = context.is_online() && source_cascades(context).await?;
     if is_live(context, &session).await? {
-        join(context, &session).await?;
+        prepare_live_target(context, &session).await?;
         if cascades {
             let (token, guarded) = (context.token(), context.guarded_rows());
             cascade::create(&session, &token, guarded, true).await?;
@@ -66,7 +72,7 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
             "run your migrations there, then `resume`; or `abort` it and plan with `schema: copy`",
         ));
     }
-    let objects = create(context, &session).await?;
+    let objects = create_tables(context, &session).await?;
     Ok(TargetCreated {
         created: true,
         objects,
@@ -74,26 +80,27 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
     })
 }
 
-/// Whether rows of reference tables cascade into the moving rows, as the source says.
-async fn cascades(context: &StepContext) -> Result<bool, StepError> {
+/// Returns whether rows of reference tables cascade into the moving rows on the source.
+async fn source_cascades(context: &StepContext) -> Result<bool, StepError> {
     let source = context.source()?;
     let session = source.session("create").await?;
     cascade::has_cascading_keys(&session, &context.dispatch.tables).await
 }
 
-/// Refuses a target on which another migration is about the same keys: none that is live is.
+/// Refuses a target that has guards or rows of another, ended migration for the same keys.
 ///
-/// Our own row is seen by whoever takes the other one back, or the other one is seen here: we cannot miss each
-/// other. It goes again, or it would stand in the way of taking the other one back.
+/// This migration's row is written before the check, so whoever aborts the other migration sees the row, or this
+/// check sees the other migration. The row is removed if the target is refused, because it would block the removal of
+/// the other migration.
 async fn refuse_leftovers(context: &StepContext, session: &Connected) -> Result<(), StepError> {
-    let refused = leftover::refuse(context, session).await;
+    let refused = leftover::refuse_conflicting(context, session).await;
     if refused.is_err() {
         sidecar_schema::remove_migration(session, &context.token()).await?;
     }
     refused
 }
 
-fn records(context: &StepContext) -> Vec<CleanupRecord> {
+fn cleanup_records(context: &StepContext) -> Vec<CleanupRecord> {
     let shard = context.dispatch.target.name.to_string();
     let record = |kind: &str, name: String, policy: &str| CleanupRecord {
         shard: shard.clone(),
@@ -111,14 +118,14 @@ fn records(context: &StepContext) -> Vec<CleanupRecord> {
     records
 }
 
-/// True when the moving tables are there; a part of them is refused.
+/// Returns whether the target has all moving tables. Refuses a target that has only some of them.
 async fn is_live(context: &StepContext, session: &Connected) -> Result<bool, StepError> {
     let shard = session.name();
-    let there = catalog::tables(session).await?;
+    let existing = catalog::tables(session).await?;
     let tables = &context.dispatch.tables;
     let moving = || tables.iter().filter(|table| !table.is_reference());
     let (present, missing): (Vec<&MovingTable>, Vec<&MovingTable>) =
-        moving().partition(|table| there.contains_key(&table.table));
+        moving().partition(|table| existing.contains_key(&table.table));
     if present.is_empty() {
         return Ok(false);
     }
@@ -140,8 +147,8 @@ async fn is_live(context: &StepContext, session: &Connected) -> Result<bool, Ste
     ))
 }
 
-/// Takes part in a live shard: nothing is created but our own register and guards.
-async fn join(context: &StepContext, session: &Connected) -> Result<(), StepError> {
+/// Prepares a live shard: creates nothing but the register and the guards.
+async fn prepare_live_target(context: &StepContext, session: &Connected) -> Result<(), StepError> {
     let shard = session.name();
     let dispatch = &context.dispatch;
     context.report_message("putting guards on the target's tables");
@@ -149,13 +156,13 @@ async fn join(context: &StepContext, session: &Connected) -> Result<(), StepErro
     if found != dispatch.schema_fingerprint {
         return Err(StepError::refused(
             "schema.drift",
-            format!("shard {shard}: its tables are not as the plan describes the source's"),
-            "make both sides equal, then `resume`; `plan` names each difference",
+            format!("shard {shard}: its tables differ from the source's tables in the plan"),
+            "make both shards equal, then `resume`; `plan` names each difference",
         ));
     }
     let (token, tables) = (context.token(), context.keyed_tables());
-    guards(context, session, i64::MAX).await?;
-    away(context, &token, &tables, shard)
+    create_guards(context, session, i64::MAX).await?;
+    released_keys(context, &token, &tables, shard)
         .reclaim(session)
         .await?;
     let prover = context.session.code_prover(&context.target()?).await?;
@@ -167,7 +174,7 @@ async fn join(context: &StepContext, session: &Connected) -> Result<(), StepErro
             context.predicate(table, "")
         );
         let what = format!(
-            "shard {shard}: looking for rows of the moving keys in {}",
+            "shard {shard}: searching for rows of the moving keys in {}",
             table.table
         );
         let row = session.query_one(&sql, &[]).await.at(what)?;
@@ -175,15 +182,16 @@ async fn join(context: &StepContext, session: &Connected) -> Result<(), StepErro
             return Err(StepError::refused(
                 "target.stray",
                 format!(
-                    "shard {shard}: table {} has rows of the moving keys already",
+                    "shard {shard}: table {} already has rows of the moving keys",
                     table.table
                 ),
-                "find out whose they are with `shardwright map check`; they would be mixed with the moved ones",
+                "find out where they come from with `shardwright map check`; they would be mixed with the moved rows",
             ));
         }
     }
     epoch::rollback(session).await;
-    // From here on rows of the moving keys can only be ours: the guards refuse everybody else's.
+    // From here on rows of the moving keys on the target come from this migration only: the guards refuse all other
+    // writes.
     let sql = format!(
         "update shardwright.move set loaded = true where migration = {}",
         plans::sql::quote_literal(dispatch.migration.as_str())
@@ -193,8 +201,8 @@ async fn join(context: &StepContext, session: &Connected) -> Result<(), StepErro
     ))
 }
 
-/// The move as the guard of keys that were given away sees it.
-pub(super) fn away<'a>(
+/// Returns the moving keys as released keys of `shard`.
+pub(super) fn released_keys<'a>(
     context: &'a StepContext,
     token: &'a epoch::EpochToken,
     tables: &'a [MovingTable],
@@ -209,8 +217,8 @@ pub(super) fn away<'a>(
     }
 }
 
-/// Register, functions and triggers on a live shard, each for a moment's lock.
-pub(super) async fn guards(
+/// Creates the register, functions and triggers on a live shard; each statement holds its lock only briefly.
+pub(super) async fn create_guards(
     context: &StepContext,
     session: &Connected,
     register: i64,
@@ -228,9 +236,9 @@ pub(super) async fn guards(
     guard::create(session, &token, &dispatch.map, guarded).await
 }
 
-/// Takes back what an earlier run did, or a copy that is void: tables that the migration created, rows that
-/// it brought, its guards. The tables that stay because others use them.
-pub(super) async fn undo(
+/// Undoes an earlier run, or a void copy: removes the tables that the migration created, the copied rows and the
+/// guards. Returns the tables that stay because other objects use them.
+pub(super) async fn undo_creation(
     context: &StepContext,
     session: &Connected,
 ) -> Result<Vec<String>, StepError> {
@@ -239,16 +247,16 @@ pub(super) async fn undo(
         return Ok(Vec::new());
     }
     let target = context.target()?;
-    let brought = CopiedRows {
+    let copied_rows = CopiedRows {
         session,
-        deletion: deletion(context, &target, token, ClosedProof::Live),
+        deletion: row_deletion(context, &target, token, ClosedProof::Live),
         tables: &context.dispatch.tables,
     };
-    brought.remove().await
+    copied_rows.remove().await
 }
 
-/// Creates the source's tables on an empty database; the number of objects of its schema.
-async fn create(context: &StepContext, session: &Connected) -> Result<usize, StepError> {
+/// Creates the source's tables on an empty database; returns the number of objects of the source's schema.
+async fn create_tables(context: &StepContext, session: &Connected) -> Result<usize, StepError> {
     let shard = session.name();
     context.report_message("reading the source's schema");
     let source = &context.source()?;
@@ -256,22 +264,22 @@ async fn create(context: &StepContext, session: &Connected) -> Result<usize, Ste
     let schema = schema::read(source, version).await?;
     context.report_message("creating tables, register and guards on the target");
     epoch::begin(session, &context.token()).await?;
-    store(session, context, &schema).await?;
-    restore(session, context, &schema).await?;
+    store_schema(session, context, &schema).await?;
+    restore_pre_data(session, context, &schema).await?;
     let (token, tables) = (context.token(), context.keyed_tables());
-    let away = away(context, &token, &tables, shard);
-    away.guard_new_tables(session).await?;
+    let released_keys = released_keys(context, &token, &tables, shard);
+    released_keys.guard_new_tables(session).await?;
     fail_point::hit("create_target.restored").await?;
     epoch::commit(
         session,
         &format!("shard {shard}: creating the target's tables"),
     )
     .await?;
-    away.reclaim(session).await?;
+    released_keys.reclaim(session).await?;
     Ok(schema.entries.len())
 }
 
-async fn store(
+async fn store_schema(
     session: &Connected,
     context: &StepContext,
     schema: &DumpedSchema,
@@ -306,7 +314,7 @@ async fn store(
     Ok(())
 }
 
-async fn restore(
+async fn restore_pre_data(
     session: &Connected,
     context: &StepContext,
     schema: &DumpedSchema,
@@ -319,7 +327,7 @@ async fn restore(
         .collect();
     let check = |check: &str| format!("set local check_function_bodies = {check}");
     let what = format!("shard {shard}: setting up the session");
-    // pg_dump's function bodies may refer to what comes later.
+    // Function bodies in a dump may refer to objects that are created later.
     session.batch_execute(&check("off")).await.at(&what)?;
     if let Err((entry, error)) = make(session, &pre).await {
         return Err(error).at(format_args!("shard {shard}: creating {}", entry.label));

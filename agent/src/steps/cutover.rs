@@ -1,17 +1,17 @@
-//! The cutover, forward or back (docs/protocol.md, C1 to C11): one code for both directions.
+//! The cutover and the rollback (docs/protocol.md, C1 to C11): one implementation for both directions.
 //!
-//! Order: what an earlier attempt left closed is opened, the tables are looked at, gate, begin in the store,
-//! witness and fence, wait-out, marker, check, seal, wait-out, second marker, last look, flip, open.
-//! An attempt that fails before the flip is released: the store first, then the witness, then the
-//! source's register. After the flip there is only forward.
+//! Order: reopen what an earlier attempt left closed, check the tables, gate, begin in the store, witness and fence,
+//! wait-out, marker, comparison, seal, wait-out, second marker, final recheck, flip, open.
+//! An attempt that fails before the flip is released: first in the store, then the witness, then the source's
+//! register. After the flip the cutover can only continue.
 
-mod clear_way;
+mod before_rollback;
+mod final_recheck;
 pub(super) mod gate;
-mod last_look;
+mod obstacles;
 mod offline;
-mod rehearsal;
-pub(super) mod spare;
-mod way_back;
+pub(super) mod unread_slot;
+mod warm_up;
 mod window;
 
 use std::time::Duration;
@@ -28,20 +28,21 @@ use super::verify::StreamShards;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
+use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochProof, EpochToken};
 use crate::shard::guard::{self, cascade};
 use crate::shard::register::{self, RegisterSetting, ShardOpening};
 
-/// Pause between two tries to reach the controller.
+/// The pause between two calls to an unreachable controller.
 const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
 
-/// Who loses the keys, who gains them, and what proves our ownership on each.
+/// The old and the new owner of the keys, and the proof of this migration's ownership on each.
 pub(super) struct CutoverParties {
     pub(super) direction: Direction,
-    pub(super) sides: StreamShards,
-    /// The map version while the attempt is under way.
+    pub(super) shards: StreamShards,
+    /// The map version while the attempt runs.
     pub(super) version: MapVersion,
-    /// Cascades skip the copy on the shard that does not own the keys.
+    /// Whether cascades may skip rows on the shard that does not own the keys.
     cascades: bool,
 }
 
@@ -53,26 +54,36 @@ impl CutoverParties {
         };
         Ok(Self {
             direction,
-            sides: StreamShards::of(context, direction)?,
+            shards: StreamShards::of(context, direction)?,
             version,
             cascades: context.may_skip_cascades(),
         })
     }
 
-    /// Lets cascades skip rows, again or for the first time, on the shard that does not own the keys and has this `count`.
-    async fn allow_cascades(&self, session: &Connected, count: i64) -> Result<(), StepError> {
+    /// Lets cascades skip rows on the shard that does not own the keys; `count` is that shard's count.
+    async fn allow_cascade_skips(&self, session: &Connected, count: i64) -> Result<(), StepError> {
         if !self.cascades {
             return Ok(());
         }
         let proof = EpochProof::Count(count);
-        cascade::allow_skips(session, &self.sides.token, proof).await
+        cascade::allow_skips(session, &self.shards.token, proof).await
     }
 
-    /// The proof for work after this cutover's flip.
-    fn token_after(&self) -> EpochToken {
+    /// Returns the shard that owns the keys before the flip.
+    pub(super) fn old_shard(&self) -> &Shard {
+        &self.shards.upstream
+    }
+
+    /// Returns the shard that owns the keys after the flip.
+    pub(super) fn new_shard(&self) -> &Shard {
+        &self.shards.downstream
+    }
+
+    /// Returns the proof for work after this cutover's flip.
+    fn token_after_flip(&self) -> EpochToken {
         EpochToken {
             until: self.version.next(),
-            ..self.sides.token.clone()
+            ..self.shards.token.clone()
         }
     }
 }
@@ -82,7 +93,8 @@ pub(super) async fn run(
     direction: Direction,
 ) -> Result<CutoverResult, StepError> {
     let mut parties = CutoverParties::of(context, direction)?;
-    if let RecoveredRegister::Flipped(attempt, version) = recover(context, &parties).await? {
+    if let RecoveredRegister::Flipped(attempt, version) = recover_attempt(context, &parties).await?
+    {
         return finish_flipped(context, parties, attempt, version).await;
     }
     let kind = match direction {
@@ -94,9 +106,9 @@ pub(super) async fn run(
         return offline::run(context, parties).await;
     }
     let facts = pass_gate(context, &parties).await?;
-    match begin(context, &mut parties).await? {
+    match begin_attempt(context, &mut parties).await? {
         BegunAttempt::Attempt(attempt, markers) => {
-            match window::attempt(context, &parties, attempt, markers, &facts).await {
+            match window::run_attempt(context, &parties, attempt, markers, &facts).await {
                 Ok(done) => Ok(done),
                 Err(error) => Err(give_up(context, &parties, attempt, error).await),
             }
@@ -107,39 +119,39 @@ pub(super) async fn run(
     }
 }
 
-/// C1: waits at the gate; of a roll back once more, when the slot of the next cutover is there.
+/// C1: waits at the gate; a rollback waits once more when the slot of the next cutover exists.
 async fn pass_gate(
     context: &StepContext,
     parties: &CutoverParties,
 ) -> Result<gate::GateFacts, StepError> {
-    let losing = parties.sides.origin.session("gate").await?;
-    let gaining = parties.sides.destination.session("gate").await?;
+    let old_owner = parties.old_shard().session("gate").await?;
+    let new_owner = parties.new_shard().session("gate").await?;
     if parties.direction == Direction::Forward {
-        return gate::pass(context, parties, &losing, &gaining).await;
+        return gate::wait_at_gate(context, parties, &old_owner, &new_owner).await;
     }
-    // A roll back: the target loses the keys, the source gains them.
-    way_back::check(context, &losing, &gaining).await?;
-    gate::pass(context, parties, &losing, &gaining).await?;
-    way_back::open(context, &losing, &gaining).await?;
-    gate::pass(context, parties, &losing, &gaining).await
+    // In a rollback the target is the old owner, and the source the new one.
+    before_rollback::check_possible(context, &old_owner, &new_owner).await?;
+    gate::wait_at_gate(context, parties, &old_owner, &new_owner).await?;
+    before_rollback::create_forward_slot(context, &old_owner, &new_owner).await?;
+    gate::wait_at_gate(context, parties, &old_owner, &new_owner).await
 }
 
 enum BegunAttempt {
-    /// With the markers that it writes, where the controller drew them.
+    /// The attempt, and the ids of its markers if the controller has drawn them.
     Attempt(AttemptNo, Option<Markers>),
     Flipped(AttemptNo, MapVersion),
 }
 
-/// C2: asks the store for the next attempt, which is made at the map version in force: other migrations of
-/// the map may have flipped since this one was dispatched.
-async fn begin(
+/// C2: begins the next attempt in the store, at the map version in force: other migrations of the map may have
+/// flipped since this one was dispatched.
+async fn begin_attempt(
     context: &StepContext,
     parties: &mut CutoverParties,
 ) -> Result<BegunAttempt, StepError> {
-    let ask = CutoverQuery::Begin {
+    let request = CutoverQuery::Begin {
         direction: parties.direction,
     };
-    let answer = ask_controller(context, ask).await?;
+    let answer = call_controller(context, request).await?;
     if let CutoverAnswer::AlreadyFlipped {
         attempt,
         map_version,
@@ -153,13 +165,14 @@ async fn begin(
         markers,
     } = answer
     else {
-        return Err(refused("begin the attempt", &answer));
+        return Err(refused_error("begin the attempt", &answer));
     };
     parties.version = map_version;
     Ok(BegunAttempt::Attempt(attempt, markers))
 }
 
-fn refused(what: &str, answer: &CutoverAnswer) -> StepError {
+/// Returns the error for an answer of the store that does not allow the attempt to continue.
+fn refused_error(what: &str, answer: &CutoverAnswer) -> StepError {
     let reason = if let CutoverAnswer::Refused { reason } = answer {
         reason.clone()
     } else {
@@ -171,37 +184,37 @@ fn refused(what: &str, answer: &CutoverAnswer) -> StepError {
     )
 }
 
-/// One call; the caller decides what an unreachable controller means.
-async fn ask_controller(
+/// Calls the controller once; the caller decides what an unreachable controller means.
+async fn call_controller(
     context: &StepContext,
-    ask: CutoverQuery,
+    request: CutoverQuery,
 ) -> Result<CutoverAnswer, StepError> {
     let call = CutoverCall {
         migration: context.dispatch.migration.clone(),
         epoch: context.dispatch.epoch,
         secret: context.dispatch.secret.clone(),
-        query: ask,
+        query: request,
     };
     Ok(context.controller.cutover(&call).await?)
 }
 
-/// Asks until the controller answers: for questions that must not stay open.
-async fn ask_until_answered(
+/// Calls the controller until it answers, for requests whose outcome must be known.
+async fn call_until_answered(
     context: &StepContext,
-    ask: &CutoverQuery,
+    request: &CutoverQuery,
 ) -> Result<CutoverAnswer, StepError> {
     let call = CutoverCall {
         migration: context.dispatch.migration.clone(),
         epoch: context.dispatch.epoch,
         secret: context.dispatch.secret.clone(),
-        query: ask.clone(),
+        query: request.clone(),
     };
     loop {
         match context.controller.cutover(&call).await {
             Ok(answer) => return Ok(answer),
             Err(error) if error.is_final() => return Err(error.into()),
             Err(error) => {
-                tracing::warn!(%error, "asking the controller again");
+                tracing::warn!(%error, "the controller did not answer; the request is sent again");
                 tokio::time::sleep(CONTROLLER_PAUSE).await;
             }
         }
@@ -214,21 +227,21 @@ enum RecoveredRegister {
     Flipped(AttemptNo, MapVersion),
 }
 
-/// After a take-over: an attempt that was interrupted behind its seal is released, or its flip is found.
+/// After a take-over: releases an attempt that was interrupted after its seal, or finds its flip.
 ///
-/// The source of an offline move stays closed either way: it is read-only from before the copy on.
-async fn recover(
+/// The source of an offline move stays closed in both cases: it is read-only from before the copy on.
+async fn recover_attempt(
     context: &StepContext,
     parties: &CutoverParties,
 ) -> Result<RecoveredRegister, StepError> {
-    let losing = &parties.sides.origin;
-    let session = losing.session("register").await?;
-    let what = format!("shard {}: reading the register", losing.name);
+    let old_owner = parties.old_shard();
+    let session = old_owner.session("register").await?;
+    let what = format!("shard {}: reading the register", old_owner.name);
     if !register::exists(&session, &context.dispatch.migration).await? {
         return Ok(RecoveredRegister::Open);
     }
-    let seen = register::read(&session, &parties.sides.token, &what).await?;
-    if seen.register != i64::MAX {
+    let status = register::read(&session, &parties.shards.token, &what).await?;
+    if status.register != i64::MAX {
         return Ok(RecoveredRegister::Open);
     }
     let attempt = newest_attempt(parties).await?;
@@ -236,37 +249,37 @@ async fn recover(
         return Ok(RecoveredRegister::Open);
     }
     context.report_message("an earlier attempt was interrupted; finding out how it ended");
-    let ask = CutoverQuery::Release {
+    let request = CutoverQuery::Release {
         direction: parties.direction,
         attempt,
         reason: "an earlier attempt was interrupted".to_owned(),
     };
-    let answer = ask_until_answered(context, &ask).await?;
+    let answer = call_until_answered(context, &request).await?;
     if let CutoverAnswer::Flipped { map_version } = answer {
         return Ok(RecoveredRegister::Flipped(attempt, map_version));
     }
     if answer != CutoverAnswer::Released {
-        return Err(refused("release the attempt", &answer));
+        return Err(refused_error("release the attempt", &answer));
     }
     if context.is_online() {
-        reopen(parties, attempt.0).await?;
+        reopen_old_owner(parties, attempt.0).await?;
     }
     Ok(RecoveredRegister::Open)
 }
 
-/// The newest attempt that either shard has counted: one that died between the witness and the fence has
-/// counted on one shard only.
+/// Returns the newest attempt that either shard has counted: an attempt that died between the witness and the fence
+/// is counted on one shard only.
 async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError> {
     let mut newest = 0;
-    for shard in [&parties.sides.origin, &parties.sides.destination] {
+    for shard in [parties.old_shard(), parties.new_shard()] {
         let session = shard.session("register").await?;
-        let number = epoch::newest_attempt(&session, &parties.sides.token).await?;
+        let number = epoch::newest_attempt(&session, &parties.shards.token).await?;
         newest = newest.max(number);
     }
     Ok(AttemptNo(newest))
 }
 
-/// Gives an attempt up before the flip; returns the error to report.
+/// Releases an attempt before the flip; returns the error to report.
 async fn give_up(
     context: &StepContext,
     parties: &CutoverParties,
@@ -277,9 +290,9 @@ async fn give_up(
         return error;
     }
     context.report_message(format!("attempt {attempt} is given up: {error}"));
-    match release(context, parties, attempt, &error.to_string()).await {
+    match release_attempt(context, parties, attempt, &error.to_string()).await {
         Ok(()) => {
-            if let Some(refused) = refused_so_far(parties).await {
+            if let Some(refused) = count_refused(parties).await {
                 context.report_message(format!(
                     "{refused} write(s) were refused in all attempts so far"
                 ));
@@ -290,68 +303,71 @@ async fn give_up(
     }
 }
 
-/// Writes that the guards of both shards have refused since they were made; none where one of them does not tell.
-async fn refused_so_far(parties: &CutoverParties) -> Option<i64> {
-    let (losing, gaining) = (&parties.sides.origin, &parties.sides.destination);
-    let sessions = tokio::try_join!(losing.session("cutover"), gaining.session("cutover"));
-    let (losing, gaining) = sessions.ok()?;
-    refused_by_both(parties, &losing, &gaining).await
+/// Returns how many writes the guards of both shards have refused since they were created, or `None` if a shard
+/// cannot be read.
+async fn count_refused(parties: &CutoverParties) -> Option<i64> {
+    let (old_owner, new_owner) = (parties.old_shard(), parties.new_shard());
+    let sessions = tokio::try_join!(old_owner.session("cutover"), new_owner.session("cutover"));
+    let (old_owner, new_owner) = sessions.ok()?;
+    count_refused_with(parties, &old_owner, &new_owner).await
 }
 
-/// As [`refused_so_far`], by sessions that are open. It is evidence, so a shard that does not tell fails nothing.
-async fn refused_by_both(
+/// Like [`count_refused`], with open sessions. The count is only evidence, so a shard that cannot be read fails
+/// nothing.
+async fn count_refused_with(
     parties: &CutoverParties,
-    losing: &Connected,
-    gaining: &Connected,
+    old_owner: &Connected,
+    new_owner: &Connected,
 ) -> Option<i64> {
-    let token = &parties.sides.token;
+    let token = &parties.shards.token;
     let counted = tokio::try_join!(
-        guard::count_refused(losing, &token.migration),
-        guard::count_refused(gaining, &token.migration)
+        guard::count_refused(old_owner, &token.migration),
+        guard::count_refused(new_owner, &token.migration)
     );
-    let (here, there) = counted.ok()?;
-    Some(here? + there?)
+    let (by_old_owner, by_new_owner) = counted.ok()?;
+    Some(by_old_owner? + by_new_owner?)
 }
 
-/// The store first (a flip is impossible from then on), then the witness, then the register (I4).
-async fn release(
+/// Releases an attempt: first in the store (a flip is impossible from then on), then the witness, then the register
+/// (I4).
+async fn release_attempt(
     context: &StepContext,
     parties: &CutoverParties,
     attempt: AttemptNo,
     reason: &str,
 ) -> Result<(), StepError> {
-    let ask = CutoverQuery::Release {
+    let request = CutoverQuery::Release {
         direction: parties.direction,
         attempt,
         reason: reason.to_owned(),
     };
-    let answer = ask_until_answered(context, &ask).await?;
+    let answer = call_until_answered(context, &request).await?;
     if answer != CutoverAnswer::Released {
-        return Err(refused("release the attempt", &answer));
+        return Err(refused_error("release the attempt", &answer));
     }
-    reopen(parties, attempt.0).await
+    reopen_old_owner(parties, attempt.0).await
 }
 
-/// Opens the losing shard again, once its rival is seen to be closed and never told of a flip.
-async fn reopen(parties: &CutoverParties, attempt: i64) -> Result<(), StepError> {
+/// Reopens the old owner, once the new owner is proved to be closed and never notified of a flip.
+async fn reopen_old_owner(parties: &CutoverParties, attempt: i64) -> Result<(), StepError> {
     let StreamShards {
-        origin,
-        destination,
+        upstream,
+        downstream,
         token,
-    } = &parties.sides;
-    let gaining = destination.session("register").await?;
+    } = &parties.shards;
+    let new_owner = downstream.session("register").await?;
     let version = parties.version.0;
-    let count = register::begin_and_check_witness(&gaining, token, attempt, version).await?;
-    let losing = origin.session("register").await?;
-    register::begin_and_set(&losing, token, attempt, RegisterSetting::Open).await?;
-    parties.allow_cascades(&gaining, count).await
+    let count = register::begin_and_check_witness(&new_owner, token, attempt, version).await?;
+    let old_owner = upstream.session("register").await?;
+    register::begin_and_set(&old_owner, token, attempt, RegisterSetting::Open).await?;
+    parties.allow_cascade_skips(&new_owner, count).await
 }
 
-/// The target testifies for an abort that it is closed, and was told of no flip (I4); the newest attempt, of which
-/// `counted` is the newest on the source.
+/// Checks for an abort that the target is closed and was never notified of a flip (I4). Returns the newest attempt;
+/// `counted` is the newest one on the source.
 ///
-/// A target that does not know the migration has nothing to say: its copy is gone, or was never begun.
-pub(super) async fn witness_of_abort(
+/// A target that does not know the migration is no evidence: its copy is removed, or was never begun.
+pub(super) async fn check_abort_witness(
     context: &StepContext,
     counted: i64,
 ) -> Result<i64, StepError> {
@@ -368,7 +384,7 @@ pub(super) async fn witness_of_abort(
     Ok(newest)
 }
 
-/// C10 and C11 by someone who comes after the flip (also the one who made it).
+/// Runs C10 and C11 after a flip, whether this process made the flip or an earlier one.
 async fn finish_flipped(
     context: &StepContext,
     mut parties: CutoverParties,
@@ -378,18 +394,18 @@ async fn finish_flipped(
     context.report_message("the map has flipped; opening the new owner");
     parties.version = MapVersion(version.0 - 1);
     let parties = &parties;
-    let gaining = parties.sides.destination.session("register").await?;
-    let losing = parties.sides.origin.session("register").await?;
+    let new_owner = parties.new_shard().session("register").await?;
+    let old_owner = parties.old_shard().session("register").await?;
     let started = Instant::now();
-    // A value that was only read proves nothing after a crash: closed is written again first (R9).
-    let token = &parties.sides.token;
-    register::begin_and_set(&losing, token, attempt.0, RegisterSetting::Closed).await?;
+    // A value that was only read proves nothing after a crash, so the register is closed again first (R9).
+    let token = &parties.shards.token;
+    register::begin_and_set(&old_owner, token, attempt.0, RegisterSetting::Closed).await?;
     let tables = context.captured_tables(parties.direction);
-    let storage = catalog::storage(&gaining, tables).await?;
-    open(context, parties, attempt, version, &gaining).await?;
-    let open = millis(started);
-    tell_former(parties, attempt, version, &losing).await?;
-    follow(context, parties).await?;
+    let storage = catalog::storage(&new_owner, tables).await?;
+    open_new_owner(context, parties, attempt, version, &new_owner).await?;
+    let open = millis_since(started);
+    notify_old_owner(parties, attempt, version, &old_owner).await?;
+    start_opposite_stream(context, parties).await?;
     Ok(CutoverResult {
         attempt: attempt.0,
         map_version: version.0,
@@ -404,20 +420,20 @@ async fn finish_flipped(
     })
 }
 
-/// C10: tells the new owner, writes the open marker, opens the register, each committed by itself.
+/// C10: notifies the new owner, writes the open marker, opens the register; each commits separately.
 ///
-/// `gaining` is a session that was open before: none is opened while writes are refused.
-pub(super) async fn open(
+/// `new_owner` is a session that was opened before: no session is opened inside the write-blocked window.
+pub(super) async fn open_new_owner(
     context: &StepContext,
     parties: &CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
-    gaining: &Connected,
+    new_owner: &Connected,
 ) -> Result<(), StepError> {
     let opening = ShardOpening {
-        client: gaining,
-        token: &parties.sides.token,
-        after: &parties.token_after(),
+        client: new_owner,
+        token: &parties.shards.token,
+        after: &parties.token_after_flip(),
         number: attempt.0,
         version: version.0,
     };
@@ -429,21 +445,21 @@ pub(super) async fn open(
     Ok(())
 }
 
-/// Tells the former owner the new version, which its guard then names to clients (R15); cascades skip its copy from then
-/// on.
-pub(super) async fn tell_former(
+/// Notifies the old owner of the new version, which its guard then names to clients (R15). From then on cascades may
+/// skip rows there.
+pub(super) async fn notify_old_owner(
     parties: &CutoverParties,
     attempt: AttemptNo,
     version: MapVersion,
-    losing: &Connected,
+    old_owner: &Connected,
 ) -> Result<(), StepError> {
-    let token = &parties.sides.token;
-    let told = register::notify_of_flip(losing, token, attempt.0, version.0).await?;
-    parties.allow_cascades(losing, told).await
+    let token = &parties.shards.token;
+    let count = register::notify_of_flip(old_owner, token, attempt.0, version.0).await?;
+    parties.allow_cascade_skips(old_owner, count).await
 }
 
-/// C11: the stream in the other direction runs; after a roll back the forward one, for another cutover.
-pub(super) async fn follow(
+/// C11: starts the stream in the other direction; after a rollback the forward stream, for another cutover.
+pub(super) async fn start_opposite_stream(
     context: &StepContext,
     parties: &CutoverParties,
 ) -> Result<(), StepError> {
@@ -451,16 +467,17 @@ pub(super) async fn follow(
     if !context.is_online() {
         return Ok(());
     }
-    let other = spare::opposite(parties.direction);
+    let other = unread_slot::opposite(parties.direction);
     context
-        .ensure_stream_with_token(other, parties.token_after())
+        .ensure_stream_with_token(other, parties.token_after_flip())
         .await
 }
 
-/// After a take-over: keys that an interrupted attempt left closed are opened again, unless the flip was committed;
-/// before anything else that is done with the migration, wherever its register is.
+/// After a take-over: reopens keys that an interrupted attempt left closed, unless its flip was committed. This comes
+/// before all other work for the migration.
 ///
-/// A cutover begins with this by itself, and an unwind opens the source. After a roll back there is nothing to open.
+/// A cutover begins with the same recovery, and an unwind opens the source. After a rollback there is nothing to
+/// reopen.
 pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepError> {
     let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
     let by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];
@@ -473,7 +490,7 @@ pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepEr
         Direction::Forward
     };
     let parties = CutoverParties::of(context, direction)?;
-    match recover(context, &parties).await? {
+    match recover_attempt(context, &parties).await? {
         RecoveredRegister::Open => Ok(()),
         RecoveredRegister::Flipped(attempt, version) => {
             finish_flipped(context, parties, attempt, version)
@@ -483,7 +500,7 @@ pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepEr
     }
 }
 
-/// Milliseconds since `start`.
-pub(super) fn millis(start: Instant) -> f64 {
+/// Returns the milliseconds since `start`.
+pub(super) fn millis_since(start: Instant) -> f64 {
     start.elapsed().as_secs_f64() * 1000.0
 }

@@ -1,4 +1,4 @@
-//! The deletion of moving rows as a step of a live migration orders it.
+//! Deletes moving rows in a step of a live migration.
 
 use std::time::Duration;
 
@@ -10,7 +10,8 @@ use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 
-pub(super) fn deletion<'a>(
+/// Returns the deletion of the moving rows on `shard`; each of its transactions also checks `closed`.
+pub(super) fn row_deletion<'a>(
     context: &'a StepContext,
     shard: &'a Shard,
     token: EpochToken,
@@ -24,11 +25,11 @@ pub(super) fn deletion<'a>(
         closed,
         pause: Duration::from_millis(context.dispatch.options.drop_pause_ms.into()),
         throttle: &context.session.throttle,
-        on_batch: Box::new(|table, deleted| tell(context, table, deleted)),
+        on_batch: Box::new(|table, deleted| report_deleted(context, table, deleted)),
     }
 }
 
-fn tell(context: &StepContext, table: &MovingTable, deleted: i64) {
+fn report_deleted(context: &StepContext, table: &MovingTable, deleted: i64) {
     context.session.update(|progress| {
         progress.message = format!("deleting moved rows of {}", table.table);
         progress.tables = vec![TableProgress {

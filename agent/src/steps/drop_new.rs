@@ -1,4 +1,4 @@
-//! After a roll back: drops the target's copy and everything that the migration created.
+//! After a rollback: drops the target's copy and everything that the migration created.
 
 use plans::step::unwind::Unwound;
 

@@ -1,8 +1,10 @@
-//! Drops the old copy: the map is final (I8), both streams are stopped, their slots and publications gone.
+//! Drops the moved rows on the source, after the map is final (I8) and both streams, their slots and their
+//! publications are removed.
 //!
-//! Tables that hold nothing but moved rows are truncated, or dropped where the plan says so, in one
-//! transaction; rows of the others are deleted in paced batches. Then the move's guard hands its keys over
-//! to the guard of keys that were given away, which stays for good, and everything else of ours goes.
+//! Tables that contain only moved rows are truncated in one transaction, or dropped if the plan says so. Rows of
+//! other tables are deleted in throttled batches.
+//! Then the move's guard passes its keys to the guard of released keys, which stays permanently, and everything else
+//! of the migration is removed.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -10,10 +12,10 @@ use plans::step::drop_old::Dropped;
 use plans::table::{MovingTable, one_of_each_top};
 use tokio_postgres::error::SqlState;
 
-use super::create_target::away;
-use super::delete::deletion;
+use super::create_target::released_keys;
+use super::delete::row_deletion;
 use super::dual_write;
-use super::open_capture::{drop_slot, unpublish};
+use super::open_capture::{drop_publication, drop_slot};
 use crate::cleanup::delete_rows::{ClosedProof, RowDeletion};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -27,24 +29,24 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     context.report_message("stopping the streams");
     context.session.stop_stream().await;
     context.spool().remove().await?;
-    dual_write::take_out(context, OwnershipProof::Owner).await?;
+    dual_write::remove_standby_names(context, OwnershipProof::Owner).await?;
     let (source, target) = (context.source()?, context.target()?);
     for (shard, direction) in [(&target, Direction::Reverse), (&source, Direction::Forward)] {
         let session = shard.session("drop").await?;
-        // A run whose report was lost has left the shard already: nothing of ours is there any more.
+        // An earlier run whose report was lost has already removed everything from the shard.
         if epoch::is_enrolled(&session, &context.token_for_cleanup()).await? {
             drop_slot(&session, context, direction).await?;
-            unpublish(&session, context, direction).await?;
+            drop_publication(&session, context, direction).await?;
         }
     }
     let session = source.session("drop").await?;
     let mut dropped = Dropped::default();
     if epoch::is_enrolled(&session, &context.token_for_cleanup()).await? {
-        // Without the register an earlier run has removed the rows and handed the keys over.
+        // If the register does not exist, an earlier run has removed the rows and released the keys.
         let migration = &context.dispatch.migration;
         if register::exists(&session, migration).await? {
             context.wait_until_open().await;
-            dropped = remove(context, &session, &source).await?;
+            dropped = remove_rows(context, &session, &source).await?;
         }
         context.report_message("removing what the migration created");
         clean_source(context, &session, &source).await?;
@@ -53,21 +55,21 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     Ok(dropped)
 }
 
-/// Removes the moved rows, the quick way where nothing else is in the tables.
-async fn remove(
+/// Removes the moved rows; empties whole tables if they contain no other rows.
+async fn remove_rows(
     context: &StepContext,
     session: &Connected,
     source: &Shard,
 ) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
     let closed = ClosedProof::Notified(token.until.0);
-    let deletion = deletion(context, source, token, closed);
-    let tables = still_there(context, session).await?;
+    let deletion = row_deletion(context, source, token, closed);
+    let tables = existing_tables(context, session).await?;
     if tables.is_empty() {
         return Ok(Dropped::default());
     }
     if !context.dispatch.source_keeps_keys
-        && let Some(dropped) = empty_whole(context, &deletion, session, &tables).await?
+        && let Some(dropped) = empty_tables_at_once(context, &deletion, session, &tables).await?
     {
         return Ok(dropped);
     }
@@ -77,7 +79,7 @@ async fn remove(
         let rows = deletion.delete_rows_of(table).await?;
         dropped.rows += rows;
         if rows > 0 {
-            let bytes = bloat(session, table, rows).await?;
+            let bytes = bloat_bytes(session, table, rows).await?;
             dropped.bytes_bloat += bytes;
             dropped
                 .reclaim
@@ -87,9 +89,9 @@ async fn remove(
     Ok(dropped)
 }
 
-/// Truncates or drops tables that hold nothing but moved rows; `None` when somebody uses them, or when they
-/// hold other rows, those of a partition that came later among them: nobody has copied these.
-async fn empty_whole(
+/// Truncates or drops tables that contain only moved rows. Returns `None` if another session uses them, or if they
+/// contain other rows, such as rows of a partition that was added later, which were not copied.
+async fn empty_tables_at_once(
     context: &StepContext,
     deletion: &RowDeletion<'_>,
     session: &Connected,
@@ -97,19 +99,19 @@ async fn empty_whole(
 ) -> Result<Option<Dropped>, StepError> {
     let shard = deletion.shard.name.as_str();
     let what = format!("shard {shard}: emptying the moved tables");
-    let Some(counts) = counted(context, deletion, session, tables).await? else {
+    let Some(counts) = count_rows(context, deletion, session, tables).await? else {
         return Ok(None);
     };
-    // A partitioned table as a whole, with partitions that have come since.
-    let whole = one_of_each_top(tables);
-    let names: Vec<String> = whole.iter().map(|table| table.top().sql()).collect();
+    // A partitioned table is locked as a whole, including partitions that were added later.
+    let top_tables = one_of_each_top(tables);
+    let names: Vec<String> = top_tables.iter().map(|table| table.top().sql()).collect();
     let names = names.join(", ");
     let verb = if context.dispatch.drop_tables {
         "drop table"
     } else {
         "truncate"
     };
-    let others: Vec<String> = whole
+    let others: Vec<String> = top_tables
         .iter()
         .map(|table| {
             format!(
@@ -135,9 +137,9 @@ async fn empty_whole(
     fail_point::hit("drop_old.batch_deleted").await?;
     let mut emptied = session.batch_execute(&lock).await;
     if emptied.is_ok() {
-        // With partitions that have come since.
-        let whole: Vec<MovingTable> = whole.into_iter().map(at_top).collect();
-        user_code::check(session, &whole).await?;
+        // The check includes partitions that were added later.
+        let top_tables: Vec<MovingTable> = top_tables.into_iter().map(with_top_table).collect();
+        user_code::check(session, &top_tables).await?;
         emptied = session.batch_execute(&sql).await;
     }
     match emptied {
@@ -146,7 +148,7 @@ async fn empty_whole(
             bytes_freed: counts.iter().map(|(_, bytes)| bytes).sum(),
             ..Dropped::default()
         })),
-        Err(error) if in_the_way(&error) => {
+        Err(error) if obstructs_emptying(&error) => {
             epoch::rollback(session).await;
             Ok(None)
         }
@@ -154,8 +156,8 @@ async fn empty_whole(
     }
 }
 
-/// Moved rows of each table, and its bytes; `None` when one holds other rows.
-async fn counted(
+/// Returns the number of moved rows and the bytes of each table, or `None` if a table contains other rows.
+async fn count_rows(
     context: &StepContext,
     deletion: &RowDeletion<'_>,
     session: &Connected,
@@ -165,7 +167,7 @@ async fn counted(
     prover.begin(session, tables).await?;
     let mut counts = Vec::new();
     for table in tables {
-        // Counted before the lock is taken, and looked at once more behind it.
+        // The rows are counted before the lock is taken; the transaction with the lock checks again for other rows.
         let sql = format!(
             "select count(*) filter (where {predicate}), count(*) filter (where not {predicate}),
                     pg_catalog.pg_total_relation_size(pg_catalog.to_regclass($1))
@@ -188,16 +190,17 @@ async fn counted(
     Ok(Some(counts))
 }
 
-/// The partitioned table as a whole.
-fn at_top(table: &MovingTable) -> MovingTable {
+/// Returns the table with the name of its topmost table.
+fn with_top_table(table: &MovingTable) -> MovingTable {
     MovingTable {
         table: table.top().clone(),
         ..table.clone()
     }
 }
 
-/// Somebody uses a table, refers to it, or has written to it: rows are deleted one by one instead.
-fn in_the_way(error: &tokio_postgres::Error) -> bool {
+/// Returns whether another session uses a table, refers to it, or has written to it; the rows are then deleted in
+/// batches instead.
+fn obstructs_emptying(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| {
         [
             SqlState::LOCK_NOT_AVAILABLE,
@@ -211,8 +214,12 @@ fn in_the_way(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-/// Bytes that `deleted` rows leave in a table's files, from its size and the rows that are left.
-async fn bloat(session: &Connected, table: &MovingTable, deleted: i64) -> Result<i64, StepError> {
+/// Estimates the bytes that `deleted` rows leave in a table's files, from its size and the remaining rows.
+async fn bloat_bytes(
+    session: &Connected,
+    table: &MovingTable,
+    deleted: i64,
+) -> Result<i64, StepError> {
     let shard = session.name();
     let row = session
         .query_one(
@@ -226,14 +233,14 @@ async fn bloat(session: &Connected, table: &MovingTable, deleted: i64) -> Result
     Ok(row.get(0))
 }
 
-/// The moved tables that nobody has dropped since the flip; a leaf goes with its table.
-async fn still_there(
+/// Returns the moved tables that still exist; a leaf exists only with its topmost table.
+async fn existing_tables(
     context: &StepContext,
     session: &Connected,
 ) -> Result<Vec<MovingTable>, StepError> {
-    let there = catalog::tables(session).await?;
+    let names = catalog::tables(session).await?;
     let mut tables = context.keyed_tables();
-    tables.retain(|table| there.contains_key(&table.table) && there.contains_key(table.top()));
+    tables.retain(|table| names.contains_key(&table.table) && names.contains_key(table.top()));
     Ok(tables)
 }
 
@@ -243,9 +250,9 @@ async fn clean_source(
     source: &Shard,
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
-    let tables = still_there(context, session).await?;
+    let tables = existing_tables(context, session).await?;
     let version = context.dispatch.map_version.next().0;
-    away(context, &token, &tables, &source.name)
+    released_keys(context, &token, &tables, &source.name)
         .release(session, version)
         .await?;
     guard::drop_all(session, &token).await?;

@@ -1,4 +1,5 @@
-//! What the steps do for synchronous dual-write: may it begin, the record before it does, nothing left behind it.
+//! The parts of the steps for synchronous dual-write: check that it is possible, record the standby name before it is
+//! used, and remove the name.
 
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
@@ -11,13 +12,13 @@ use crate::shard::database::Shard;
 use crate::shard::dual_write::{OwnershipProof, find_obstacles};
 use crate::stream::dual_write::{ROLE, repair};
 
-fn is_wanted(context: &StepContext) -> bool {
+fn is_requested(context: &StepContext) -> bool {
     context.is_online() && context.dispatch.options.dual_write == DualWrite::Synchronous
 }
 
-/// Preflight: the rights to it are there on both shards, and the setting can be extended.
-pub(super) async fn may_begin(context: &StepContext) -> Result<(), StepError> {
-    if !is_wanted(context) {
+/// Checks in the preflight that both shards grant the necessary rights, and that the setting can be extended.
+pub(super) async fn check_possible(context: &StepContext) -> Result<(), StepError> {
+    if !is_requested(context) {
         return Ok(());
     }
     let (mut problems, mut remedies) = (Vec::new(), Vec::new());
@@ -44,25 +45,28 @@ pub(super) async fn may_begin(context: &StepContext) -> Result<(), StepError> {
     ))
 }
 
-/// On one server the applier's own commits would wait for it.
-pub(super) fn check_apart(
+/// Refuses two databases of one server, where the applier's own commits would wait for the applier.
+pub(super) fn check_different_servers(
     context: &StepContext,
     source: &DatabaseIdentity,
     target: &DatabaseIdentity,
 ) -> Result<(), StepError> {
-    if !is_wanted(context) || source.system != target.system {
+    if !is_requested(context) || source.system != target.system {
         return Ok(());
     }
     Err(StepError::refused(
         "preflight.dual_write",
-        "`dual_write: synchronous` is not possible: both shards are databases of one server, whose commits would wait for themselves",
+        "`dual_write: synchronous` is not possible: both shards are databases of one server, so commits of the change stream would wait for the stream itself",
         "`abort` it and plan with `dual_write: asynchronous`",
     ))
 }
 
-/// Tells the controller that our name may come into a shard's setting from now on.
-pub(super) async fn record(context: &StepContext, direction: Direction) -> Result<(), StepError> {
-    if !is_wanted(context) {
+/// Records with the controller that a standby name of this migration may appear in a shard's setting from now on.
+pub(super) async fn record_standby_name(
+    context: &StepContext,
+    direction: Direction,
+) -> Result<(), StepError> {
+    if !is_requested(context) {
         return Ok(());
     }
     let shard = match direction {
@@ -82,24 +86,25 @@ pub(super) async fn record(context: &StepContext, direction: Direction) -> Resul
     Ok(())
 }
 
-/// No name of this migration is in the setting of either shard, whoever put it there.
-pub(crate) async fn take_out(
+/// Removes all standby names of this migration from the settings of both shards, including names that an older owner
+/// added.
+pub(crate) async fn remove_standby_names(
     context: &StepContext,
     proof: OwnershipProof,
 ) -> Result<(), StepError> {
     for shard in [context.source()?, context.target()?] {
-        take_out_of(context, &shard, proof).await?;
+        remove_standby_names_from(context, &shard, proof).await?;
     }
     Ok(())
 }
 
-/// No name of this migration is in the setting of `shard`.
-pub(super) async fn take_out_of(
+/// Removes all standby names of this migration from the setting of `shard`.
+pub(super) async fn remove_standby_names_from(
     context: &StepContext,
     shard: &Shard,
     proof: OwnershipProof,
 ) -> Result<(), StepError> {
-    if !is_wanted(context) {
+    if !is_requested(context) {
         return Ok(());
     }
     repair(shard, &context.token_for_cleanup(), proof).await

@@ -1,7 +1,7 @@
-//! Hold: the reverse stream keeps the old copy in step until the operator finishes or rolls back.
+//! Hold: the reverse stream keeps the rows on the source current until the operator finishes or rolls back.
 //!
-//! The forward slot goes first: nobody reads it any more, and it would keep the source's log.
-//! A comparison that the operator ordered is made here, of the old copy with its owner.
+//! The step first drops the forward slot: no stream reads it any more, and it would retain WAL on the source.
+//! On request the step also compares the rows on the source with those of the new owner.
 
 use std::time::Duration;
 
@@ -9,30 +9,29 @@ use plans::names::Direction;
 use plans::step::verify::VerifyRun;
 use serde_json::{Value, json};
 
-use super::open_capture::{drop_slot, unpublish};
+use super::open_capture::{drop_publication, drop_slot};
 use super::verify;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::migration::load_monitor;
 
-/// What the operator reads during the hold.
-const HELD: &str =
-    "the old copy is kept in step; `finish` ends this, `rollback` gives the keys back";
-/// Before a comparison that could not be made is tried again.
-const PAUSE: Duration = Duration::from_secs(2);
+/// The message of the hold.
+const HELD: &str = "the rows on the source are kept current; `finish` removes them, `rollback` makes the source the owner again";
+/// The pause before a failed comparison is tried again.
+const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let source = context.source()?;
     let session = source.session("hold").await?;
     drop_slot(&session, context, Direction::Forward).await?;
-    unpublish(&session, context, Direction::Forward).await?;
+    drop_publication(&session, context, Direction::Forward).await?;
     fail_point::hit("hold.started").await?;
     context.report_message(HELD);
     if let Some(run) = context.dispatch.verify {
         tokio::select! {
             biased;
             () = context.session.end_hold.notified() => return Ok(json!({})),
-            () = compare(context, run) => {}
+            () = compare_until_done(context, run) => {}
             never = load_monitor::control_throttle(context) => match never {},
         }
     }
@@ -40,19 +39,19 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     Ok(json!({}))
 }
 
-/// Compares until it succeeds; what differs is told and does not end the hold.
-async fn compare(context: &StepContext, run: VerifyRun) {
+/// Repeats the comparison until it succeeds. Reports differences; they do not end the hold.
+async fn compare_until_done(context: &StepContext, run: VerifyRun) {
     loop {
-        match verify::in_hold(context, run).await {
+        match verify::compare_in_hold(context, run).await {
             Ok(verified) => {
                 let (rows, different) = (verified.rows_compared, verified.different);
                 context.report_message(format!("{HELD}; compared {rows} rows, {different} differ"));
                 return;
             }
-            Err(error) => {
-                context.report_message(format!("{HELD}; it could not be compared yet: {error}"))
-            }
+            Err(error) => context.report_message(format!(
+                "{HELD}; the comparison has not succeeded yet: {error}"
+            )),
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(RETRY_PAUSE).await;
     }
 }

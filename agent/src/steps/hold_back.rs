@@ -1,13 +1,13 @@
-//! Hold back: after a roll back the forward stream keeps the target's copy in step, until the operator finishes or
-//! lets the cutover begin again.
+//! Hold after a rollback: the forward stream keeps the target's copy current, until the operator finishes or allows
+//! another cutover.
 //!
-//! The reverse slot goes first: nobody reads it any more, and it would keep the target's log. Another cutover makes
-//! a new one before its fence (I6).
+//! The step first drops the reverse slot: no stream reads it any more, and it would retain WAL on the target. Another
+//! cutover creates a new slot before its fence (I6).
 
 use plans::names::Direction;
 use serde_json::{Value, json};
 
-use super::open_capture::{drop_slot, unpublish};
+use super::open_capture::{drop_publication, drop_slot};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
@@ -15,10 +15,10 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let target = context.target()?;
     let session = target.session("hold").await?;
     drop_slot(&session, context, Direction::Reverse).await?;
-    unpublish(&session, context, Direction::Reverse).await?;
+    drop_publication(&session, context, Direction::Reverse).await?;
     fail_point::hit("hold_back.started").await?;
     context.report_message(
-        "the target's copy is kept in step; `finish` drops it, `approve` lets the cutover begin again",
+        "the target's copy is kept current; `finish` drops it, `approve` allows another cutover",
     );
     context.session.end_hold.notified().await;
     Ok(json!({}))

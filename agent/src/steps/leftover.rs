@@ -1,5 +1,5 @@
-//! A migration that was left on the target is no good neighbour: its guard would refuse the keys that are to come,
-//! and what it brought cannot be told from what this one brings.
+//! Refuses a target on which an ended migration has left objects: its guard would refuse the moving keys, and its
+//! copied rows could not be distinguished from this migration's rows.
 
 use connect::Connected;
 
@@ -7,23 +7,26 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::shard::{conflicting_migrations, epoch};
 
-/// Refuses while another migration of the map is known on the target for some of the moving keys.
-pub(super) async fn refuse(context: &StepContext, session: &Connected) -> Result<(), StepError> {
+/// Refuses while the target knows another migration of the map for some of the moving keys.
+pub(super) async fn refuse_conflicting(
+    context: &StepContext,
+    session: &Connected,
+) -> Result<(), StepError> {
     let shard = session.name();
     let dispatch = &context.dispatch;
     if !epoch::schema_exists(session).await? {
         return Ok(());
     }
-    let (own, map, keys) = (&dispatch.migration, &dispatch.map, &dispatch.keys);
-    match conflicting_migrations::find_with_same_keys(session, own, map, keys, &[]).await? {
+    let (migration, map, keys) = (&dispatch.migration, &dispatch.map, &dispatch.keys);
+    match conflicting_migrations::find_with_same_keys(session, migration, map, keys, &[]).await? {
         None => Ok(()),
         Some(other) => Err(StepError::refused(
             "target.leftover",
             format!(
-                "shard {shard}: migration {other} has left guards or rows there that are about some of {}",
+                "shard {shard}: migration {other} has left guards or rows for some of {} there",
                 dispatch.keys
             ),
-            "`shardwright cleanup` says what they are and removes them with --apply; then `resume`",
+            "`shardwright cleanup` lists them, and removes them with --apply; then `resume`",
         )),
     }
 }

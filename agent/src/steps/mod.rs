@@ -1,4 +1,4 @@
-//! The steps: a file here keeps what `plans::step` promises of the kind of that name; `cutover` does `rollback` too.
+//! The steps. Each file implements the step kind of its name in `plans::step`; `cutover` also implements `rollback`.
 
 mod build_indexes;
 mod catch_up;
@@ -33,16 +33,16 @@ pub(crate) use copy::{empty_unfinished, record_first};
 #[cfg(test)]
 pub(crate) use create_target::prepare;
 pub(crate) use cutover::recover_register;
-pub(crate) use cutover::spare::let_log_go;
-pub(crate) use dirty::sweep;
+pub(crate) use cutover::unread_slot::advance_unread_slot;
+pub(crate) use dirty::sweep_dirty_keys;
 #[cfg(test)]
-pub(crate) use dirty::{ComparisonSessions, differences, recheck};
-pub(crate) use dual_write::take_out as take_out_of_standbys;
+pub(crate) use dirty::{ComparisonSessions, count_differences, recheck};
+pub(crate) use dual_write::remove_standby_names;
 use plans::names::Direction;
 #[cfg(test)]
 pub(crate) use verify::StreamShards;
 
-/// Performs one step to its end and returns its output.
+/// Runs one step to its end and returns its output.
 pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, StepError> {
     match kind {
         StepKind::Preflight => output(preflight::run(context).await?),
@@ -64,14 +64,14 @@ pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, 
     }
 }
 
-/// True for steps that take over shard by shard: one that is lost must not keep the other one from being freed.
-pub(crate) fn takes_over_by_itself(kind: StepKind) -> bool {
+/// Returns whether the step takes over each shard separately: a lost shard must not prevent the removal on the other
+/// one.
+pub(crate) fn takes_over_each_shard(kind: StepKind) -> bool {
     matches!(kind, StepKind::Unwind | StepKind::DropNew)
 }
 
-/// True for steps that end by themselves in a moment and must not be cut off in the middle: a pause
-/// waits for the end of the attempt.
-pub(crate) fn ends_by_itself(kind: StepKind) -> bool {
+/// Returns whether the step is short and must not be interrupted; a pause waits for the end of the attempt.
+pub(crate) fn must_not_be_interrupted(kind: StepKind) -> bool {
     matches!(kind, StepKind::Cutover | StepKind::Rollback)
 }
 

@@ -1,7 +1,7 @@
 //! Opens capture on the source: guards, publication, slot, held snapshot, progress row.
 //!
-//! The publication comes before the slot, or the stream is dead for ever.
-//! A second run drops the slot and makes it again: nothing was copied from it yet, or the copy is void.
+//! The publication must be created before the slot, or the stream can never start.
+//! A second run drops the slot and creates it again: no row was copied with the first slot yet, or the copy is void.
 
 use connect::Connected;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use plans::step::StepKind;
 use plans::step::open_capture::CaptureOpened;
 
 use super::copy;
-use super::create_target::guards;
+use super::create_target::create_guards;
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -23,38 +23,38 @@ use crate::shard::database::Shard;
 use crate::shard::guard::cascade;
 use crate::shard::{epoch, publication, snapshot};
 
-/// Creating a slot waits for every running transaction; after this long we say which.
-const SLOT_PATIENCE: Duration = Duration::from_secs(120);
+/// The creation of a slot waits for every running transaction; after this time the step fails and names the wait.
+const SLOT_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepError> {
     let dispatch = &context.dispatch;
     let source = context.source()?;
     let session = source.session("capture").await?;
     let token = context.token();
-    record(context, &dispatch.source.name.0, Direction::Forward).await?;
+    record_cleanup(context, &dispatch.source.name.0, Direction::Forward).await?;
     context.enrol(&session, "source").await?;
     context.report_message("putting guards on the source's tables");
-    guards(context, &session, 0).await?;
+    create_guards(context, &session, 0).await?;
     if context.may_skip_cascades() {
         cascade::create(&session, &token, context.guarded_rows(), false).await?;
     }
     context.session.stop_stream().await;
     drop_slot(&session, context, Direction::Forward).await?;
-    // What was captured by an earlier slot belongs to an earlier copy.
+    // Changes that an earlier slot captured belong to an earlier copy.
     context.spool().remove().await?;
-    publish(&session, context, Direction::Forward).await?;
+    create_publication(&session, context, Direction::Forward).await?;
     context.report_message("creating the replication slot; it waits for transactions that run now");
     let (slot, holder) = create_slot(&session, context, &source, Direction::Forward).await?;
     fail_point::hit("open_capture.slot_created").await?;
     let id = dispatch.migration.as_str();
-    // A process that was stopped for a while must not end the holders of its successor (I7).
+    // A process that was suspended must not end the snapshot holders of its successor (I7).
     epoch::execute(&session, &token, "select 1")
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
     snapshot::end_holders(&session, id).await?;
     copy::record_first(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
     drop(holder);
-    start_progress(
+    write_first_progress(
         context,
         Direction::Forward,
         slot.consistent_point,
@@ -67,8 +67,8 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     })
 }
 
-/// Tells the controller what is about to be created on the shard that a stream comes from.
-pub(super) async fn record(
+/// Records with the controller what is about to be created on the upstream shard of a stream.
+pub(super) async fn record_cleanup(
     context: &StepContext,
     shard: &str,
     direction: Direction,
@@ -95,8 +95,8 @@ pub(super) async fn record(
     Ok(())
 }
 
-/// Creates the publication with the predicate as its row filter; one that is there goes.
-pub(super) async fn publish(
+/// Creates the publication with the predicate as its row filter; drops an existing publication first.
+pub(super) async fn create_publication(
     session: &Connected,
     context: &StepContext,
     direction: Direction,
@@ -129,29 +129,29 @@ pub(super) async fn create_slot(
     let mut session = ReplicationSession::open(&shard.dsn, &name)
         .await
         .at(&what)?;
-    let export = direction == Direction::Forward && is_copying(context);
+    let export = direction == Direction::Forward && is_opening_capture(context);
     let options = SlotOptions {
         temporary: false,
         export,
         failover: standbys::keep_slots(client).await?,
     };
-    let created = tokio::time::timeout(SLOT_PATIENCE, session.create_slot(&slot, options)).await;
+    let created = tokio::time::timeout(SLOT_TIMEOUT, session.create_slot(&slot, options)).await;
     match created {
         Ok(created) => Ok((created.at(&what)?, session)),
         Err(_) => Err(StepError::passing(
             "slot.waits",
             format!(
-                "{what}: a transaction that was open before it has not ended for {SLOT_PATIENCE:?}"
+                "{what}: a transaction that was open before it has not ended for {SLOT_TIMEOUT:?}"
             ),
         )),
     }
 }
 
-fn is_copying(context: &StepContext) -> bool {
+fn is_opening_capture(context: &StepContext) -> bool {
     matches!(context.dispatch.step, Some((_, StepKind::OpenCapture)))
 }
 
-/// Drops a slot of ours if it is there; ends the session that still reads from it.
+/// Drops a slot of the migration if it exists; ends the session that still reads it.
 pub(super) async fn drop_slot(
     session: &Connected,
     context: &StepContext,
@@ -183,12 +183,12 @@ pub(super) async fn drop_slot(
     }
     Err(StepError::passing(
         "slot.busy",
-        format!("{what}: it stays in use"),
+        format!("{what}: it is still in use"),
     ))
 }
 
-/// Drops the publication of one direction if it is there.
-pub(super) async fn unpublish(
+/// Drops the publication of one direction if it exists.
+pub(super) async fn drop_publication(
     session: &Connected,
     context: &StepContext,
     direction: Direction,
@@ -197,16 +197,16 @@ pub(super) async fn unpublish(
     publication::drop(session, Some(&context.token_for_cleanup()), &name).await
 }
 
-/// Writes the first progress row on the shard that the stream will write to; `opened`: its changes are the
-/// application's from the beginning, no open marker comes before them.
-pub(super) async fn start_progress(
+/// Writes the first progress row on the downstream shard. `opened`: all changes of the stream are made by
+/// applications, and no open marker precedes them.
+pub(super) async fn write_first_progress(
     context: &StepContext,
     direction: Direction,
     from: Lsn,
     opened: bool,
-    destination: &Shard,
+    downstream: &Shard,
 ) -> Result<(), StepError> {
-    let session = destination.session("progress").await?;
+    let session = downstream.session("progress").await?;
     let token = context.token_for_cleanup();
     let progress = ApplyProgress {
         lsn: from,
@@ -218,7 +218,7 @@ pub(super) async fn start_progress(
     apply_progress::write(&session, &token, direction, progress).await?;
     epoch::commit(
         &session,
-        &format!("shard {}: writing progress", destination.name),
+        &format!("shard {}: writing progress", downstream.name),
     )
     .await
 }

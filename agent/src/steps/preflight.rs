@@ -1,4 +1,4 @@
-//! Preflight: the survey once more, at the moment of truth, and who the two servers are.
+//! Preflight: repeats the survey immediately before the move, and records the identities of the two servers.
 
 use plans::failure::Severity;
 use plans::identity::DatabaseIdentity;
@@ -40,11 +40,11 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
             "`abort` it and plan it again",
         ));
     }
-    refuse_needs_rights(context).await?;
-    dual_write::may_begin(context).await?;
+    check_rights_to_refuse_ddl(context).await?;
+    dual_write::check_possible(context).await?;
     let target = context.target()?;
     let session = target.session("preflight").await?;
-    leftover::refuse(context, &session).await?;
+    leftover::refuse_conflicting(context, &session).await?;
     let refused: Vec<String> = survey
         .findings
         .iter()
@@ -55,12 +55,12 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
         return Err(StepError::refused(
             "preflight",
             refused.join("; "),
-            "mend each of them, then `resume`",
+            "fix each of them, then `resume`",
         ));
     }
-    let source = identity(&context.source()?).await?;
-    let target = identity(&target).await?;
-    dual_write::check_apart(context, &source, &target)?;
+    let source = read_identity(&context.source()?).await?;
+    let target = read_identity(&target).await?;
+    dual_write::check_different_servers(context, &source, &target)?;
     fail_point::hit("preflight.checked").await?;
     Ok(Preflighted {
         findings: survey.findings,
@@ -69,8 +69,8 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
     })
 }
 
-/// `ddl: refuse` takes event triggers, which only a superuser may create.
-async fn refuse_needs_rights(context: &StepContext) -> Result<(), StepError> {
+/// Checks the rights for `ddl: refuse`: it needs event triggers, which only a superuser can create.
+async fn check_rights_to_refuse_ddl(context: &StepContext) -> Result<(), StepError> {
     if context.dispatch.options.ddl != Ddl::Refuse {
         return Ok(());
     }
@@ -80,17 +80,17 @@ async fn refuse_needs_rights(context: &StepContext) -> Result<(), StepError> {
             return Err(StepError::refused(
                 "preflight.ddl",
                 format!(
-                    "shard {}: `ddl: refuse` takes event triggers, which our role must be superuser to create",
+                    "shard {}: `ddl: refuse` needs event triggers, which only a superuser can create, and the agents' role is none",
                     shard.name
                 ),
-                "make the role superuser, then `resume`; or `abort` it and plan with `ddl: halt`, which notices changes",
+                "make the role superuser, then `resume`; or `abort` it and plan with `ddl: halt`, which detects changes",
             ));
         }
     }
     Ok(())
 }
 
-async fn identity(shard: &Shard) -> Result<DatabaseIdentity, StepError> {
+async fn read_identity(shard: &Shard) -> Result<DatabaseIdentity, StepError> {
     let what = format!("shard {}: identifying the server", shard.name);
     let name = shard.application_name("identify");
     let mut session = ReplicationSession::open(&shard.dsn, &name)

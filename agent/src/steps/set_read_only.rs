@@ -1,14 +1,14 @@
-//! Offline: the moving keys are read-only on the source from here to the flip.
+//! Offline: makes the moving keys read-only on the source until the flip.
 //!
-//! Order: our schema and the migration's row, guards, the register closed, wait-out. Writers that were there
-//! before are waited for as long as they take; readers never notice.
+//! Order: the sidecar schema and the migration's row, guards, the closed register, wait-out. The step waits for
+//! transactions that wrote before as long as they take; reads are not affected.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::create_target::guards;
+use super::create_target::create_guards;
 use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -16,12 +16,12 @@ use crate::postgres::wait_out;
 use crate::shard::epoch;
 use crate::shard::register::{self, RegisterSetting};
 
-/// One turn of waiting for writers, after which it is said again how many there are.
-const TURN: Duration = Duration::from_secs(5);
+/// The interval at which the number of awaited transactions is reported.
+const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
-    // Later they would only prolong the time in which nothing can be written.
+    // Later, a wait for the permitted hours would only prolong the time in which the keys are read-only.
     context.wait_until_open().await;
     let source = context.source()?;
     let shard = source.name.as_str();
@@ -52,12 +52,14 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
             "shard {shard}: recording that the keys are read-only"
         ))?;
     context.report_message("putting guards on the source's tables");
-    guards(context, &session, 0).await?;
+    create_guards(context, &session, 0).await?;
     register::begin_and_set(&session, &token, 0, RegisterSetting::Closed).await?;
     fail_point::hit("set_read_only.closed").await?;
     let started = Instant::now();
     let tables = context.keyed_tables();
-    while let Err(error) = wait_out::wait_out(&session, &tables, Instant::now() + TURN).await {
+    while let Err(error) =
+        wait_out::wait_out(&session, &tables, Instant::now() + REPORT_INTERVAL).await
+    {
         let waits = error
             .failure()
             .is_some_and(|failure| failure.code == "wait_out.budget");

@@ -1,7 +1,8 @@
-//! Before a step: both shards have the moving tables as the plan says, or the same, in a form that can be carried.
+//! Checks before a step that both shards have the moving tables as planned, or in the same changed form that the move
+//! can carry.
 //!
-//! Order: changes are refused from here on where the request wants that, guards that were dropped are put back
-//! before a comparison of everything, definitions are compared.
+//! Order: create guards against DDL if the request wants them, restore dropped guards before the verification,
+//! compare the definitions.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -19,38 +20,39 @@ use crate::shard::epoch;
 use crate::shard::guard::cascade;
 use crate::shard::guard::{self, ddl_guard};
 
-/// Both shards, with a session on each.
+/// One session on each shard.
 pub(super) struct ShapeSessions<'a> {
     pub(super) source: &'a Connected,
     pub(super) target: &'a Connected,
 }
 
-/// Looks at both shards before the step does anything.
+/// Checks both shards before a step begins.
 ///
 /// # Errors
-/// `schema.drift` with what differs; [`StepError::Reshaped`] when both have the same new form.
+/// `schema.drift` with the differences; [`StepError::Reshaped`] if both shards have the same new form.
 pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), StepError> {
-    if !has_tables(kind) {
+    if !both_have_tables(kind) {
         return Ok(());
     }
     let (source, target) = (context.source()?, context.target()?);
-    let here = source.session("shape").await?;
-    let there = target.session("shape").await?;
-    let both = ShapeSessions {
-        source: &here,
-        target: &there,
+    let source_session = source.session("shape").await?;
+    let target_session = target.session("shape").await?;
+    let sessions = ShapeSessions {
+        source: &source_session,
+        target: &target_session,
     };
     if context.dispatch.options.ddl == Ddl::Refuse {
-        refuse_changes(context, &both).await?;
+        create_ddl_guards(context, &sessions).await?;
     }
     if kind == StepKind::Verify && context.is_online() {
-        put_guards_back(context, &both).await?;
+        restore_guards(context, &sessions).await?;
     }
-    compare(context, &both).await
+    compare_definitions(context, &sessions).await
 }
 
-/// Steps between the creation of the target's tables and the end of the move.
-fn has_tables(kind: StepKind) -> bool {
+/// Returns whether both shards have the tables before this step: from the end of their creation to the end of the
+/// move.
+fn both_have_tables(kind: StepKind) -> bool {
     match kind {
         StepKind::Copy
         | StepKind::CatchUp
@@ -71,20 +73,20 @@ fn has_tables(kind: StepKind) -> bool {
     }
 }
 
-/// `schema.drift`, a new form, or nothing.
-pub(super) async fn compare(
+/// Compares the definitions on both shards; see [`check`] for the errors.
+pub(super) async fn compare_definitions(
     context: &StepContext,
-    both: &ShapeSessions<'_>,
+    sessions: &ShapeSessions<'_>,
 ) -> Result<(), StepError> {
     let tables = &context.keyed_tables();
-    let (source, target) = (both.source, both.target);
-    let found = catalog::fingerprint(source, tables).await?;
-    let other = catalog::fingerprint(target, tables).await?;
+    let (source, target) = (sessions.source, sessions.target);
+    let source_fingerprint = catalog::fingerprint(source, tables).await?;
+    let target_fingerprint = catalog::fingerprint(target, tables).await?;
     let planned = &context.dispatch.schema_fingerprint;
-    if &found == planned && &other == planned {
+    if &source_fingerprint == planned && &target_fingerprint == planned {
         return Ok(());
     }
-    let bare = is_bare(context)?;
+    let without_indexes = lacks_indexes(context)?;
     let names: Vec<TableName> = tables.iter().map(|table| table.table.clone()).collect();
     let definitions = (
         catalog::facts(source, &names).await?,
@@ -94,25 +96,27 @@ pub(super) async fn compare(
     let lines = ddl::differences(
         side(source.name(), &definitions.0),
         side(target.name(), &definitions.1),
-        bare,
+        without_indexes,
     );
     if !lines.is_empty() {
         return Err(ddl::drift_error(&lines));
     }
-    adopt(context, both, found, bare).await
+    accept_common_form(context, sessions, source_fingerprint, without_indexes).await
 }
 
-/// Both sides have the same form, which is not the plan's.
-async fn adopt(
+/// Both shards have the same form, which is not the planned one: accepts it if only indexes are missing, or returns
+/// [`StepError::Reshaped`].
+async fn accept_common_form(
     context: &StepContext,
-    both: &ShapeSessions<'_>,
+    sessions: &ShapeSessions<'_>,
     fingerprint: String,
-    bare: bool,
+    without_indexes: bool,
 ) -> Result<(), StepError> {
     let planned = &context.dispatch.tables;
-    let (tables, changes) = ddl::reshaped_tables(planned, [both.source, both.target]).await?;
+    let (tables, changes) =
+        ddl::reshaped_tables(planned, [sessions.source, sessions.target]).await?;
     // Indexes, constraints and triggers of a new target are compared once they are built.
-    if bare && columns(&tables) == columns(planned) {
+    if without_indexes && columns(&tables) == columns(planned) {
         return Ok(());
     }
     Err(StepError::Reshaped {
@@ -129,16 +133,19 @@ fn columns(tables: &[MovingTable]) -> Vec<&[plans::table::Column]> {
         .collect()
 }
 
-/// True while the tables that the migration created have no indexes yet.
-fn is_bare(context: &StepContext) -> Result<bool, StepError> {
+/// Returns whether the tables that the migration created have no indexes yet.
+fn lacks_indexes(context: &StepContext) -> Result<bool, StepError> {
     let created: TargetCreated = context.output(StepKind::CreateTarget)?;
     Ok(created.created && !context.is_done(StepKind::BuildIndexes))
 }
 
-async fn refuse_changes(context: &StepContext, both: &ShapeSessions<'_>) -> Result<(), StepError> {
+async fn create_ddl_guards(
+    context: &StepContext,
+    sessions: &ShapeSessions<'_>,
+) -> Result<(), StepError> {
     let migration = &context.dispatch.migration;
     let tables = &context.keyed_tables();
-    for session in [both.source, both.target] {
+    for session in [sessions.source, sessions.target] {
         let shard = session.name();
         if !ddl_guard::is_enabled(session, migration).await? {
             let record = |kind: &str, name: String| CleanupRecord {
@@ -159,11 +166,15 @@ async fn refuse_changes(context: &StepContext, both: &ShapeSessions<'_>) -> Resu
     Ok(())
 }
 
-/// Everything is compared after this, so that what somebody wrote without the guard is found.
-async fn put_guards_back(context: &StepContext, both: &ShapeSessions<'_>) -> Result<(), StepError> {
+/// Creates missing guards again. The verification compares all rows afterwards, so writes that the guards missed are
+/// found.
+async fn restore_guards(
+    context: &StepContext,
+    sessions: &ShapeSessions<'_>,
+) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     let token = context.token_for_cleanup();
-    for session in [both.source, both.target] {
+    for session in [sessions.source, sessions.target] {
         let shard = session.name();
         let missing =
             guard::missing_triggers(session, &dispatch.migration, &dispatch.tables).await?;
@@ -180,20 +191,20 @@ async fn put_guards_back(context: &StepContext, both: &ShapeSessions<'_>) -> Res
     Ok(())
 }
 
-/// Both shards in the order of a cutover's two sides.
-pub(super) fn of_sides<'a>(
+/// Returns the sessions of a cutover's two owners as source and target.
+pub(super) fn shape_sessions<'a>(
     direction: Direction,
-    losing: &'a Connected,
-    gaining: &'a Connected,
+    old_owner: &'a Connected,
+    new_owner: &'a Connected,
 ) -> ShapeSessions<'a> {
     match direction {
         Direction::Forward => ShapeSessions {
-            source: losing,
-            target: gaining,
+            source: old_owner,
+            target: new_owner,
         },
         Direction::Reverse => ShapeSessions {
-            source: gaining,
-            target: losing,
+            source: new_owner,
+            target: old_owner,
         },
     }
 }

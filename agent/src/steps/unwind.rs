@@ -1,11 +1,14 @@
 //! Unwind: opens the source, then removes everything that a migration created before the flip.
 //!
-//! The store has decided already that no flip can happen. Order: the source is opened and proved open, however long
-//! that takes, since an application waits for it; then guards, slots and publications on the source, then all on the
-//! target. What cannot be removed within a few attempts is left over: it is listed, and `cleanup` removes it.
+//! The store has already decided that no flip can happen.
+//! Order:
+//! - Open the source and prove that it is open, however long that takes: an application waits for it.
+//! - Remove guards, slots and publications on the source.
+//! - Remove everything on the target.
 //!
-//! No session stays open beside another one on the same shard, but the one that deletes rows: a limit on connections
-//! that a move meets must not keep it from ending.
+//! Objects that cannot be removed within a few attempts are leftovers: they are listed, and `cleanup` removes them.
+//! The step opens one session at a time on each shard, except for the session that deletes rows, so that a limit on
+//! connections cannot prevent the end of a move.
 
 mod open_source;
 mod removal;
@@ -14,7 +17,7 @@ use connect::Connected;
 use plans::names::Direction;
 use plans::step::unwind::Unwound;
 
-use super::open_capture::{drop_slot, unpublish};
+use super::open_capture::{drop_publication, drop_slot};
 use super::{create_target, dual_write};
 use crate::cleanup::delete_rows::SHORT_WAITS;
 use crate::error::{StepError, WithIntent};
@@ -29,7 +32,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Unwound, StepError> {
     fail_point::hit("unwind.started").await?;
     end_work(context).await;
     open_source::run(context).await?;
-    context.report_message("the source takes writes; removing what the migration created");
+    context.report_message("the source accepts writes; removing what the migration created");
     remove_all(context).await
 }
 
@@ -39,32 +42,32 @@ pub(super) async fn end_work(context: &StepContext) {
     *context.session.snapshot_holders.lock().await = None;
 }
 
-/// Removes everything of ours from both shards, and the target's copy; what stays is listed.
+/// Removes everything of the migration from both shards, and the target's copy; returns the leftovers.
 ///
 /// # Errors
-/// What may still pass, until the last attempt.
+/// A failure that a retry may fix, until the last attempt.
 pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepError> {
     let mut removal = FailedRemovals::default();
     let removed = context.spool().remove().await;
     let (source, target) = (context.source()?, context.target()?);
-    removal.note(
+    removal.note_outcome(
         &source.name,
         "captured changes on the agent's disk",
         removed,
     )?;
-    let taken = take_over(context, &source).await;
-    if let Some(session) = removal.reached(&source.name, taken)? {
-        from_source(context, &session, &mut removal).await?;
+    let session = take_over(context, &source).await;
+    if let Some(session) = removal.note_shard_outcome(&source.name, session)? {
+        remove_from_source(context, &session, &mut removal).await?;
     }
-    let taken = take_over(context, &target).await;
-    if let Some(session) = removal.reached(&target.name, taken)? {
-        from_target(context, &session, &mut removal).await?;
+    let session = take_over(context, &target).await;
+    if let Some(session) = removal.note_shard_outcome(&target.name, session)? {
+        remove_from_target(context, &session, &mut removal).await?;
     }
-    removal.end(context)
+    removal.finish(context)
 }
 
-/// Guards, slot and publication; the source is open.
-async fn from_source(
+/// Removes the guards, slot and publication on the source, whose register is open.
+async fn remove_from_source(
     context: &StepContext,
     session: &Connected,
     removal: &mut FailedRemovals,
@@ -72,25 +75,26 @@ async fn from_source(
     let shard = session.name();
     let (id, token) = (&context.dispatch.migration, context.token_for_cleanup());
     let ended = snapshot::end_holders(session, id.as_str()).await;
-    removal.note(shard, "sessions that hold the copy's snapshot", ended)?;
+    removal.note_outcome(shard, "sessions that hold the copy's snapshot", ended)?;
     if !epoch::is_enrolled(session, &token).await? {
-        return forget(context, session, removal).await;
+        return remove_migration_rows(context, session, removal).await;
     }
     let dropped = guard::drop_all_quickly(session, &token).await;
     if removal
-        .note(shard, "guards and register", dropped)?
+        .note_outcome(shard, "guards and register", dropped)?
         .is_none()
     {
-        // They refuse no write any more, since the register is open; TRUNCATE and changes of tables they would.
-        let stood_down = guard::disable(session, &token).await;
-        removal.note(shard, "the guards' functions", stood_down)?;
+        // The guards refuse no write any more, since the register is open, but they would refuse TRUNCATE and changes
+        // of tables.
+        let disabled = guard::disable(session, &token).await;
+        removal.note_outcome(shard, "the guards' functions", disabled)?;
     }
-    end_stream(context, session, Direction::Forward, removal).await?;
-    forget(context, session, removal).await
+    drop_stream_objects(context, session, Direction::Forward, removal).await?;
+    remove_migration_rows(context, session, removal).await
 }
 
-/// The stream back, then the copy, whose keys stay closed until its rows are gone.
-async fn from_target(
+/// Removes the reverse stream, then the copy, whose keys stay closed until its rows are removed.
+async fn remove_from_target(
     context: &StepContext,
     session: &Connected,
     removal: &mut FailedRemovals,
@@ -98,18 +102,18 @@ async fn from_target(
     let shard = session.name();
     let token = context.token_for_cleanup();
     if epoch::is_enrolled(session, &token).await? {
-        end_stream(context, session, Direction::Reverse, removal).await?;
-        let undone = create_target::undo(context, session).await;
+        drop_stream_objects(context, session, Direction::Reverse, removal).await?;
+        let undone = create_target::undo_creation(context, session).await;
         if let Some(kept) =
-            removal.note(shard, "copied rows, tables, guards and register", undone)?
+            removal.note_outcome(shard, "copied rows, tables, guards and register", undone)?
         {
-            removal.keep(shard, kept);
+            removal.note_kept_tables(shard, kept);
         }
     }
-    forget(context, session, removal).await
+    remove_migration_rows(context, session, removal).await
 }
 
-async fn end_stream(
+async fn drop_stream_objects(
     context: &StepContext,
     session: &Connected,
     direction: Direction,
@@ -118,15 +122,15 @@ async fn end_stream(
     let (id, shard) = (&context.dispatch.migration, session.name());
     let dropped = drop_slot(session, context, direction).await;
     let slot = format!("replication slot {}", id.slot(direction));
-    removal.note(shard, &slot, dropped)?;
-    let dropped = unpublish(session, context, direction).await;
+    removal.note_outcome(shard, &slot, dropped)?;
+    let dropped = drop_publication(session, context, direction).await;
     let publication = format!("publication {}", id.publication(direction));
-    removal.note(shard, &publication, dropped)?;
+    removal.note_outcome(shard, &publication, dropped)?;
     Ok(())
 }
 
-/// The migration's row tells `cleanup` what the rest is, so it goes last.
-async fn forget(
+/// Removes the migration's rows last: `cleanup` needs them to find the leftovers.
+async fn remove_migration_rows(
     context: &StepContext,
     session: &Connected,
     removal: &mut FailedRemovals,
@@ -135,20 +139,20 @@ async fn forget(
     if removal.has_failed(shard) {
         return Ok(());
     }
-    let forgotten = sidecar_schema::remove_migration(session, &context.token_for_cleanup()).await;
-    removal.note(shard, "rows in schema shardwright", forgotten)?;
+    let removed = sidecar_schema::remove_migration(session, &context.token_for_cleanup()).await;
+    removal.note_outcome(shard, "rows in schema shardwright", removed)?;
     Ok(())
 }
 
-/// Ends older owners on one shard (I7); a session there that waits for nobody.
+/// Ends older owners on one shard (I7); returns a session whose statements wait only briefly.
 async fn take_over(context: &StepContext, shard: &Shard) -> Result<connect::Connected, StepError> {
-    dual_write::take_out_of(context, shard, OwnershipProof::TakeOver).await?;
+    dual_write::remove_standby_names_from(context, shard, OwnershipProof::TakeOver).await?;
     let session = shard.session("unwind").await?;
     session
         .batch_execute(SHORT_WAITS)
         .await
         .at(format_args!("shard {}: preparing a session", shard.name))?;
     epoch::take_over(&session, &context.token_for_cleanup()).await?;
-    dual_write::take_out_of(context, shard, OwnershipProof::Owner).await?;
+    dual_write::remove_standby_names_from(context, shard, OwnershipProof::Owner).await?;
     Ok(session)
 }

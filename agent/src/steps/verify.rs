@@ -1,17 +1,17 @@
-//! Compares both copies at exact points of the owner's log while writes go on.
+//! Compares the rows of both shards at exact positions in the owner's WAL while writes continue.
 //!
-//! Order: the applier holds; a temporary slot gives a point and a snapshot that sees exactly what
-//! committed before it; the applier goes on exactly to there; the copy's snapshot is opened; then
-//! chunk by chunk is compared at leisure, and each result is durable (`pg::compare::record`).
+//! Order:
+//! - The applier is held. A temporary slot gives a position, and a snapshot of exactly the commits before it.
+//! - The applier continues exactly to that position, and the copy's snapshot is opened.
+//! - Chunks are compared one by one, and each result is durable (`compare::ComparisonRecords`).
 //!
-//! A run that was interrupted goes on with the chunks that are left, at a new point, and so does one
-//! whose snapshots have grown old. A chunk that was equal at an older point still counts: the key of
-//! every change since the first point of the run is dirty, because a stream marks keys from the moment
-//! when this step is the next one, and no mark that is newer than the oldest point of a chunk that
-//! counts is taken away for having been compared here.
+//! An interrupted run continues with the remaining chunks at a new position, and so does a run whose snapshots are
+//! too old. A chunk that was equal at an older position still counts, because the key of every later change is dirty:
+//! - A stream records dirty keys from the moment when this step is the next one.
+//! - This step removes no mark that is newer than the oldest position of a counted chunk.
 
-mod left;
 mod point;
+mod remaining;
 mod repair;
 
 use std::sync::Arc;
@@ -33,61 +33,65 @@ use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 use crate::shard::user_code::CodeProver;
 use crate::stream::ApplyStream;
-use left::RemainingTables;
 use point::ComparisonPoint;
+use remaining::RemainingTables;
 
-/// Rows of a chunk: what an interruption costs at most.
+/// The rows of a chunk: an interruption costs at most one chunk.
 const CHUNK_ROWS: u32 = 500_000;
-/// The same where an application's latency is held: a chunk is what the comparison rests behind.
-const GENTLE_ROWS: u32 = 50_000;
-/// How often one run repairs: a row that differs again has another writer.
-const REPAIRS: u32 = 2;
+/// The rows of a chunk if an application's latency is limited: the comparison rests after each chunk.
+const LATENCY_CHUNK_ROWS: u32 = 50_000;
+/// How often one run repairs rows: a row that differs again has another writer.
+const MAX_REPAIRS: u32 = 2;
 
-/// The two sides of a change stream: where changes are made, and where they are applied.
+/// The upstream and the downstream shard of a change stream.
 pub(crate) struct StreamShards {
-    pub(crate) origin: Shard,
-    pub(crate) destination: Shard,
+    pub(crate) upstream: Shard,
+    pub(crate) downstream: Shard,
     pub(crate) token: EpochToken,
 }
 
 impl StreamShards {
-    /// Begins a transaction of each of two sessions, on origin and destination, in which the moving tables can be read:
-    /// none has code that is not trusted, nor gets any.
+    /// Begins a transaction on each of two sessions, on the upstream and the downstream shard, in which the moving
+    /// tables can be read: no table has untrusted code, or can get any.
     ///
     /// # Errors
-    /// `code.untrusted`; what the servers say.
+    /// `code.untrusted`; the errors of the servers.
     pub(crate) async fn begin_reading(
         &self,
         context: &StepContext,
-        origin: &Connected,
-        destination: &Connected,
+        upstream: &Connected,
+        downstream: &Connected,
     ) -> Result<(), StepError> {
         let tables = &context.dispatch.tables;
-        let (here, there) = self.provers(context).await?;
-        tokio::try_join!(here.begin(origin, tables), there.begin(destination, tables)).map(drop)
+        let (upstream_prover, downstream_prover) = self.code_provers(context).await?;
+        tokio::try_join!(
+            upstream_prover.begin(upstream, tables),
+            downstream_prover.begin(downstream, tables)
+        )
+        .map(drop)
     }
 
-    async fn provers(
+    async fn code_provers(
         &self,
         context: &StepContext,
     ) -> Result<(Arc<CodeProver>, Arc<CodeProver>), StepError> {
         let session = &context.session;
         tokio::try_join!(
-            session.code_prover(&self.origin),
-            session.code_prover(&self.destination)
+            session.code_prover(&self.upstream),
+            session.code_prover(&self.downstream)
         )
     }
 
     pub(crate) fn of(context: &StepContext, direction: Direction) -> Result<Self, StepError> {
         Ok(match direction {
             Direction::Forward => Self {
-                origin: context.source()?,
-                destination: context.target()?,
+                upstream: context.source()?,
+                downstream: context.target()?,
                 token: context.token(),
             },
             Direction::Reverse => Self {
-                origin: context.target()?,
-                destination: context.source()?,
+                upstream: context.target()?,
+                downstream: context.source()?,
                 token: context.token_after_flip(),
             },
         })
@@ -96,62 +100,65 @@ impl StreamShards {
 
 pub(super) async fn run(context: &StepContext) -> Result<Verified, StepError> {
     let run = context.dispatch.verify.unwrap_or_default();
-    let verified = compare(context, Direction::Forward, run, chunk_rows(context)).await?;
+    let verified = run_comparison(context, Direction::Forward, run, chunk_rows(context)).await?;
     if verified.different > 0 {
-        return Err(differs(context, verified.different));
+        return Err(different_error(context, verified.different));
     }
     Ok(verified)
 }
 
-/// Compares the old copy with its owner during the hold; what differs does not end the hold, but its
-/// marks as dirty keep a roll back from going through.
-pub(super) async fn in_hold(context: &StepContext, run: VerifyRun) -> Result<Verified, StepError> {
-    compare(context, Direction::Reverse, run, chunk_rows(context)).await
+/// Compares the rows on the source with the owner's during the hold. Differences do not end the hold, but their dirty
+/// keys block a rollback.
+pub(super) async fn compare_in_hold(
+    context: &StepContext,
+    run: VerifyRun,
+) -> Result<Verified, StepError> {
+    run_comparison(context, Direction::Reverse, run, chunk_rows(context)).await
 }
 
 fn chunk_rows(context: &StepContext) -> u32 {
-    if context.session.throttle.is_gentle() {
-        GENTLE_ROWS
+    if context.session.throttle.has_latency_limit() {
+        LATENCY_CHUNK_ROWS
     } else {
         CHUNK_ROWS
     }
 }
 
-/// Makes one run to its end, or goes on with it.
-pub(super) async fn compare(
+/// Runs a comparison to its end, or continues an interrupted one.
+pub(super) async fn run_comparison(
     context: &StepContext,
     direction: Direction,
     run: VerifyRun,
     rows_each: u32,
 ) -> Result<Verified, StepError> {
-    // Marks come before the first point: what changes after it is known.
+    // Marks begin before the first position, so that every later change is known.
     if let Some(stream) = context.session.stream.lock().await.as_ref() {
         stream.record_dirty();
     }
-    let sides = StreamShards::of(context, direction)?;
-    let session = sides.destination.session("verify").await?;
-    let storage = storage(context, direction, &sides.origin).await?;
+    let shards = StreamShards::of(context, direction)?;
+    let session = shards.downstream.session("verify").await?;
+    let storage = owner_storage(context, direction, &shards.upstream).await?;
     let comparison = ComparisonRun {
         context,
         direction,
-        sides: &sides,
+        shards: &shards,
         session: &session,
         repair: run.repair,
         rows_each,
     };
-    let ended = comparison
+    let is_finished = comparison
         .records()
         .begin_run(run.number, &context.dispatch.schema_fingerprint, &storage)
         .await?;
-    let kept = comparison.kept().await?;
-    if !ended {
-        comparison.to_the_end().await?;
+    let compared_before = comparison.compared_before().await?;
+    if !is_finished {
+        comparison.compare_until_done().await?;
     }
-    comparison.end(kept).await
+    comparison.finish(compared_before).await
 }
 
-/// Where the rows lie that are compared, before the first point: a rewrite that comes later is found by it.
-async fn storage(
+/// Returns the file nodes of the compared tables before the first position, so that a later rewrite is detected.
+async fn owner_storage(
     context: &StepContext,
     direction: Direction,
     owner: &Shard,
@@ -163,8 +170,8 @@ async fn storage(
 struct ComparisonRun<'a> {
     context: &'a StepContext,
     direction: Direction,
-    sides: &'a StreamShards,
-    /// Where results are recorded.
+    shards: &'a StreamShards,
+    /// The session that records the results.
     session: &'a Connected,
     repair: bool,
     rows_each: u32,
@@ -174,49 +181,49 @@ impl ComparisonRun<'_> {
     fn records(&self) -> ComparisonRecords<'_> {
         ComparisonRecords {
             client: self.session,
-            token: &self.sides.token,
+            token: &self.shards.token,
             direction: self.direction,
         }
     }
 
-    /// Chunks that an interrupted attempt has compared already.
-    async fn kept(&self) -> Result<i64, StepError> {
+    /// Returns how many chunks an interrupted attempt has already compared.
+    async fn compared_before(&self) -> Result<i64, StepError> {
         let chunks = self.records().chunks().await?;
-        let kept = chunks.iter().filter(|chunk| chunk.at.is_some()).count();
-        Ok(i64::try_from(kept).unwrap_or(i64::MAX))
+        let compared_before = chunks.iter().filter(|chunk| chunk.at.is_some()).count();
+        Ok(i64::try_from(compared_before).unwrap_or(i64::MAX))
     }
 
-    async fn to_the_end(&self) -> Result<(), StepError> {
+    async fn compare_until_done(&self) -> Result<(), StepError> {
         let mut repairs = 0;
         loop {
-            while self.has_more().await? {
+            while self.has_remaining_chunks().await? {
                 self.context.wait_until_open().await;
                 self.context
-                    .report_message("finding an exact point on both sides");
-                let point = point::find(self.context, self.sides).await?;
-                self.cut(&point).await?;
+                    .report_message("finding an exact position on both shards");
+                let point = point::find_point(self.context, self.shards).await?;
+                self.cut_tables(&point).await?;
                 self.compare_from(&point).await?;
             }
             let different = RunTotals::of(&self.records().chunks().await?).different;
-            if different == 0 || !self.repair || repairs == REPAIRS {
+            if different == 0 || !self.repair || repairs == MAX_REPAIRS {
                 return Ok(());
             }
             repairs += 1;
             self.context
-                .report_message(format!("writing {different} row(s) again that differ"));
-            let written = repair::run(self, different).await?;
+                .report_message(format!("rewriting {different} row(s) that differ"));
+            let written = repair::repair_rows(self, different).await?;
             self.records().reset_differing_chunks(written).await?;
         }
     }
 
-    /// Tables that are compared in this direction.
+    /// Returns the tables that are compared in this direction.
     fn tables(&self) -> impl Iterator<Item = MovingRows<'_>> {
         let keys = &self.context.dispatch.keys;
         let tables = self.context.captured_tables(self.direction);
         tables.map(|table| MovingRows::new(table, keys))
     }
 
-    async fn has_more(&self) -> Result<bool, StepError> {
+    async fn has_remaining_chunks(&self) -> Result<bool, StepError> {
         let chunks = self.records().chunks().await?;
         let uncut = |moving: &MovingRows<'_>| {
             let name = moving.table.table.to_string();
@@ -225,7 +232,7 @@ impl ComparisonRun<'_> {
         Ok(chunks.iter().any(|chunk| chunk.at.is_none()) || self.tables().any(|t| uncut(&t)))
     }
 
-    async fn cut(&self, point: &ComparisonPoint) -> Result<(), StepError> {
+    async fn cut_tables(&self, point: &ComparisonPoint) -> Result<(), StepError> {
         let known = self.records().chunks().await?;
         for moving in self.tables() {
             let name = moving.table.table.to_string();
@@ -233,22 +240,23 @@ impl ComparisonRun<'_> {
                 continue;
             }
             let table = std::slice::from_ref(moving.table);
-            point.origin.prove(table).await?;
+            point.upstream.prove_tables(table).await?;
             let parts =
-                compare::cut_into_chunks(point.origin.side(), &moving, self.rows_each).await?;
+                compare::cut_into_chunks(point.upstream.connection(), &moving, self.rows_each)
+                    .await?;
             self.records().record_chunks(&name, &parts).await?;
         }
         Ok(())
     }
 
-    /// Compares what is left until the snapshots are too old to be kept.
+    /// Compares the remaining chunks until the snapshots are too old.
     async fn compare_from(&self, point: &ComparisonPoint) -> Result<(), StepError> {
         let age = Duration::from_secs(u64::from(self.context.dispatch.options.snapshot_age_s));
         let mut chunks = self.records().chunks().await?;
         let started = Instant::now();
-        let mut left = RemainingTables::begin(self.context, &chunks, self.session).await?;
+        let mut remaining = RemainingTables::begin(self.context, &chunks, self.session).await?;
         let throttle = &self.context.session.throttle;
-        let turn = throttle.turn();
+        let work = throttle.begin_work();
         for moving in self.tables() {
             let name = moving.table.table.to_string();
             let mine = |chunk: &ChunkRecord| chunk.relation == name && chunk.at.is_none();
@@ -256,10 +264,13 @@ impl ComparisonRun<'_> {
                 continue;
             }
             let table = std::slice::from_ref(moving.table);
-            tokio::try_join!(point.origin.prove(table), point.destination.prove(table))?;
+            tokio::try_join!(
+                point.upstream.prove_tables(table),
+                point.downstream.prove_tables(table)
+            )?;
             let mine = |chunk: &&mut ChunkRecord| mine(chunk);
             for chunk in chunks.iter_mut().filter(mine) {
-                if started.elapsed() > age || throttle.closed().is_some() {
+                if started.elapsed() > age || throttle.closed_hours().is_some() {
                     return Ok(());
                 }
                 self.context.report_message(format!("comparing {name}"));
@@ -269,9 +280,9 @@ impl ComparisonRun<'_> {
                     .await?;
                 (chunk.rows, chunk.at) = (digest.rows, Some(point.at));
                 chunk.different = found.different();
-                left.compared(&name, digest.rows);
+                remaining.add_compared(&name, digest.rows);
                 fail_point::hit("verify.compared").await?;
-                turn.spend(0).await;
+                work.finish_piece(0).await;
             }
         }
         Ok(())
@@ -283,30 +294,31 @@ impl ComparisonRun<'_> {
         moving: &MovingRows<'_>,
         chunk: &ChunkRecord,
     ) -> Result<(RowsDigest, RowDifferences), StepError> {
-        let (origin, copy) = (point.origin.side(), point.destination.side());
-        let here = compare::digest(origin, moving, &chunk.part);
-        let there = compare::digest(copy, moving, &chunk.part);
-        let (here, there) = if self.context.session.throttle.is_gentle() {
-            (here.await?, there.await?)
+        let (upstream, downstream) = (point.upstream.connection(), point.downstream.connection());
+        let owner_digest = compare::digest(upstream, moving, &chunk.part);
+        let copy_digest = compare::digest(downstream, moving, &chunk.part);
+        let (owner_digest, copy_digest) = if self.context.session.throttle.has_latency_limit() {
+            (owner_digest.await?, copy_digest.await?)
         } else {
-            tokio::try_join!(here, there)?
+            tokio::try_join!(owner_digest, copy_digest)?
         };
-        if here == there {
-            return Ok((here, RowDifferences::default()));
+        if owner_digest == copy_digest {
+            return Ok((owner_digest, RowDifferences::default()));
         }
-        let most = if self.repair {
+        let max_rows = if self.repair {
             ROWS_REPAIRED + 1
         } else {
             ROWS_NAMED
         };
-        let found = compare::find_differences(origin, copy, moving, &chunk.part, most).await?;
+        let found =
+            compare::find_differences(upstream, downstream, moving, &chunk.part, max_rows).await?;
         if found.different() == 0 {
-            return Err(unnamed(&chunk.relation));
+            return Err(unnamed_error(&chunk.relation));
         }
-        Ok((here, found))
+        Ok((owner_digest, found))
     }
 
-    async fn end(&self, kept: i64) -> Result<Verified, StepError> {
+    async fn finish(&self, compared_before: i64) -> Result<Verified, StepError> {
         let sums = RunTotals::of(&self.records().chunks().await?);
         let tables = self.records().digests().await?;
         let repaired = self.records().end_run(sums).await?;
@@ -315,14 +327,14 @@ impl ComparisonRun<'_> {
             different: sums.different,
             at: sums.oldest.unwrap_or_default().to_string(),
             chunks: sums.chunks,
-            chunks_kept: kept,
+            chunks_kept: compared_before,
             repaired,
             tables,
         })
     }
 }
 
-fn differs(context: &StepContext, rows: i64) -> StepError {
+fn different_error(context: &StepContext, rows: i64) -> StepError {
     let id = &context.dispatch.migration;
     StepError::Failed(Failure {
         code: "verify.different".to_owned(),
@@ -334,17 +346,18 @@ fn differs(context: &StepContext, rows: i64) -> StepError {
     })
 }
 
-/// Digests are taken over all rows, and rows are told apart by their keys.
-fn unnamed(relation: &str) -> StepError {
+/// The error for digests that differ although no row does: digests cover all rows, but rows are matched by their
+/// keys.
+fn unnamed_error(relation: &str) -> StepError {
     StepError::refused(
         "verify.unnamed",
-        format!("the copies of {relation} differ, and no single row does"),
-        "most likely one side has two rows with one key: find them with index scans off, reindex what identifies them, then `abort` it and plan it again",
+        format!("the copies of {relation} differ, but no single row does"),
+        "most likely one shard has two rows with one key: find them with index scans off, reindex what identifies them, then `abort` it and plan it again",
     )
 }
 
-/// The stream of the context, for those that only watch it.
-pub(super) async fn watch(
+/// Returns a receiver of the stream's status.
+pub(super) async fn watch_stream(
     context: &StepContext,
 ) -> Result<tokio::sync::watch::Receiver<crate::stream::StreamObservation>, StepError> {
     let slot = context.session.stream.lock().await;

@@ -1,4 +1,4 @@
-//! The throttle by a clock that stands still until somebody waits.
+//! Tests of the throttle.
 
 use std::sync::atomic::AtomicU32;
 
@@ -14,18 +14,18 @@ fn rate(bytes: u64) -> MigrationLimits {
     limits(|limits| limits.throttle.rate_bytes_s = Some(bytes))
 }
 
-/// Far beyond what any of these takes.
+/// Much longer than any of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
 async fn in_time<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, what).await.expect("in time")
 }
 
-/// Spends `pieces` of so many bytes.
+/// Does `pieces` pieces of work of `bytes` each.
 async fn spend(throttle: &MigrationThrottle, pieces: u32, bytes: u64) {
-    let turn = throttle.turn();
+    let work = throttle.begin_work();
     for _ in 0..pieces {
-        turn.spend(bytes).await;
+        work.finish_piece(bytes).await;
     }
 }
 
@@ -37,10 +37,10 @@ async fn without_limits_nothing_waits() {
 #[tokio::test]
 async fn two_streams_share_one_rate() {
     let throttle = MigrationThrottle::default();
-    throttle.limit(&rate(1_000_000));
+    throttle.set_limits(&rate(1_000_000));
     let began = Instant::now();
     tokio::join!(spend(&throttle, 20, 10_000), spend(&throttle, 20, 10_000));
-    // A tenth of a second's worth may be spent ahead.
+    // The bytes of a tenth of a second may be spent ahead.
     assert!(began.elapsed() >= Duration::from_millis(290));
     assert!(throttle.rate_bound.load(Ordering::Relaxed));
 }
@@ -48,25 +48,25 @@ async fn two_streams_share_one_rate() {
 #[tokio::test]
 async fn a_rest_is_in_proportion_to_the_work_before_it() {
     let throttle = MigrationThrottle::default();
-    throttle.share(0.25);
-    let (turn, began) = (throttle.turn(), Instant::now());
+    throttle.set_ratio(0.25);
+    let (work, began) = (throttle.begin_work(), Instant::now());
     for _ in 0..5 {
         tokio::time::sleep(Duration::from_millis(10)).await;
-        turn.spend(0).await;
+        work.finish_piece(0).await;
     }
     assert!(began.elapsed() >= Duration::from_millis(190));
 }
 
-/// How many of `streams` were at work at one time at most, while each did some pieces.
-async fn abreast(throttle: &MigrationThrottle, streams: u32) -> u32 {
+/// Returns how many of `streams` worked at one time at most, while each did some pieces.
+async fn most_at_once(throttle: &MigrationThrottle, streams: u32) -> u32 {
     let (now, most) = (AtomicU32::new(0), AtomicU32::new(0));
     let stream = async || {
-        let turn = throttle.turn_of_stream().await;
+        let work = throttle.begin_stream_work().await;
         for _ in 0..5 {
             most.fetch_max(now.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             tokio::time::sleep(Duration::from_millis(1)).await;
             now.fetch_sub(1, Ordering::SeqCst);
-            turn.spend(0).await;
+            work.finish_piece(0).await;
         }
     };
     in_time(futures::future::join_all((0..streams).map(|_| stream()))).await;
@@ -74,19 +74,19 @@ async fn abreast(throttle: &MigrationThrottle, streams: u32) -> u32 {
 }
 
 #[tokio::test]
-async fn a_small_share_is_spent_by_fewer_streams_and_all_of_them_get_on() {
+async fn a_small_ratio_lets_fewer_streams_work_at_a_time_and_all_of_them_proceed() {
     let throttle = MigrationThrottle::default();
-    throttle.limit(&limits(|limits| limits.streams = 8));
-    assert_eq!(abreast(&throttle, 8).await, 8);
-    for (share, wanted) in [(0.25, 2), (0.1, 1), (0.5, 4), (1.0, 8)] {
-        throttle.share(share);
-        assert_eq!(abreast(&throttle, 8).await, wanted, "{share}");
+    throttle.set_limits(&limits(|limits| limits.streams = 8));
+    assert_eq!(most_at_once(&throttle, 8).await, 8);
+    for (ratio, wanted) in [(0.25, 2), (0.1, 1), (0.5, 4), (1.0, 8)] {
+        throttle.set_ratio(ratio);
+        assert_eq!(most_at_once(&throttle, 8).await, wanted, "{ratio}");
     }
 }
 
 #[test]
-fn streams_side_by_side_have_the_share_together() {
-    for (streams, share) in [
+fn concurrent_streams_use_the_ratio_together() {
+    for (streams, ratio) in [
         (8, 0.3),
         (8, 0.02),
         (2, 0.7),
@@ -95,70 +95,73 @@ fn streams_side_by_side_have_the_share_together() {
         (4, 1.0),
     ] {
         let limits = limits(|limits| limits.streams = streams);
-        let state = ThrottleState { limits, share };
-        let together = f64::from(state.abreast().min(streams)) * state.duty(true);
-        assert!((together - share * f64::from(streams)).abs() < 1e-9);
-        assert!((state.duty(false) - share).abs() < 1e-9);
+        let state = ThrottleState { limits, ratio };
+        let together = f64::from(state.max_working_streams().min(streams)) * state.work_ratio(true);
+        assert!((together - ratio * f64::from(streams)).abs() < 1e-9);
+        assert!((state.work_ratio(false) - ratio).abs() < 1e-9);
     }
 }
 
 #[tokio::test]
-async fn places_go_while_they_are_taken_and_come_back() {
-    let places = StreamPermits::default();
+async fn surplus_permits_are_removed_on_release_and_can_be_added_again() {
+    let permits = StreamPermits::default();
     let taken = [
-        places.take().await,
-        places.take().await,
-        places.take().await,
+        permits.acquire().await,
+        permits.acquire().await,
+        permits.acquire().await,
     ];
-    places.resize(1);
+    permits.resize(1);
     let [first, second, last] = taken;
     drop(first);
     drop(second);
-    let none = tokio::time::timeout(Duration::from_millis(20), places.take());
-    assert!(none.await.is_err(), "three were taken, one may be");
+    let none = tokio::time::timeout(Duration::from_millis(20), permits.acquire());
+    assert!(
+        none.await.is_err(),
+        "one of three permits remains, and it is acquired"
+    );
     drop(last);
-    let one = in_time(places.take()).await;
-    places.resize(2);
-    let _both = (one, in_time(places.take()).await);
+    let one = in_time(permits.acquire()).await;
+    permits.resize(2);
+    let _both = (one, in_time(permits.acquire()).await);
 }
 
 #[tokio::test]
 async fn pieces_too_short_to_rest_for_are_added_up() {
     let throttle = MigrationThrottle::default();
-    throttle.share(0.5);
-    let (turn, began) = (throttle.turn(), Instant::now());
+    throttle.set_ratio(0.5);
+    let (work, began) = (throttle.begin_work(), Instant::now());
     for _ in 0..200 {
         std::thread::sleep(Duration::from_micros(200));
-        turn.spend(0).await;
+        work.finish_piece(0).await;
     }
-    // As long again as the work, but for the last pieces.
+    // The rests take as long as the work, except for the last pieces.
     assert!(began.elapsed() >= Duration::from_millis(70));
 }
 
 #[tokio::test]
-async fn a_limit_that_goes_ends_a_wait() {
+async fn removing_a_limit_ends_a_wait() {
     let throttle = MigrationThrottle::default();
-    throttle.limit(&rate(1024));
+    throttle.set_limits(&rate(1024));
     let free = async {
         tokio::time::sleep(Duration::from_millis(50)).await;
-        throttle.limit(&MigrationLimits::default());
+        throttle.set_limits(&MigrationLimits::default());
     };
-    // An hour's worth.
+    // Bytes for one hour at the rate.
     in_time(async { tokio::join!(spend(&throttle, 1, 1024 * 3600), free) }).await;
 }
 
 #[tokio::test]
 async fn a_stream_beyond_the_limit_waits_until_more_are_allowed() {
     let throttle = MigrationThrottle::default();
-    throttle.limit(&limits(|limits| limits.streams = 2));
-    in_time(throttle.allows(1)).await;
-    let third = tokio::time::timeout(Duration::from_millis(50), throttle.allows(2));
+    throttle.set_limits(&limits(|limits| limits.streams = 2));
+    in_time(throttle.wait_until_allowed(1)).await;
+    let third = tokio::time::timeout(Duration::from_millis(50), throttle.wait_until_allowed(2));
     assert!(third.await.is_err());
-    let more = async { throttle.limit(&limits(|limits| limits.streams = 3)) };
-    in_time(async { tokio::join!(throttle.allows(2), more) }).await;
+    let more = async { throttle.set_limits(&limits(|limits| limits.streams = 3)) };
+    in_time(async { tokio::join!(throttle.wait_until_allowed(2), more) }).await;
 }
 
-/// Hours that begin in some and end in some more hours, so that they are never now.
+/// Hours that begin 6 and end 8 hours from now, so that they never include now.
 fn never_now() -> Hours {
     let hour = |ms: i64| (now_ms() + ms).div_euclid(3_600_000).rem_euclid(24);
     let (from, to) = (hour(6 * 3_600_000), hour(8 * 3_600_000));
@@ -166,39 +169,42 @@ fn never_now() -> Hours {
 }
 
 #[tokio::test]
-async fn outside_of_hours_nothing_begins_until_they_are_taken_away() {
+async fn outside_of_the_hours_no_work_begins_until_they_are_removed() {
     let throttle = MigrationThrottle::default();
-    throttle.limit(&limits(|limits| limits.throttle.hours = Some(never_now())));
-    assert!(throttle.closed().is_some());
-    let begun = tokio::time::timeout(Duration::from_millis(50), throttle.until_open());
+    throttle.set_limits(&limits(|limits| limits.throttle.hours = Some(never_now())));
+    assert!(throttle.closed_hours().is_some());
+    let begun = tokio::time::timeout(Duration::from_millis(50), throttle.wait_until_open());
     assert!(begun.await.is_err());
-    let off = async { throttle.limit(&MigrationLimits::default()) };
-    tokio::join!(throttle.until_open(), off);
-    assert!(throttle.closed().is_none());
+    let off = async { throttle.set_limits(&MigrationLimits::default()) };
+    tokio::join!(throttle.wait_until_open(), off);
+    assert!(throttle.closed_hours().is_none());
 }
 
 #[tokio::test]
-async fn what_cannot_be_slowed_waits_for_a_share_above_the_least() {
+async fn work_that_cannot_be_slowed_waits_for_a_ratio_above_the_lowest() {
     let throttle = MigrationThrottle::default();
-    throttle.share(MIN_RATIO);
-    let begun = tokio::time::timeout(Duration::from_millis(50), throttle.until_worth_beginning());
+    throttle.set_ratio(MIN_RATIO);
+    let begun = tokio::time::timeout(
+        Duration::from_millis(50),
+        throttle.wait_until_worth_starting(),
+    );
     assert!(begun.await.is_err());
-    let back = async { throttle.share(0.1) };
-    in_time(async { tokio::join!(throttle.until_worth_beginning(), back) }).await;
+    let back = async { throttle.set_ratio(0.1) };
+    in_time(async { tokio::join!(throttle.wait_until_worth_starting(), back) }).await;
 }
 
 #[test]
-fn what_holds_it_back_is_told() {
+fn the_signal_that_slows_a_migration_is_reported() {
     let throttle = MigrationThrottle::default();
     let load = ShardLoad {
         shard: "s1".to_owned(),
         waiting: Some(30),
         ..ShardLoad::default()
     };
-    let slowed = throttle.judge(vec![load]).expect("slowed");
+    let slowed = throttle.apply_signals(vec![load]).expect("slowed");
     assert_eq!(
         slowed.sentence(),
         "slowed to 60 %: shard s1 has 30 session(s) that wait for a lock, limit 20"
     );
-    assert!(throttle.state.borrow().share < 1.0);
+    assert!(throttle.state.borrow().ratio < 1.0);
 }

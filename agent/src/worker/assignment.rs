@@ -15,7 +15,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::Instrument;
 
-use super::report_until_heard;
+use super::report_until_received;
 use crate::controller::Controller;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
@@ -28,24 +28,24 @@ use crate::shard::epoch;
 use crate::shared_scan::participants::{ExpectedParticipant, leads_to_copy};
 use crate::steps;
 
-/// Between two tries to take a migration over while no step waits for it.
-const KEEP_PAUSE: Duration = Duration::from_secs(1);
-/// A slot that nobody reads is moved along this often.
-const SPARE_EVERY: Duration = Duration::from_secs(10);
+/// The pause between two attempts to take a migration over that has no step.
+const TAKE_OVER_PAUSE: Duration = Duration::from_secs(1);
+/// The interval at which the position of an unread slot is advanced.
+const SLOT_ADVANCE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// A migration that this process owns, with what it does for it right now.
+/// A migration that this process owns, and its running tasks.
 #[derive(Debug)]
 pub(super) struct Assignment {
     pub(super) session: Arc<MigrationSession>,
-    /// What calls about the migration show.
+    /// The secret that calls about the migration carry.
     pub(super) secret: Option<WireSecret>,
     step: Option<(StepId, StepKind)>,
     cancel: CancellationToken,
     task: JoinHandle<()>,
-    /// Compares changed keys while nothing else is done.
-    sweep: JoinHandle<()>,
-    /// Keeps log from being kept for nobody while the cutover is waited for.
-    spare: JoinHandle<()>,
+    /// Compares dirty keys while no other work is done.
+    sweep_task: JoinHandle<()>,
+    /// Advances the unread reverse slot while the migration waits for its cutover.
+    slot_task: JoinHandle<()>,
 }
 
 impl Assignment {
@@ -56,14 +56,14 @@ impl Assignment {
         controller: &Controller,
         spools: &Path,
     ) -> Self {
-        // A controller of the version before sends none, and leaves the one of this epoch as it is.
+        // A controller of the previous version sends no secret; the secret of the same epoch stays valid.
         let known = before.as_ref();
         let known = known.filter(|before| before.session.epoch == dispatch.epoch);
         let secret = dispatch.secret.take();
         dispatch.secret = secret.or_else(|| known?.secret.clone());
         let secret = dispatch.secret.clone();
         let session = match before {
-            Some(before) => before.succeed(&dispatch, spools).await,
+            Some(before) => before.end_for_successor(&dispatch, spools).await,
             None => Arc::new(MigrationSession::new(
                 dispatch.migration.clone(),
                 dispatch.epoch,
@@ -73,8 +73,8 @@ impl Assignment {
         let limits = dispatch.limits.clone();
         session
             .throttle
-            .limit(&limits.unwrap_or_else(|| dispatch.options.limits()));
-        session.set_expected_participant(ExpectedParticipant::with(&dispatch));
+            .set_limits(&limits.unwrap_or_else(|| dispatch.options.limits()));
+        session.set_expected_participant(ExpectedParticipant::for_dispatch(&dispatch));
         let cancel = CancellationToken::new();
         let step = dispatch.step.clone();
         let context = StepContext::new(
@@ -83,17 +83,17 @@ impl Assignment {
             controller.clone(),
             cancel.clone(),
         );
-        let (sweeping, sparing) = (context.clone(), context.clone());
-        let sweep = tokio::spawn(async move { steps::sweep(&sweeping).await });
-        let (performing, performed) = oneshot::channel::<()>();
+        let (sweep_context, slot_context) = (context.clone(), context.clone());
+        let sweep_task = tokio::spawn(async move { steps::sweep_dirty_keys(&sweep_context).await });
+        let (finished_sender, finished) = oneshot::channel::<()>();
         let task = tokio::spawn(async move {
-            let _performing = performing;
-            perform(context).await;
+            let _finished_sender = finished_sender;
+            run_assignment(context).await;
         });
-        let spare = tokio::spawn(async move {
-            // A step that makes the slot, or reads it, is not disturbed.
-            let _ = performed.await;
-            spare_log(&sparing).await;
+        let slot_task = tokio::spawn(async move {
+            // The step may create or read the slot, so the slot is left alone until the step has ended.
+            let _ = finished.await;
+            advance_unread_slots(&slot_context).await;
         });
         Self {
             session,
@@ -101,38 +101,42 @@ impl Assignment {
             step,
             cancel,
             task,
-            sweep,
-            spare,
+            sweep_task,
+            slot_task,
         }
     }
 
-    /// Ends this assignment for the next one; what it holds goes on when the epoch is the same.
-    async fn succeed(mut self, dispatch: &Dispatch, spools: &Path) -> Arc<MigrationSession> {
+    /// Ends this assignment for the next one. The session continues if the epoch is the same.
+    async fn end_for_successor(
+        mut self,
+        dispatch: &Dispatch,
+        spools: &Path,
+    ) -> Arc<MigrationSession> {
         self.end_tasks().await;
         if self.session.epoch == dispatch.epoch {
             return self.session;
         }
         self.session.stop_stream().await;
         let next = MigrationSession::new(dispatch.migration.clone(), dispatch.epoch, spools);
-        // The snapshot does not belong to an epoch: it is only read.
+        // The snapshot does not depend on the epoch: it is only read.
         *next.snapshot_holders.lock().await = self.session.snapshot_holders.lock().await.take();
         Arc::new(next)
     }
 
     async fn end_tasks(&mut self) {
-        for task in [&mut self.spare, &mut self.task, &mut self.sweep] {
+        for task in [&mut self.slot_task, &mut self.task, &mut self.sweep_task] {
             task.abort();
             let _ = task.await;
         }
     }
 
-    /// The step that runs, until its report is heard.
+    /// Returns the step that runs, until its report is received.
     pub(super) fn running_step(&self) -> Option<StepId> {
         let (id, _) = self.step.as_ref()?;
         (!self.task.is_finished()).then(|| id.clone())
     }
 
-    /// Stops step and stream at their next safe point; the snapshot is kept.
+    /// Stops the step and the stream at their next safe point; the snapshot is kept.
     pub(super) async fn pause(&self) {
         self.session.set_expected_participant(None);
         let busy = !self.task.is_finished();
@@ -140,7 +144,7 @@ impl Assignment {
             && self
                 .step
                 .as_ref()
-                .is_some_and(|(_, kind)| steps::ends_by_itself(*kind))
+                .is_some_and(|(_, kind)| steps::must_not_be_interrupted(*kind))
         {
             self.cancel.cancel();
             return;
@@ -151,7 +155,7 @@ impl Assignment {
         }
     }
 
-    /// Ends everything at once.
+    /// Ends all tasks and the stream at once, and releases the snapshot.
     pub(super) async fn release(mut self) {
         self.session.set_expected_participant(None);
         self.cancel.cancel();
@@ -161,11 +165,11 @@ impl Assignment {
     }
 }
 
-/// Takes the migration over if it is new here, then performs the step and reports it.
-async fn perform(context: StepContext) {
+/// Takes the migration over if this is not done yet, then runs the step and reports it.
+async fn run_assignment(context: StepContext) {
     let dispatch = context.dispatch.clone();
     let Some((id, kind)) = dispatch.step.clone() else {
-        keep(&context).await;
+        keep_without_step(&context).await;
         return;
     };
     let span = tracing::info_span!(
@@ -175,19 +179,19 @@ async fn perform(context: StepContext) {
         epoch = dispatch.epoch.0,
         attempt = dispatch.attempt
     );
-    attempt(context, id, kind).instrument(span).await;
+    run_attempt(context, id, kind).instrument(span).await;
 }
 
-/// One attempt of a step, up to its report.
-async fn attempt(context: StepContext, id: StepId, kind: StepKind) {
+/// Runs one attempt of a step and reports its outcome.
+async fn run_attempt(context: StepContext, id: StepId, kind: StepKind) {
     let dispatch = &context.dispatch;
     context.session.begin_step();
     tracing::info!("step begins");
     let outcome = async {
-        if !steps::takes_over_by_itself(kind) {
+        if !steps::takes_over_each_shard(kind) {
             take_over(&context).await?;
         }
-        run(&context, kind).await
+        run_step(&context, kind).await
     }
     .await;
     if outcome.is_err() || !leads_to_copy(kind) {
@@ -195,7 +199,7 @@ async fn attempt(context: StepContext, id: StepId, kind: StepKind) {
     }
     let outcome = match outcome {
         Ok(output) => Outcome::Done { output },
-        Err(StepError::Failed(failure)) if begins_again(&failure, kind) => {
+        Err(StepError::Failed(failure)) if requires_new_copy(&failure, kind) => {
             tracing::warn!(step = %kind, code = %failure.code, "{}: the copy begins again", failure.message);
             context.session.stop_stream().await;
             Outcome::Rewind {
@@ -236,11 +240,11 @@ async fn attempt(context: StepContext, id: StepId, kind: StepKind) {
         outcome,
         progress: context.session.progress(),
     });
-    report_until_heard(&context.controller, &report).await;
+    report_until_received(&context.controller, &report).await;
 }
 
-/// Before the flip a slot whose changes are lost costs the copy, and nothing else.
-fn begins_again(failure: &Failure, kind: StepKind) -> bool {
+/// Returns whether the failure requires a new copy: before the flip a slot whose changes are lost costs only that.
+fn requires_new_copy(failure: &Failure, kind: StepKind) -> bool {
     let lost = [SLOT_MISSING, SLOT_LOST, SLOT_GAP].contains(&failure.code.as_str());
     lost && matches!(
         kind,
@@ -253,9 +257,9 @@ fn begins_again(failure: &Failure, kind: StepKind) -> bool {
     )
 }
 
-/// Runs the step beside the change stream: it fails with the stream, and stops when it is told to.
-async fn run(context: &StepContext, kind: StepKind) -> Result<serde_json::Value, StepError> {
-    // These open what an earlier attempt left closed before they look at anything else.
+/// Runs the step together with the change stream: the step fails with the stream, and stops on cancellation.
+async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::Value, StepError> {
+    // Cutover and rollback first reopen what an earlier attempt left closed.
     if !matches!(kind, StepKind::Cutover | StepKind::Rollback) {
         steps::shape::check(context, kind).await?;
     }
@@ -263,7 +267,7 @@ async fn run(context: &StepContext, kind: StepKind) -> Result<serde_json::Value,
     if let Some(direction) = stream.filter(|_| needs_stream(kind)) {
         context.ensure_stream(direction).await?;
     }
-    if steps::ends_by_itself(kind) {
+    if steps::must_not_be_interrupted(kind) {
         return steps::run(context, kind).await;
     }
     tokio::select! {
@@ -271,13 +275,13 @@ async fn run(context: &StepContext, kind: StepKind) -> Result<serde_json::Value,
         () = context.cancel.cancelled() => Err(StepError::Interrupted),
         failure = context.wait_for_stream_failure() => Err(failure),
         output = steps::run(context, kind) => output,
-        never = load_monitor::control_throttle(context), if is_heavy(kind) => match never {},
+        never = load_monitor::control_throttle(context), if is_throttled(kind) => match never {},
         never = wait_monitor::report_waits(context) => match never {},
     }
 }
 
-/// Steps that read or write many rows, which can wait.
-fn is_heavy(kind: StepKind) -> bool {
+/// Returns whether the step reads or writes many rows and can wait.
+fn is_throttled(kind: StepKind) -> bool {
     match kind {
         StepKind::Copy
         | StepKind::BuildIndexes
@@ -285,7 +289,7 @@ fn is_heavy(kind: StepKind) -> bool {
         | StepKind::DropOld
         | StepKind::Unwind
         | StepKind::DropNew => true,
-        // A comparison in the hold is governed by itself: most of the time nothing is done there.
+        // The hold throttles its comparison itself: most of the time it does no work.
         StepKind::Hold
         | StepKind::Preflight
         | StepKind::CreateTarget
@@ -299,7 +303,8 @@ fn is_heavy(kind: StepKind) -> bool {
     }
 }
 
-/// Steps that take the streams down, or whose data the streams would disturb, start none.
+/// Returns whether the step needs a running stream. Steps that stop the streams, or whose data a stream would
+/// disturb, start none.
 fn needs_stream(kind: StepKind) -> bool {
     match kind {
         StepKind::CatchUp
@@ -308,7 +313,7 @@ fn needs_stream(kind: StepKind) -> bool {
         | StepKind::OpenReverse
         | StepKind::Hold
         | StepKind::HoldBack => true,
-        // The cutover starts the stream at its gate: behind the flip there is none to start.
+        // The cutover starts the stream at its gate; after the flip no stream must be started.
         StepKind::Cutover
         | StepKind::Rollback
         | StepKind::Preflight
@@ -322,27 +327,28 @@ fn needs_stream(kind: StepKind) -> bool {
     }
 }
 
-/// Owns a migration for which no step is due: its stream runs, its snapshot is held.
-async fn keep(context: &StepContext) {
+/// Owns a migration for which no step is due: runs its stream and holds its snapshot.
+async fn keep_without_step(context: &StepContext) {
     loop {
-        let kept = async {
+        let takeover = async {
             take_over(context).await?;
             match context.dispatch.stream.filter(|_| context.is_online()) {
                 Some(direction) => context.ensure_stream(direction).await,
                 None => Ok(()),
             }
         };
-        match kept.await {
+        match takeover.await {
             Ok(()) => return,
             Err(error) if error.is_superseded() => return,
-            Err(error) => tracing::warn!(%error, "the migration could not be kept going yet"),
+            Err(error) => tracing::warn!(%error, "the migration could not be taken over yet"),
         }
-        tokio::time::sleep(KEEP_PAUSE).await;
+        tokio::time::sleep(TAKE_OVER_PAUSE).await;
     }
 }
 
-/// While the cutover is waited for, also in a pause, the target keeps no log for the stream back, which nobody reads yet.
-async fn spare_log(context: &StepContext) {
+/// Advances the slot of the reverse stream while the migration waits for its cutover, also in a pause, so that the
+/// target does not retain WAL that no stream reads yet.
+async fn advance_unread_slots(context: &StepContext) {
     let waits = match &context.dispatch.step {
         None | Some((_, StepKind::Cutover)) => context.is_done(StepKind::OpenReverse),
         Some((_, kind)) => *kind == StepKind::OpenReverse,
@@ -351,32 +357,32 @@ async fn spare_log(context: &StepContext) {
         return;
     }
     loop {
-        match steps::let_log_go(context, Direction::Reverse).await {
+        match steps::advance_unread_slot(context, Direction::Reverse).await {
             Ok(()) => {}
             Err(error) if error.is_superseded() => return,
             Err(error) => {
-                tracing::warn!(%error, "the slot of the way back could not be moved along");
+                tracing::warn!(%error, "the position of the reverse slot could not be advanced");
             }
         }
-        tokio::time::sleep(SPARE_EVERY).await;
+        tokio::time::sleep(SLOT_ADVANCE_INTERVAL).await;
     }
 }
 
-/// Raises the epoch on both shards, which ends every older owner there, and picks up what it left; once for an
-/// epoch, as a whole: the assignment before this one may have been ended in the middle of it.
+/// Raises the epoch on both shards, which ends every older owner there, and recovers what that owner left. This is
+/// done once for an epoch, and as a whole: the previous assignment may have been ended in the middle of it.
 async fn take_over(context: &StepContext) -> Result<(), StepError> {
     if context.session.taken_over.load(Ordering::Acquire) {
         return Ok(());
     }
     let token = context.token();
-    // Our own commits would wait for the walsender of an owner that is gone.
-    steps::take_out_of_standbys(context, OwnershipProof::TakeOver).await?;
+    // Commits of this agent would wait for the walsender of the older owner, which has ended.
+    steps::remove_standby_names(context, OwnershipProof::TakeOver).await?;
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
     }
-    // It may have come back once more before that.
-    steps::take_out_of_standbys(context, OwnershipProof::Owner).await?;
+    // The older owner may have added its name once more before the epoch was raised.
+    steps::remove_standby_names(context, OwnershipProof::Owner).await?;
     steps::recover_register(context).await?;
     if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
         steps::keep_snapshot(context).await?;

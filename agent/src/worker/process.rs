@@ -1,9 +1,10 @@
-//! Which process of an agent this is, and which ones before it are gone.
+//! The identity of this agent process, and the keys of earlier ones that have ended.
 //!
-//! The controller gives an agent's name to one process at a time, and waits until the last one was silent for a while.
-//! A process that is started again on the same host need not wait: it shows the keys of those before it, which it finds
-//! in a file beside the spools. The file is locked for as long as its process lives, so that keys are only shown of
-//! processes that have ended.
+//! The controller gives an agent's name to one process at a time. For a new process it waits until the last one has
+//! been silent for a while.
+//! A process that restarts on the same host need not wait: it shows the keys of the earlier processes, which it reads
+//! from a file in the folder of the spools. Each process locks the file while it lives, so that only keys of ended
+//! processes are shown.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -13,30 +14,31 @@ use std::path::{Path, PathBuf};
 use plans::id::{AgentName, InstanceId};
 use plans::wire::WireSecret;
 
-/// Keys that are kept in the file: of a process that was started many times in vain none that counts is forgotten.
-const KEPT: usize = 8;
+/// The most keys that the file keeps: enough that repeated failed starts do not drop the key of the last working
+/// process.
+const MAX_KEYS: usize = 8;
 
-/// This process.
+/// The identity of this process.
 #[derive(Debug)]
 pub(super) struct WorkerProcess {
     pub(super) instance: InstanceId,
-    /// Shown with each claim and each sign of life, and nowhere else.
+    /// The secret key, which is sent with each claim and each heartbeat, and nowhere else.
     pub(super) key: WireSecret,
     pub(super) host: String,
-    /// Keys of the processes before it, newest first.
-    pub(super) outlived: Vec<WireSecret>,
-    /// Locked while this process lives.
+    /// Keys of earlier processes, the newest first.
+    pub(super) ended_keys: Vec<WireSecret>,
+    /// The key file, locked while this process lives.
     _file: Option<File>,
 }
 
 impl WorkerProcess {
-    /// A new process of the agent, which keeps its spools in `spools`.
+    /// Starts a new process of the agent `name`, which keeps its spools in `spools`.
     pub(super) fn start(name: &AgentName, spools: &Path) -> Self {
         let key = WireSecret::of(rand::random());
-        let kept = keep(&place(name, spools), &key);
-        let (file, outlived) = kept.unwrap_or_else(|error| {
-            let path = place(name, spools);
-            tracing::warn!(path = %path.display(), %error, "processes before this one are not known");
+        let locked = lock_and_add_key(&key_file_path(name, spools), &key);
+        let (file, ended_keys) = locked.unwrap_or_else(|error| {
+            let path = key_file_path(name, spools);
+            tracing::warn!(path = %path.display(), %error, "the keys of earlier processes cannot be read");
             (None, Vec::new())
         });
         Self {
@@ -46,19 +48,19 @@ impl WorkerProcess {
                 .nodename()
                 .to_string_lossy()
                 .into_owned(),
-            outlived,
+            ended_keys,
             _file: file,
         }
     }
 }
 
-/// The file of the agent's processes; names of agents may hold anything.
-fn place(name: &AgentName, spools: &Path) -> PathBuf {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
+/// Returns the path of the agent's key file; it encodes the name, which may contain any character.
+fn key_file_path(name: &AgentName, spools: &Path) -> PathBuf {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let encoded: String = name
         .as_str()
         .bytes()
-        .map(|byte| match plain(byte) {
+        .map(|byte| match is_plain(byte) {
             true => char::from(byte).to_string(),
             false => format!("%{byte:02x}"),
         })
@@ -66,8 +68,11 @@ fn place(name: &AgentName, spools: &Path) -> PathBuf {
     spools.join(format!("{encoded}.process"))
 }
 
-/// Writes the key in front of those that are there; the locked file, and the keys that were there.
-fn keep(path: &Path, key: &WireSecret) -> std::io::Result<(Option<File>, Vec<WireSecret>)> {
+/// Locks the key file and writes `key` before the keys in it. Returns the locked file and the earlier keys.
+fn lock_and_add_key(
+    path: &Path,
+    key: &WireSecret,
+) -> std::io::Result<(Option<File>, Vec<WireSecret>)> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -84,9 +89,9 @@ fn keep(path: &Path, key: &WireSecret) -> std::io::Result<(Option<File>, Vec<Wir
     }
     let mut text = String::new();
     file.read_to_string(&mut text)?;
-    let before: Vec<WireSecret> = text.lines().take(KEPT).map(WireSecret::shown).collect();
+    let before: Vec<WireSecret> = text.lines().take(MAX_KEYS).map(WireSecret::shown).collect();
     let lines = std::iter::once(key).chain(&before).map(WireSecret::reveal);
-    let lines: Vec<&str> = lines.take(KEPT).collect();
+    let lines: Vec<&str> = lines.take(MAX_KEYS).collect();
     file.set_len(0)?;
     file.rewind()?;
     file.write_all(lines.join("\n").as_bytes())?;
@@ -110,39 +115,42 @@ mod tests {
         let folder = folder("process");
         let name = AgentName::from("a/1");
         let first = WorkerProcess::start(&name, &folder);
-        assert_eq!(first.outlived, []);
+        assert_eq!(first.ended_keys, []);
         assert!(!first.host.is_empty());
-        // The first one lives.
-        let beside = WorkerProcess::start(&name, &folder);
-        assert_eq!(beside.outlived, []);
-        let (one, other) = (first.key.clone(), beside.key.clone());
-        drop((first, beside));
+        // The first process still lives.
+        let concurrent = WorkerProcess::start(&name, &folder);
+        assert_eq!(concurrent.ended_keys, []);
+        let (one, other) = (first.key.clone(), concurrent.key.clone());
+        drop((first, concurrent));
         let second = WorkerProcess::start(&name, &folder);
-        assert_eq!(second.outlived, std::slice::from_ref(&one));
+        assert_eq!(second.ended_keys, std::slice::from_ref(&one));
         assert_ne!(second.key, other);
         let third = second.key.clone();
         drop(second);
-        assert_eq!(WorkerProcess::start(&name, &folder).outlived, [third, one]);
-        assert_eq!(WorkerProcess::start(&"a".into(), &folder).outlived, []);
+        assert_eq!(
+            WorkerProcess::start(&name, &folder).ended_keys,
+            [third, one]
+        );
+        assert_eq!(WorkerProcess::start(&"a".into(), &folder).ended_keys, []);
     }
 
     #[test]
     fn the_file_is_for_its_owner_alone_and_does_not_grow() {
         let folder = folder("kept");
         let name = AgentName::from("a1");
-        for _ in 0..2 * KEPT {
+        for _ in 0..2 * MAX_KEYS {
             drop(WorkerProcess::start(&name, &folder));
         }
         let path = folder.join("a1.process");
         let mode = std::fs::metadata(&path).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600);
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text.lines().count(), KEPT);
+        assert_eq!(text.lines().count(), MAX_KEYS);
     }
 
     #[test]
     fn an_agent_works_where_no_file_can_be_kept() {
         let process = WorkerProcess::start(&"a1".into(), Path::new("/dev/null/spool"));
-        assert_eq!(process.outlived, []);
+        assert_eq!(process.ended_keys, []);
     }
 }

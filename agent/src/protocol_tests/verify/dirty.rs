@@ -9,7 +9,7 @@ use super::case::VerifyCase;
 use crate::compare;
 use crate::migration::context::StepContext;
 use crate::protocol_tests::bench::{ITEM, code};
-use crate::steps::{ComparisonSessions, StreamShards, differences, recheck};
+use crate::steps::{ComparisonSessions, StreamShards, count_differences, recheck};
 
 const FILL: &str = "insert into public.item select 100 + g % 10, g, 'v' from pg_catalog.generate_series(1, 9000) g";
 
@@ -29,16 +29,22 @@ pub(super) async fn judge(
         Direction::Reverse => (&case.target, &case.source),
     };
     let log = copy;
-    let both = ComparisonSessions { origin, copy, log };
-    differences(context, &sides, &both).await.expect("compared")
+    let both = ComparisonSessions {
+        upstream: origin,
+        downstream: copy,
+        log,
+    };
+    count_differences(context, &sides, &both)
+        .await
+        .expect("compared")
 }
 
 /// How many dirty keys are left after one sweep.
 async fn left(case: &VerifyCase) -> usize {
     let sides = StreamShards::of(&case.context, Direction::Forward).expect("two sides");
     let both = ComparisonSessions {
-        origin: &case.source,
-        copy: &case.target,
+        upstream: &case.source,
+        downstream: &case.target,
         log: &case.target,
     };
     let (left, _) = recheck(&case.context, &sides, &both)
@@ -152,7 +158,7 @@ async fn an_assignment_that_waits_keeps_few_keys_dirty() {
     case.drain().await;
     context.session.taken_over.store(true, Ordering::Release);
     let cancel = context.cancel.clone();
-    let sweeping = tokio::spawn(async move { crate::steps::sweep(&context).await });
+    let sweeping = tokio::spawn(async move { crate::steps::sweep_dirty_keys(&context).await });
     crate::protocol_tests::shard::until("nothing is dirty", || async { case.dirty().await == 0 })
         .await;
     cancel.cancel();

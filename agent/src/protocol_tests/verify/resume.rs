@@ -6,7 +6,7 @@ use plans::step::StepKind;
 use super::case::VerifyCase;
 use crate::protocol_tests::bench::{Bench, code};
 use crate::protocol_tests::shard::until;
-use crate::steps::{self, ComparisonSessions, StreamShards, differences};
+use crate::steps::{self, ComparisonSessions, StreamShards, count_differences};
 
 /// Tables are compared in this order.
 const TWO: &str = "
@@ -66,11 +66,11 @@ async fn keys_that_changed_since_the_oldest_point_stay_dirty() {
     assert_eq!(verified.chunks_kept, 1);
     let sides = StreamShards::of(&case.context, Direction::Forward).expect("two sides");
     let both = ComparisonSessions {
-        origin: &case.source,
-        copy: &case.target,
+        upstream: &case.source,
+        downstream: &case.target,
         log: &case.target,
     };
-    let found = differences(&case.context, &sides, &both).await;
+    let found = count_differences(&case.context, &sides, &both).await;
     assert_eq!(found.expect("compared").0, 1, "the cutover would refuse");
 }
 

@@ -1,10 +1,10 @@
-//! Who comes to a call, and who is not waited for.
+//! Tests of calls: which moves join, and which are not waited for.
 
 use super::*;
 
 fn piece(from: i64) -> SharedPiece {
     SharedPiece {
-        into: "copy t (k) from stdin (format binary)".to_owned(),
+        copy_statement: "copy t (k) from stdin (format binary)".to_owned(),
         filenode: 1,
         blocks: BlockRange { from, to: None },
     }
@@ -14,7 +14,7 @@ fn id(name: &str) -> MigrationId {
     MigrationId::from(name)
 }
 
-/// Moves with their snapshots, each of which has the same pieces to copy.
+/// A board with the given moves and their snapshots; each move has the same pieces to copy.
 fn board(members: &[(&str, &str)]) -> CallBoard {
     let mut board = CallBoard::default();
     for (own, snapshot) in members {
@@ -23,61 +23,71 @@ fn board(members: &[(&str, &str)]) -> CallBoard {
     board
 }
 
-/// The piece that a stream of this move comes for.
-fn comes(board: &mut CallBoard, own: &str) -> Option<i64> {
+/// Lets a stream of this move join a call; returns the first block of its piece.
+fn join_any(board: &mut CallBoard, own: &str) -> Option<i64> {
     let take = |piece: &SharedPiece| Some((piece.blocks.from, "true".to_owned()));
-    board.join(&id(own), take).map(|(from, _)| from)
+    board.join_call(&id(own), take).map(|(from, _)| from)
 }
 
 #[test]
 fn a_call_is_answered_once_all_have_come_that_have_the_piece_to_copy() {
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:"), ("c", "1:1:")]);
-    let call = board.call(&id("a"), &piece(0)).expect("a call");
-    assert_eq!(comes(&mut board, "a"), None, "nobody comes to its own");
-    assert_eq!(comes(&mut board, "b"), Some(0));
+    let call = board.open_call(&id("a"), &piece(0)).expect("a call");
+    assert_eq!(
+        join_any(&mut board, "a"),
+        None,
+        "no move joins its own call"
+    );
+    assert_eq!(join_any(&mut board, "b"), Some(0));
     assert!(!board.is_answered(call));
-    assert_eq!(comes(&mut board, "b"), None, "it has come");
-    assert_eq!(comes(&mut board, "c"), Some(0));
+    assert_eq!(join_any(&mut board, "b"), None, "it has joined");
+    assert_eq!(join_any(&mut board, "c"), Some(0));
     assert!(board.is_answered(call));
-    assert_eq!(board.close(call).len(), 2);
-    assert_eq!(board.call(&id("b"), &piece(0)), None, "all have it");
+    assert_eq!(board.close_call(call).len(), 2);
+    assert_eq!(
+        board.open_call(&id("b"), &piece(0)),
+        None,
+        "all moves have the piece"
+    );
 }
 
 #[test]
 fn who_copies_with_another_snapshot_is_not_called() {
     let mut board = board(&[("a", "1:1:"), ("b", "2:2:")]);
-    assert_eq!(board.call(&id("a"), &piece(0)), None);
+    assert_eq!(board.open_call(&id("a"), &piece(0)), None);
 }
 
 #[test]
 fn the_oldest_call_is_answered_first_and_one_whose_piece_may_not_be_taken_is_left() {
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:")]);
-    board.call(&id("a"), &piece(1)).expect("a call");
-    board.call(&id("a"), &piece(0)).expect("another");
+    board.open_call(&id("a"), &piece(1)).expect("a call");
+    board.open_call(&id("a"), &piece(0)).expect("another");
     let not_the_first = |piece: &SharedPiece| {
         let from = piece.blocks.from;
         (from != 1).then(|| (from, "true".to_owned()))
     };
-    let came = board.join(&id("b"), not_the_first).map(|(from, _)| from);
+    let came = board
+        .join_call(&id("b"), not_the_first)
+        .map(|(from, _)| from);
     assert_eq!(came, Some(0));
-    assert_eq!(comes(&mut board, "b"), Some(1));
+    assert_eq!(join_any(&mut board, "b"), Some(1));
 }
 
 #[test]
 fn who_does_not_come_is_not_waited_for_again_before_it_has_shown_itself() {
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:")]);
-    let call = board.call(&id("a"), &piece(0)).expect("a call");
-    assert!(board.close(call).is_empty());
-    assert_eq!(board.call(&id("a"), &piece(1)), None, "it is late");
-    assert_eq!(comes(&mut board, "b"), None);
-    assert!(board.call(&id("a"), &piece(2)).is_some());
+    let call = board.open_call(&id("a"), &piece(0)).expect("a call");
+    assert!(board.close_call(call).is_empty());
+    assert_eq!(board.open_call(&id("a"), &piece(1)), None, "it is late");
+    assert_eq!(join_any(&mut board, "b"), None);
+    assert!(board.open_call(&id("a"), &piece(2)).is_some());
 }
 
 #[test]
 fn who_leaves_is_not_waited_for() {
     let mut board = board(&[("a", "1:1:"), ("b", "1:1:"), ("c", "1:1:")]);
-    let call = board.call(&id("a"), &piece(0)).expect("a call");
-    assert_eq!(comes(&mut board, "b"), Some(0));
+    let call = board.open_call(&id("a"), &piece(0)).expect("a call");
+    assert_eq!(join_any(&mut board, "b"), Some(0));
     board.leave(&id("c"));
     assert!(board.is_answered(call));
 }

@@ -1,9 +1,10 @@
-//! Foreign keys: added, and later validated, some in one transaction. The proof that no code runs which is not trusted is
-//! about all tables, and made once for each transaction.
+//! Adds foreign keys, and later validates them, several in one transaction. One proof for each transaction shows that
+//! no untrusted code runs on any table.
 //!
-//! Keys are added by one session, which locks all tables before the first key, in the order in which the stream locks
-//! them. The stream waits for that transaction. Validations go on side by side. Each locks its own table against another validation, and all sessions take them in the
-//! order of the tables, so that none waits for one that waits for it.
+//! One session adds the keys. It locks all tables before the first key, in the order in which the stream locks them.
+//! The stream waits for that transaction.
+//! Several sessions validate concurrently. Each validation locks its own table against another one; all sessions take
+//! the keys in the order of the tables, so that they cannot deadlock.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -11,36 +12,37 @@ use std::time::{Duration, Instant};
 
 use connect::Connected;
 
-use super::{PendingStatement, build_one, mark, next, side_by_side};
+use super::{PendingStatement, build_one, mark_done, run_workers, take_next};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::schema::foreign_keys::KEY;
 use crate::shard::{epoch, user_code};
 
-/// How many are made in one transaction.
-const AT_ONCE: usize = 50;
-/// A transaction that has taken longer takes no more of them: the stream waits where keys are added, and so may commits.
-const ENOUGH: Duration = Duration::from_millis(200);
+/// The most keys of one transaction.
+const KEYS_PER_TRANSACTION: usize = 50;
+/// A transaction that has lasted longer takes no further key: the stream waits while keys are added, and so may
+/// commits of the application.
+const MAX_TRANSACTION_TIME: Duration = Duration::from_millis(200);
 
-/// Adds, or validates, foreign keys; all entries are of one kind.
-pub(super) async fn build(
+/// Adds or validates foreign keys; all entries have the same kind.
+pub(super) async fn build_foreign_keys(
     context: &StepContext,
     mut entries: Vec<PendingStatement>,
 ) -> Result<(), StepError> {
-    let Some(kind) = entries.first().and_then(PendingStatement::kind) else {
+    let Some(kind) = entries.first().and_then(PendingStatement::foreign_key_kind) else {
         return Ok(());
     };
     if kind == KEY {
-        return worker(context, &Mutex::new(VecDeque::from(entries))).await;
+        return build_until_empty(context, &Mutex::new(VecDeque::from(entries))).await;
     }
-    // A label is the kind, the schema, the table, the key.
+    // A label consists of the kind, the schema, the table and the key.
     entries.sort_by(|a, b| a.label.cmp(&b.label));
     let queue = Mutex::new(VecDeque::from(entries));
-    side_by_side(context, || worker(context, &queue)).await
+    run_workers(context, || build_until_empty(context, &queue)).await
 }
 
-/// Makes entries until none is left.
-async fn worker(
+/// Builds entries until the queue is empty.
+async fn build_until_empty(
     context: &StepContext,
     queue: &Mutex<VecDeque<PendingStatement>>,
 ) -> Result<(), StepError> {
@@ -50,55 +52,62 @@ async fn worker(
         if context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let mut taken = Vec::new();
-        if some(context, &session, queue, &mut taken).await.is_err() {
-            // Whatever it was, one by one each is made or says what it fails of.
+        let mut started = Vec::new();
+        if build_some(context, &session, queue, &mut started)
+            .await
+            .is_err()
+        {
+            // Whatever failed: built one by one, each entry succeeds or returns its own error.
             epoch::rollback(&session).await;
-            for entry in &taken {
+            for entry in &started {
                 build_one(context, &session, entry).await?;
             }
         }
-        if taken.is_empty() {
+        if started.is_empty() {
             return Ok(());
         }
     }
 }
 
-/// Makes some entries in one transaction; `taken` are those that were begun.
-async fn some(
+/// Builds some entries in one transaction; `started` receives the entries that were begun.
+async fn build_some(
     context: &StepContext,
     session: &Connected,
     queue: &Mutex<VecDeque<PendingStatement>>,
-    taken: &mut Vec<PendingStatement>,
+    started: &mut Vec<PendingStatement>,
 ) -> Result<(), StepError> {
     let shard = &context.target()?.name;
     let mut begun = None;
-    while taken.len() < AT_ONCE && begun.is_none_or(|begun: Instant| begun.elapsed() < ENOUGH) {
-        let Some(entry) = next(queue)? else { break };
-        entry.announce(context).await;
-        let (kind, statement) = (entry.kind(), entry.paced(context));
+    while started.len() < KEYS_PER_TRANSACTION
+        && begun.is_none_or(|begun: Instant| begun.elapsed() < MAX_TRANSACTION_TIME)
+    {
+        let Some(entry) = take_next(queue)? else {
+            break;
+        };
+        entry.wait_and_report(context).await;
+        let (kind, statement) = (entry.foreign_key_kind(), entry.throttled_sql(context));
         let what = format!("shard {shard}: building {}", entry.label);
-        taken.push(entry);
+        started.push(entry);
         if begun.is_none() {
             epoch::begin(session, &context.token()).await?;
-            prove(context, session, kind).await?;
+            prove_for_foreign_key(context, session, kind).await?;
             begun = Some(Instant::now());
         }
         session.batch_execute(&statement).await.at(&what)?;
     }
-    let Some(last) = taken.last() else {
+    let Some(last) = started.last() else {
         return Ok(());
     };
     let what = format!("shard {shard}: building {}", last.label);
-    let ordinals: Vec<i32> = taken.iter().map(|entry| entry.ordinal).collect();
-    mark(context, session, &ordinals).await.at(&what)?;
+    let ordinals: Vec<i32> = started.iter().map(|entry| entry.ordinal).collect();
+    mark_done(context, session, &ordinals).await.at(&what)?;
     fail_point::hit(last.point).await?;
     epoch::commit(session, &what).await
 }
 
-/// A foreign key reads both of its tables; what else is built runs with the rights of its table's owner. Definitions stay
-/// as they were proved until the transaction ends.
-pub(super) async fn prove(
+/// Proves that building a foreign key runs no untrusted code: it reads both of its tables. Other objects are built
+/// with the rights of their table's owner. The proved definitions cannot change until the transaction ends.
+pub(super) async fn prove_for_foreign_key(
     context: &StepContext,
     session: &Connected,
     kind: Option<&str>,
@@ -106,8 +115,8 @@ pub(super) async fn prove(
     let Some(kind) = kind else { return Ok(()) };
     let target = context.target()?;
     let tables = &context.dispatch.tables;
-    // A key that is added locks two tables. The stream locks those that it writes in the order of all: so does this, or
-    // each would wait for the other.
+    // Adding a key locks two tables. It locks them in the order in which the stream locks tables, so that they cannot
+    // deadlock.
     let lock = match kind {
         KEY => user_code::lock_sql_for_foreign_keys(tables),
         _ => user_code::lock_sql(tables),

@@ -1,4 +1,4 @@
-//! One chunk: read on the unit's snapshot, written and marked in one transaction, in few round trips.
+//! Copies one chunk: reads it with the unit's snapshot, writes and marks it in one transaction, in few round trips.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -15,17 +15,17 @@ use crate::postgres::copy_stream::copy_chunk;
 use crate::shard::epoch::{self, EpochProof, ProvenTransaction};
 use crate::shard::user_code::{self, SERVER};
 
-/// What came of a chunk.
+/// The outcome of a chunk.
 pub(super) enum ChunkOutcome {
     Done,
-    /// Its snapshot cannot be imported any more.
+    /// The unit's snapshot cannot be imported any more.
     SnapshotLost,
-    /// Whoever read it has gone: nothing of it is kept, and the sessions are over.
-    Left,
+    /// The reader has ended: no row of the chunk is kept, and the sessions cannot be used any more.
+    ReaderGone,
 }
 
-/// Copies a chunk with snapshot `number`; offline there is none.
-pub(super) async fn copy(
+/// Copies a chunk with snapshot `number`; an offline move has no snapshot.
+pub(super) async fn copy_alone(
     shared: &CopyRun<'_>,
     chunk: &CopyChunk,
     number: Option<i32>,
@@ -33,39 +33,47 @@ pub(super) async fn copy(
     into: &mut Connected,
 ) -> Result<ChunkOutcome, StepError> {
     let context = shared.context;
-    let turn = context.session.throttle.turn_of_stream().await;
+    let work = context.session.throttle.begin_stream_work().await;
     let table = &context.dispatch.tables[chunk.table];
-    if !reader.begin(context, chunk).await? {
+    if !reader.begin_chunk(context, chunk).await? {
         return Ok(ChunkOutcome::SnapshotLost);
     }
     if !begin_writing(shared, chunk, into).await? {
-        // A commit of ours that was on its way when the list was read has finished it since.
+        // A commit that was in flight when the chunks were listed has completed the chunk since.
         epoch::rollback(into).await;
         return Ok(ChunkOutcome::Done);
     }
     let predicate = context.predicate(table, "t");
     let spent = AtomicU64::new(0);
-    let moved = |rows, bytes| {
+    let on_progress = |rows, bytes| {
         shared
             .progress
-            .moving(context, chunk.table, chunk.ordinal, rows, bytes);
-        turn.spend(bytes - spent.swap(bytes, Ordering::Relaxed))
+            .update_chunk(context, chunk.table, chunk.ordinal, rows, bytes);
+        work.finish_piece(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
     let (source, target) = (&mut reader.session, &mut *into);
-    let copied = copy_chunk(source, target, table, &chunk.extent, &predicate, moved).await?;
-    reader.check(context, chunk).await?;
+    let copied = copy_chunk(
+        source,
+        target,
+        table,
+        &chunk.extent,
+        &predicate,
+        on_progress,
+    )
+    .await?;
+    reader.check_filenode(context, chunk).await?;
     fail_point::hit("copy.chunk_copied").await?;
-    commit(context, chunk, number, copied, into).await?;
-    reader.rest().await?;
-    let again = chunk.begun > 0;
+    commit_chunk(context, chunk, number, copied, into).await?;
+    reader.end_if_old().await?;
+    let was_begun_before = chunk.begun > 0;
     shared
         .progress
-        .done(context, chunk.table, chunk.ordinal, again);
+        .finish_chunk(context, chunk.table, chunk.ordinal, was_begun_before);
     Ok(ChunkOutcome::Done)
 }
 
-/// Counts that the chunk begins, which stays counted whatever becomes of it, and opens the transaction that it is
-/// written in, with the proof that its rows run no code that is not trusted; `false` when it is done.
+/// Counts the start of the chunk in a transaction of its own, then opens the transaction that writes the chunk, with
+/// the proof that its rows run no untrusted code. Returns `false` if the chunk is done.
 pub(super) async fn begin_writing(
     shared: &CopyRun<'_>,
     chunk: &CopyChunk,
@@ -74,10 +82,10 @@ pub(super) async fn begin_writing(
     let context = shared.context;
     let table = std::slice::from_ref(&context.dispatch.tables[chunk.table]);
     let what = format!("shard {}: recording a chunk", into.name());
-    let this = this(context, chunk);
-    let count = format!("update shardwright.chunk set begun = begun + 1 where {this}");
-    let look = format!(
-        "{}; select {SERVER} from shardwright.chunk where {this}",
+    let condition = chunk_condition(context, chunk);
+    let count = format!("update shardwright.chunk set begun = begun + 1 where {condition}");
+    let lock_and_find = format!(
+        "{}; select {SERVER} from shardwright.chunk where {condition}",
         user_code::lock_sql(table)
     );
     let token = context.token();
@@ -86,8 +94,8 @@ pub(super) async fn begin_writing(
         proof: EpochProof::Work,
         sql,
     };
-    let (counted, looked) = (proven(count.as_str()), proven(look.as_str()));
-    let row = epoch::transact_and_open(into, &counted, &looked, &what).await?;
+    let (count_begin, find_chunk) = (proven(count.as_str()), proven(lock_and_find.as_str()));
+    let row = epoch::transact_and_open(into, &count_begin, &find_chunk, &what).await?;
     let Some(row) = row else { return Ok(false) };
     let prover = &shared.provers.1;
     prover.check_server(row.get(0))?;
@@ -95,8 +103,8 @@ pub(super) async fn begin_writing(
     Ok(true)
 }
 
-/// Marks the chunk as done, with its rows in one transaction.
-pub(super) async fn commit(
+/// Marks the chunk as done, in the transaction of its rows.
+pub(super) async fn commit_chunk(
     context: &StepContext,
     chunk: &CopyChunk,
     number: Option<i32>,
@@ -111,13 +119,13 @@ pub(super) async fn commit(
         table.table
     );
     let snapshot = number.map_or_else(|| "null".to_owned(), |number| number.to_string());
-    // Where it was done already this divides by zero, and the rows are not kept.
+    // If the chunk is already done, this divides by zero, and the rows are not kept.
     let sql = format!(
         "with marked as (
            update shardwright.chunk set done = true, rows = {rows}, bytes = {bytes}, snapshot = {snapshot}
            where {} returning 1)
          select 1 / pg_catalog.count(*) from marked; commit",
-        this(context, chunk)
+        chunk_condition(context, chunk)
     );
     let done = into.batch_execute(&sql).await;
     match done {
@@ -125,15 +133,15 @@ pub(super) async fn commit(
             epoch::rollback(into).await;
             Err(StepError::passing(
                 "copy.chunk",
-                format!("{what}: it is done already"),
+                format!("{what}: the chunk is already done"),
             ))
         }
         Ok(()) | Err(_) => done.at(&what),
     }
 }
 
-/// The condition on the chunk's own row, while it is not done.
-fn this(context: &StepContext, chunk: &CopyChunk) -> String {
+/// Returns the condition on the chunk's own row, while the chunk is not done.
+fn chunk_condition(context: &StepContext, chunk: &CopyChunk) -> String {
     format!(
         "migration = {} and ordinal = {} and not done",
         quote_literal(context.dispatch.migration.as_str()),

@@ -1,4 +1,4 @@
-//! Outside of the migration's hours no unit begins, and no snapshot is held.
+//! Outside of the permitted hours no unit begins, and no snapshot is held.
 
 use connect::Connected;
 
@@ -6,13 +6,16 @@ use super::units;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
-/// Waits for the hours where no unit is half copied; the copy goes on with a new snapshot then, so that an old one
-/// does not keep the source from cleaning up all day.
-pub(super) async fn wait(context: &StepContext, target: &Connected) -> Result<(), StepError> {
-    let Some(hours) = context.session.throttle.closed() else {
+/// Waits for the permitted hours if no unit is half copied. The copy then continues with a new snapshot, so that an
+/// old one does not prevent VACUUM on the source for a whole day.
+pub(super) async fn wait_for_hours(
+    context: &StepContext,
+    target: &Connected,
+) -> Result<(), StepError> {
+    let Some(hours) = context.session.throttle.closed_hours() else {
         return Ok(());
     };
-    if !units::begun(context, target).await?.is_empty() {
+    if !units::begun_units(context, target).await?.is_empty() {
         return Ok(());
     }
     if context.is_online() {

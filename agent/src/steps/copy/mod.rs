@@ -1,17 +1,18 @@
 //! Copies the moving rows unit by unit, chunk by chunk, then builds the primary keys.
 //!
-//! A unit is what one snapshot copies: a table read by blocks, or a range of its keys. A chunk is a part of a
-//! unit; its rows and its DONE mark commit together. Captured changes go into the spool meanwhile.
-//! An agent that dies costs the chunks in flight; a source that dies costs the units that are not done: they
-//! begin again with a later snapshot, and the stream's filter tells what it holds (docs/protocol.md, copy).
-//! Moves of one operation that leave the same source are read together where they meet in this process.
+//! One snapshot copies a unit: a table that is read by blocks, or a range of its keys. A chunk is a part of a unit;
+//! its rows and its DONE mark commit together. Captured changes go into the spool meanwhile.
+//! If the agent dies, only the chunks in flight are copied again. If the source dies, the units that are not done
+//! begin again with a later snapshot, and the stream filters changes that the snapshot contains (docs/protocol.md,
+//! copy).
+//! Moves of one operation with the same source are read together if they run in this process.
 
 mod chunk;
 mod hours;
 mod progress;
 mod reader;
+mod shared_chunks;
 mod snapshots;
-mod together;
 mod units;
 mod work;
 
@@ -36,57 +37,61 @@ use crate::shared_scan::participants::{ArrivedParticipant, SharedScan};
 use chunk::ChunkOutcome;
 use progress::CopyProgress;
 use reader::CopyReader;
+use shared_chunks::CopyMethod;
 #[cfg(test)]
 pub(crate) use snapshots::empty_unfinished;
-pub(crate) use snapshots::keep as keep_snapshot;
+pub(crate) use snapshots::hold_newest as keep_snapshot;
 pub(crate) use snapshots::record_first;
-use together::CopyMethod;
 use units::CopyChunk;
 
-/// What all streams share.
+/// The state that all streams of a copy share.
 struct CopyRun<'a> {
     context: &'a StepContext,
-    /// On the source and on the target: nothing that is read or written runs code that is not trusted.
+    /// The provers of the source and the target: no row that is read or written runs untrusted code.
     provers: (Arc<CodeProver>, Arc<CodeProver>),
     queue: Mutex<ChunkQueue>,
     progress: CopyProgress,
     total: usize,
-    /// How the snapshot prints; offline there is none.
+    /// The snapshot as text; an offline move has none.
     snapshot: Option<String>,
-    /// Others may copy the same chunks.
+    /// The entry on the board of the shared scan, if other moves may copy the same chunks.
     membership: Option<BoardMembership>,
-    /// No stream finds a chunk in the queue any more.
-    over: CancellationToken,
+    /// Cancelled once no stream can find another chunk in the queue.
+    finished: CancellationToken,
 }
 
-/// What is left to copy with one snapshot.
+/// The chunks that are left to copy with one snapshot.
 struct ChunkQueue {
     chunks: VecDeque<CopyChunk>,
     /// Units that have begun: they must end with the same snapshot.
-    begun: BTreeSet<i32>,
-    /// No unit begins after this moment: the snapshot has its age.
-    until: Option<Instant>,
-    /// The snapshot is gone.
-    lost: bool,
+    begun_units: BTreeSet<i32>,
+    /// No unit begins after this time: the snapshot has reached its maximal age.
+    begin_until: Option<Instant>,
+    /// True once the snapshot cannot be imported any more.
+    snapshot_lost: bool,
 }
 
 impl ChunkQueue {
-    /// The first chunk that may be copied now: of any unit, or only of one that has begun.
-    fn next(&mut self, open: bool) -> Option<CopyChunk> {
-        self.first(open, |_| true)
+    /// Takes the first chunk that may be copied now: of any unit, or only of a unit that has begun.
+    fn take_next(&mut self, open: bool) -> Option<CopyChunk> {
+        self.take_first(open, |_| true)
     }
 
-    /// The first of those that are `wanted`.
-    fn first(&mut self, open: bool, wanted: impl Fn(&CopyChunk) -> bool) -> Option<CopyChunk> {
-        if self.lost {
+    /// Like `take_next`, among the `wanted` chunks.
+    fn take_first(&mut self, open: bool, wanted: impl Fn(&CopyChunk) -> bool) -> Option<CopyChunk> {
+        if self.snapshot_lost {
             return None;
         }
-        let too_late = !open || self.until.is_some_and(|until| Instant::now() >= until);
+        let is_too_late = !open
+            || self
+                .begin_until
+                .is_some_and(|begin_until| Instant::now() >= begin_until);
         let mut chunks = self.chunks.iter();
-        let may = |chunk: &CopyChunk| !too_late || self.begun.contains(&chunk.unit);
-        let at = chunks.position(|chunk| may(chunk) && wanted(chunk))?;
+        let is_eligible =
+            |chunk: &CopyChunk| !is_too_late || self.begun_units.contains(&chunk.unit);
+        let at = chunks.position(|chunk| is_eligible(chunk) && wanted(chunk))?;
         let chunk = self.chunks.remove(at)?;
-        self.begun.insert(chunk.unit);
+        self.begun_units.insert(chunk.unit);
         Some(chunk)
     }
 }
@@ -97,8 +102,8 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
     if context.is_online() {
         context.ensure_capture().await?;
     }
-    let arrived = ArrivedParticipant::begin(&context.dispatch);
-    // Planned beside the other: the writers' own transactions prove it again.
+    let arrived = ArrivedParticipant::arrive(&context.dispatch);
+    // Runs concurrently with the planning, to fill the caches; each writing transaction proves it again.
     let ready = async {
         context
             .session
@@ -107,23 +112,23 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
             .prove_locked(&context.dispatch.tables)
             .await
     };
-    let planned = units::plan(context, &session, arrived.as_ref());
+    let planned = units::plan_chunks(context, &session, arrived.as_ref());
     tokio::try_join!(planned, ready)?;
-    let company = gather(context, arrived.as_ref()).await;
+    let shared_scan = wait_for_participants(context, arrived.as_ref()).await;
     let started = Instant::now();
     context.report_message("copying");
-    while with_one_snapshot(context, &session, company).await? > 0 {}
+    while copy_with_one_snapshot(context, &session, shared_scan).await? > 0 {}
     drop(arrived);
     let seconds = started.elapsed().as_secs_f64();
     context.report_message("building primary keys");
     context
         .session
-        .set_eta_seconds(Some(progress::keys_after(seconds)));
+        .set_eta_seconds(Some(progress::primary_key_seconds(seconds)));
     build_indexes::build(context, "key").await?;
     if context.is_online() {
         end_holders(context).await?;
     }
-    copied(context, &session, seconds).await
+    copy_result(context, &session, seconds).await
 }
 
 /// Ends the sessions that hold the copy's snapshot.
@@ -135,45 +140,45 @@ async fn end_holders(context: &StepContext) -> Result<(), StepError> {
 }
 
 /// Waits for expected participants, and reports so; returns the shared scan, if this move has one now.
-async fn gather<'a>(
+async fn wait_for_participants<'a>(
     context: &StepContext,
     arrived: Option<&'a ArrivedParticipant>,
 ) -> Option<&'a Arc<SharedScan>> {
     let arrived = arrived?;
-    let awaited = arrived.awaited();
-    if !awaited.is_empty() {
-        let names: Vec<_> = awaited.iter().map(ToString::to_string).collect();
+    let missing = arrived.missing();
+    if !missing.is_empty() {
+        let names: Vec<_> = missing.iter().map(ToString::to_string).collect();
         let others = format!("migrations to read with: {}", names.join(", "));
         context.report_waiting(format!("waiting for {others}"), &others);
     }
-    let company = arrived.gather().await;
+    let is_shared = arrived.wait_for_participants().await;
     context.session.set_expected_participant(None);
-    company.then(|| arrived.scan())
+    is_shared.then(|| arrived.scan())
 }
 
-/// Copies what can be copied with the current snapshot; how many chunks are left for a later one.
-async fn with_one_snapshot(
+/// Copies the chunks that the current snapshot can copy; returns how many are left for a later one.
+async fn copy_with_one_snapshot(
     context: &StepContext,
     target: &Connected,
-    company: Option<&Arc<SharedScan>>,
+    shared_scan: Option<&Arc<SharedScan>>,
 ) -> Result<usize, StepError> {
-    hours::wait(context, target).await?;
-    let current = snapshots::current(context, target, company).await?;
-    let todo = units::left(context, target).await?;
-    if todo.is_empty() {
+    hours::wait_for_hours(context, target).await?;
+    let current = snapshots::current_snapshot(context, target, shared_scan).await?;
+    let remaining = units::remaining_chunks(context, target).await?;
+    if remaining.is_empty() {
         return Ok(0);
     }
-    let total = units::count(context, target).await?;
-    let progress = CopyProgress::start(context, &todo, target).await?;
+    let total = units::count_chunks(context, target).await?;
+    let progress = CopyProgress::start(context, &remaining, target).await?;
     let queue = ChunkQueue {
-        begun: units::begun(context, target).await?,
-        chunks: todo,
-        until: current.as_ref().map(|current| current.until),
-        lost: false,
+        begun_units: units::begun_units(context, target).await?,
+        chunks: remaining,
+        begin_until: current.as_ref().map(|current| current.begin_until),
+        snapshot_lost: false,
     };
     let number = current.as_ref().map(|current| current.number);
     let snapshot = current.map(|current| current.text);
-    let meeting = company.zip(snapshot.as_ref());
+    let scan_and_snapshot = shared_scan.zip(snapshot.as_ref());
     let (from, to) = (context.source()?, context.target()?);
     let shared = Arc::new(CopyRun {
         context,
@@ -183,24 +188,24 @@ async fn with_one_snapshot(
         )?,
         total,
         progress,
-        membership: meeting.map(|(scan, text)| {
-            let pieces = together::pieces(context, &queue);
+        membership: scan_and_snapshot.map(|(scan, text)| {
+            let pieces = shared_chunks::shared_pieces(context, &queue);
             BoardMembership::enter(scan, &context.dispatch.migration, text, pieces)
         }),
         snapshot,
         queue: Mutex::new(queue),
-        over: CancellationToken::new(),
+        finished: CancellationToken::new(),
     });
-    if let Some(scan) = company {
-        scan.until_entered().await;
+    if let Some(scan) = shared_scan {
+        scan.wait_until_all_entered().await;
     }
-    let streams = (0..MOST_STREAMS).map(|own| stream(shared.clone(), own, number));
+    let streams = (0..MOST_STREAMS).map(|own| run_stream(shared.clone(), own, number));
     futures::future::try_join_all(streams).await?;
-    Ok(units::left(context, target).await?.len())
+    Ok(units::remaining_chunks(context, target).await?.len())
 }
 
-/// The stream with the number `own` copies while so many are allowed.
-async fn stream(
+/// Runs the stream with the number `own` while the throttle allows so many streams.
+async fn run_stream(
     shared: Arc<CopyRun<'_>>,
     own: u32,
     snapshot: Option<i32>,
@@ -209,8 +214,8 @@ async fn stream(
     loop {
         tokio::select! {
             biased;
-            () = shared.over.cancelled() => return Ok(()),
-            () = throttle.allows(own) => copy_while_allowed(&shared, own, snapshot).await?,
+            () = shared.finished.cancelled() => return Ok(()),
+            () = throttle.wait_until_allowed(own) => copy_while_allowed(&shared, own, snapshot).await?,
         }
     }
 }
@@ -227,34 +232,42 @@ async fn copy_while_allowed(
     let prover = &shared.provers.0;
     let mut reader = CopyReader::new(session, prover.clone());
     let mut into = target.replica_session("copy").await?;
-    while own < throttle.streams() {
+    while own < throttle.max_streams() {
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let (next, left) = together::next(shared, throttle.closed().is_none())?;
-        let Some((chunk, way)) = next else {
-            shared.over.cancel();
+        let (next, left) = shared_chunks::take_next(shared, throttle.closed_hours().is_none())?;
+        let Some((chunk, method)) = next else {
+            shared.finished.cancel();
             return Ok(());
         };
-        let outcome = match way {
+        let outcome = match method {
             CopyMethod::Alone => {
-                chunk::copy(shared, &chunk, snapshot, &mut reader, &mut into).await?
+                chunk::copy_alone(shared, &chunk, snapshot, &mut reader, &mut into).await?
             }
-            CopyMethod::Reading(call) => {
-                together::read(shared, &chunk, snapshot, &mut reader, &mut into, call).await?
+            CopyMethod::ReadForAll(call) => {
+                shared_chunks::read_for_participants(
+                    shared,
+                    &chunk,
+                    snapshot,
+                    &mut reader,
+                    &mut into,
+                    call,
+                )
+                .await?
             }
-            CopyMethod::Given(given) => {
-                together::write(shared, &chunk, snapshot, &mut into, given).await?
+            CopyMethod::Receive(receiver) => {
+                shared_chunks::write_received(shared, &chunk, snapshot, &mut into, receiver).await?
             }
         };
         match outcome {
             ChunkOutcome::Done => {}
-            // The chunk's turn comes again behind the others; the stream goes on with new sessions.
-            ChunkOutcome::Left => return Ok(()),
+            // Another stream copies the chunk after the others; this stream continues with new sessions.
+            ChunkOutcome::ReaderGone => return Ok(()),
             ChunkOutcome::SnapshotLost => {
                 let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
-                queue.lost = true;
-                shared.over.cancel();
+                queue.snapshot_lost = true;
+                shared.finished.cancel();
                 return Ok(());
             }
         }
@@ -265,8 +278,8 @@ async fn copy_while_allowed(
     Ok(())
 }
 
-/// What the copy's chunks rely on is not so any more: it begins again.
-fn rewritten(message: String) -> StepError {
+/// Returns the error for a table whose chunks are no longer valid: the copy begins again.
+fn rewritten_error(message: String) -> StepError {
     StepError::Rewind {
         to: StepKind::CreateTarget,
         failure: Failure {
@@ -280,7 +293,7 @@ fn rewritten(message: String) -> StepError {
     }
 }
 
-async fn copied(
+async fn copy_result(
     context: &StepContext,
     session: &Connected,
     seconds: f64,
@@ -313,7 +326,7 @@ mod tests {
     use super::*;
     use crate::postgres::copy_stream::{BlockRange, CopyExtent};
 
-    fn queue(until: Option<Instant>) -> ChunkQueue {
+    fn queue(begin_until: Option<Instant>) -> ChunkQueue {
         let chunk = |(ordinal, unit)| CopyChunk {
             ordinal,
             unit,
@@ -324,14 +337,14 @@ mod tests {
         };
         ChunkQueue {
             chunks: [(3, 1), (4, 1), (5, 2), (7, 3), (8, 2)].map(chunk).into(),
-            begun: BTreeSet::from([2]),
-            until,
-            lost: false,
+            begun_units: BTreeSet::from([2]),
+            begin_until,
+            snapshot_lost: false,
         }
     }
 
     fn order(mut queue: ChunkQueue) -> Vec<i32> {
-        std::iter::from_fn(|| queue.next(true).map(|chunk| chunk.ordinal)).collect()
+        std::iter::from_fn(|| queue.take_next(true).map(|chunk| chunk.ordinal)).collect()
     }
 
     #[test]
@@ -343,7 +356,7 @@ mod tests {
     fn with_a_young_snapshot_chunks_are_copied_in_their_order_and_without_one_none() {
         assert_eq!(order(queue(None)), [3, 4, 5, 7, 8]);
         let lost = ChunkQueue {
-            lost: true,
+            snapshot_lost: true,
             ..queue(None)
         };
         assert_eq!(order(lost), [] as [i32; 0]);

@@ -1,4 +1,4 @@
-//! The copy's figures: rows and bytes per table, rate, time left.
+//! The copy's progress: rows and bytes of each table, rates, and the remaining time.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -14,17 +14,17 @@ use crate::eta::Eta;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 
-/// Bytes of a block.
+/// The size of a block in bytes.
 const BLOCK: i64 = 8_192;
-/// What the primary keys take that are built behind the rows, as a part of the rows' time.
-const KEYS_PART: f64 = 0.36;
+/// The time to build the primary keys after the rows, as a part of the time to copy the rows.
+const KEYS_TIME_RATIO: f64 = 0.36;
 
-/// How long the primary keys take, when the rows took `seconds`.
-pub(super) fn keys_after(seconds: f64) -> f64 {
-    seconds * KEYS_PART
+/// Estimates how long the primary keys take, if the rows took `seconds`.
+pub(super) fn primary_key_seconds(seconds: f64) -> f64 {
+    seconds * KEYS_TIME_RATIO
 }
 
-/// Figures of a running copy.
+/// The progress of a running copy.
 #[derive(Debug)]
 pub(super) struct CopyProgress {
     started: Instant,
@@ -33,24 +33,24 @@ pub(super) struct CopyProgress {
 
 #[derive(Debug, Default)]
 struct CopyState {
-    /// Rows and bytes of chunks that are committed, per table.
+    /// Rows and bytes of committed chunks, for each table.
     done: Vec<(i64, i64)>,
-    /// Chunks that are not committed, per table.
-    left: Vec<usize>,
-    /// Rows and bytes of chunks in flight, by ordinal, with their table.
-    flying: HashMap<i32, (usize, i64, i64)>,
-    /// What is expected, per table.
+    /// The number of uncommitted chunks, for each table.
+    remaining_chunks: Vec<usize>,
+    /// Rows and bytes of chunks in flight, by ordinal, with the index of their table.
+    in_flight: HashMap<i32, (usize, i64, i64)>,
+    /// The estimate of each table.
     expected: Vec<TableEstimate>,
-    /// Bytes that this run has moved.
+    /// Rows and bytes that this run has copied.
     moved: (i64, i64),
     eta: Option<Eta>,
 }
 
 impl CopyProgress {
-    /// Begins with what earlier runs have copied, and with the planner's estimates of the rest.
+    /// Begins with the rows that earlier runs have copied, and with the planner's estimates of the rest.
     pub(super) async fn start(
         context: &StepContext,
-        todo: &VecDeque<CopyChunk>,
+        remaining: &VecDeque<CopyChunk>,
         target: &Connected,
     ) -> Result<Self, StepError> {
         let shard = target.name();
@@ -58,11 +58,11 @@ impl CopyProgress {
         let session = source.session("estimate").await?;
         let mut state = CopyState::default();
         for (at, table) in context.dispatch.tables.iter().enumerate() {
-            let left = todo.iter().filter(|chunk| chunk.table == at).count();
-            state.left.push(left);
+            let left = remaining.iter().filter(|chunk| chunk.table == at).count();
+            state.remaining_chunks.push(left);
             let predicate = context.predicate(table, "");
             let ppm = catalog::selectivity_ppm(&session, table, &predicate).await?;
-            let (_, blocks) = units::size(&session, table).await?;
+            let (_, blocks) = units::table_size(&session, table).await?;
             let expected = TableEstimate::of(table.rows, table.bytes, blocks * BLOCK, ppm);
             state.expected.push(expected);
             let row = target
@@ -81,8 +81,8 @@ impl CopyProgress {
         })
     }
 
-    /// Rows and bytes of a chunk so far.
-    pub(super) fn moving(
+    /// Records the rows and bytes of a chunk so far.
+    pub(super) fn update_chunk(
         &self,
         context: &StepContext,
         table: usize,
@@ -90,47 +90,60 @@ impl CopyProgress {
         rows: u64,
         bytes: u64,
     ) {
-        let figures = (table, clamp(rows), clamp(bytes));
+        let figures = (table, to_i64(rows), to_i64(bytes));
         if let Ok(mut state) = self.state.lock() {
-            state.flying.insert(chunk, figures);
+            state.in_flight.insert(chunk, figures);
             self.publish(context, &mut state);
         }
     }
 
-    /// A chunk is committed.
-    pub(super) fn done(&self, context: &StepContext, table: usize, chunk: i32, again: bool) {
+    /// Records that a chunk is committed.
+    pub(super) fn finish_chunk(
+        &self,
+        context: &StepContext,
+        table: usize,
+        chunk: i32,
+        was_begun_before: bool,
+    ) {
         if let Ok(mut state) = self.state.lock() {
-            if let Some((_, rows, bytes)) = state.flying.remove(&chunk) {
+            if let Some((_, rows, bytes)) = state.in_flight.remove(&chunk) {
                 state.done[table].0 += rows;
                 state.done[table].1 += bytes;
                 state.moved.0 += rows;
                 state.moved.1 += bytes;
             }
-            state.left[table] = state.left[table].saturating_sub(1);
+            state.remaining_chunks[table] = state.remaining_chunks[table].saturating_sub(1);
             self.publish(context, &mut state);
         }
-        if again {
-            tracing::info!(chunk, "a chunk that had been begun before was copied again");
+        if was_begun_before {
+            tracing::info!(
+                chunk,
+                "a chunk that an earlier attempt had begun was copied again"
+            );
         }
     }
 
     fn publish(&self, context: &StepContext, state: &mut CopyState) {
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
-        let flying: (i64, i64) = state.flying.values().fold((0, 0), |sum, (_, rows, bytes)| {
-            (sum.0 + rows, sum.1 + bytes)
-        });
+        let in_flight: (i64, i64) = state
+            .in_flight
+            .values()
+            .fold((0, 0), |sum, (_, rows, bytes)| {
+                (sum.0 + rows, sum.1 + bytes)
+            });
         let rate = |done: i64| done as f64 / seconds;
-        let rows_per_second = rate(state.moved.0 + flying.0);
-        let bytes_per_second = rate(state.moved.1 + flying.1);
+        let rows_per_second = rate(state.moved.0 + in_flight.0);
+        let bytes_per_second = rate(state.moved.1 + in_flight.1);
         let tables: Vec<TableProgress> = (0..state.done.len())
-            .map(|at| table(context, state, at))
+            .map(|at| table_progress(context, state, at))
             .collect();
-        let part = part_done(&tables, state);
+        let fraction = fraction_done(&tables, state);
         let began = self.started;
-        let eta = state.eta.get_or_insert_with(|| Eta::begin(began, part));
-        let left = eta.seconds_left(Instant::now(), part, 1.0);
-        let keys = |left: f64| left + keys_after(seconds + left);
-        context.session.set_eta_seconds(left.map(keys));
+        let eta = state.eta.get_or_insert_with(|| Eta::begin(began, fraction));
+        let seconds_left = eta.seconds_left(Instant::now(), fraction, 1.0);
+        let with_keys =
+            |seconds_left: f64| seconds_left + primary_key_seconds(seconds + seconds_left);
+        context.session.set_eta_seconds(seconds_left.map(with_keys));
         context.session.update(|progress| {
             progress.tables = tables;
             progress.rows_per_second = rows_per_second;
@@ -139,20 +152,30 @@ impl CopyProgress {
     }
 }
 
-/// The part of the work that is done, 0 to 1.
-fn part_done(tables: &[TableProgress], state: &CopyState) -> f64 {
+/// Returns the part of the work that is done, from 0 to 1.
+fn fraction_done(tables: &[TableProgress], state: &CopyState) -> f64 {
     let works = tables.iter().enumerate().map(|(at, table)| {
-        let (done, all) = state.expected[at].work(table.rows_done, table.bytes_done);
-        // What was expected of a table does not matter any more when it is copied.
-        (done, if state.left[at] == 0 { done } else { all })
+        let (done, all) = state.expected[at].done_and_total_work(table.rows_done, table.bytes_done);
+        // Once a table is copied, its estimate no longer counts.
+        (
+            done,
+            if state.remaining_chunks[at] == 0 {
+                done
+            } else {
+                all
+            },
+        )
     });
     let (done, total) = works.fold((0.0, 0.0), |sum, work| (sum.0 + work.0, sum.1 + work.1));
     if total > 0.0 { done / total } else { 0.0 }
 }
 
-fn table(context: &StepContext, state: &CopyState, at: usize) -> TableProgress {
-    let flying = state.flying.values().filter(|(table, _, _)| *table == at);
-    let (rows, bytes) = flying.fold(state.done[at], |sum, (_, rows, bytes)| {
+fn table_progress(context: &StepContext, state: &CopyState, at: usize) -> TableProgress {
+    let in_flight = state
+        .in_flight
+        .values()
+        .filter(|(table, _, _)| *table == at);
+    let (rows, bytes) = in_flight.fold(state.done[at], |sum, (_, rows, bytes)| {
         (sum.0 + rows, sum.1 + bytes)
     });
     TableProgress {
@@ -165,6 +188,6 @@ fn table(context: &StepContext, state: &CopyState, at: usize) -> TableProgress {
     }
 }
 
-fn clamp(value: u64) -> i64 {
+fn to_i64(value: u64) -> i64 {
     i64::try_from(value).unwrap_or(i64::MAX)
 }

@@ -1,7 +1,7 @@
-//! A stream's transaction on the source: it reads one chunk after the other for a while, on the unit's snapshot.
+//! A stream's transaction on the source: reads one chunk after another for a while, with the unit's snapshot.
 //!
-//! What a chunk has read stays locked against a rewrite until the transaction ends, so a table's file is looked at once
-//! in each; and DDL of others never waits for us much longer than for one chunk.
+//! A table that was read stays locked against a rewrite until the transaction ends, so each transaction checks a
+//! table's file once. DDL of other sessions waits for the reader not much longer than for one chunk.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use connect::Connected;
 use tokio::time::Instant;
 
-use super::rewritten;
+use super::rewritten_error;
 use super::units::CopyChunk;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -18,22 +18,22 @@ use crate::postgres::copy_stream::CopyExtent;
 use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;
 
-/// No chunk begins in a transaction that is older.
-const LASTS: Duration = Duration::from_secs(1);
+/// No chunk begins in an older transaction.
+const MAX_TRANSACTION_AGE: Duration = Duration::from_secs(1);
 
 pub(super) struct CopyReader {
     pub(super) session: Connected,
-    /// Sees the catalog as it is now, not as it was at the snapshot.
+    /// Reads the current catalog, not the catalog of the snapshot.
     prover: Arc<CodeProver>,
     open: Option<OpenSnapshot>,
 }
 
 struct OpenSnapshot {
-    since: Instant,
-    /// Tables that nobody gives code any more, and that have none which is not trusted.
+    began: Instant,
+    /// Tables that have no untrusted code, and cannot get any until the transaction ends.
     proved: BTreeSet<usize>,
-    /// Tables whose file was seen to be the one that was divided.
-    seen: BTreeSet<usize>,
+    /// Tables whose file was checked to be the one that was divided into chunks.
+    filenode_checked: BTreeSet<usize>,
 }
 
 impl CopyReader {
@@ -45,24 +45,24 @@ impl CopyReader {
         }
     }
 
-    /// Goes on in a young transaction, or opens one, in which the chunk may be read; `false` when the snapshot is gone.
-    /// Offline there is none, since the moving rows do not change.
+    /// Continues a young transaction or opens a new one in which the chunk may be read. Returns `false` if the
+    /// snapshot cannot be imported any more. An offline move needs no snapshot, since its moving rows do not change.
     ///
     /// # Errors
-    /// `code.untrusted`; what the server says.
-    pub(super) async fn begin(
+    /// `code.untrusted`; the errors of the server.
+    pub(super) async fn begin_chunk(
         &mut self,
         context: &StepContext,
         chunk: &CopyChunk,
     ) -> Result<bool, StepError> {
-        let begun = self.begin_any(context).await?;
+        let begun = self.begin_transaction(context).await?;
         if begun {
-            self.prove(context, chunk.table).await?;
+            self.prove_table(context, chunk.table).await?;
         }
         Ok(begun)
     }
 
-    async fn prove(&mut self, context: &StepContext, table: usize) -> Result<(), StepError> {
+    async fn prove_table(&mut self, context: &StepContext, table: usize) -> Result<(), StepError> {
         let Some(open) = self.open.as_mut() else {
             return Ok(());
         };
@@ -75,14 +75,14 @@ impl CopyReader {
         Ok(())
     }
 
-    async fn begin_any(&mut self, context: &StepContext) -> Result<bool, StepError> {
+    async fn begin_transaction(&mut self, context: &StepContext) -> Result<bool, StepError> {
         if let Some(open) = &self.open {
-            if open.since.elapsed() < LASTS {
+            if open.began.elapsed() < MAX_TRANSACTION_AGE {
                 return Ok(true);
             }
             self.end().await?;
         }
-        let since = Instant::now();
+        let began = Instant::now();
         let shard = self.session.name();
         if context.is_online() {
             let id = context.dispatch.migration.as_str();
@@ -95,16 +95,16 @@ impl CopyReader {
             begun.at(format_args!("shard {shard}: beginning a chunk"))?;
         }
         self.open = Some(OpenSnapshot {
-            since,
+            began,
             proved: BTreeSet::new(),
-            seen: BTreeSet::new(),
+            filenode_checked: BTreeSet::new(),
         });
         Ok(true)
     }
 
-    /// Others rely on it that the open transaction sees what the snapshot sees that prints as `text`.
-    pub(super) async fn sees(&mut self, text: &str) -> Result<(), StepError> {
-        let what = format!("shard {}: looking at the snapshot", self.session.name());
+    /// Checks that the open transaction has the snapshot `text`, which the other participants rely on.
+    pub(super) async fn check_snapshot(&mut self, text: &str) -> Result<(), StepError> {
+        let what = format!("shard {}: checking the snapshot", self.session.name());
         let read = "select pg_catalog.pg_current_snapshot()::text";
         let row = self.session.query_one(read, &[]).await.at(&what)?;
         let held: String = row.get(0);
@@ -113,12 +113,13 @@ impl CopyReader {
         }
         Err(StepError::passing(
             "copy.snapshot",
-            format!("{what}: {held} is held under this migration's name, not {text}"),
+            format!("{what}: the migration holds snapshot {held}, not {text}"),
         ))
     }
 
-    /// Block numbers only mean something while the table keeps its file; the chunk has been read in this transaction.
-    pub(super) async fn check(
+    /// Checks that the table still has its file, without which block numbers mean nothing; the chunk was read in this
+    /// transaction.
+    pub(super) async fn check_filenode(
         &mut self,
         context: &StepContext,
         chunk: &CopyChunk,
@@ -126,7 +127,9 @@ impl CopyReader {
         let Some(open) = &mut self.open else {
             return Ok(());
         };
-        if matches!(chunk.extent, CopyExtent::Keys(_)) || open.seen.contains(&chunk.table) {
+        if matches!(chunk.extent, CopyExtent::Keys(_))
+            || open.filenode_checked.contains(&chunk.table)
+        {
             return Ok(());
         }
         let (shard, table) = (self.session.name(), &context.dispatch.tables[chunk.table]);
@@ -139,19 +142,19 @@ impl CopyReader {
             .await
             .at(format_args!("shard {shard}: checking {}", table.table))?;
         if row.get::<_, u32>(0) != chunk.filenode {
-            return Err(rewritten(format!(
+            return Err(rewritten_error(format!(
                 "shard {shard}: table {} was rewritten during the copy",
                 table.table
             )));
         }
-        open.seen.insert(chunk.table);
+        open.filenode_checked.insert(chunk.table);
         Ok(())
     }
 
     /// Ends a transaction that has lasted long enough.
-    pub(super) async fn rest(&mut self) -> Result<(), StepError> {
+    pub(super) async fn end_if_old(&mut self) -> Result<(), StepError> {
         match &self.open {
-            Some(open) if open.since.elapsed() >= LASTS => self.end().await,
+            Some(open) if open.began.elapsed() >= MAX_TRANSACTION_AGE => self.end().await,
             Some(_) | None => Ok(()),
         }
     }

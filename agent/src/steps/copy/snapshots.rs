@@ -1,9 +1,10 @@
-//! The copy's snapshots: the slot's own first, later ones when it is lost or too old.
+//! The copy's snapshots: the slot's own first, later ones if it is lost or too old.
 //!
-//! A later snapshot must dominate the slot's (G1): then each transaction is in a copy made with it or in the
-//! stream. A barrier is committed before anything is copied with it (G2): a crash of the source can then take
-//! back nothing that the snapshot saw, nor give its transaction ids to others.
-//! Holders keep the current one importable while agents come and go.
+//! A later snapshot must dominate the slot's (G1): then each transaction is in the copy made with it, or in the
+//! stream, or in both.
+//! The agent commits a barrier before it uses the snapshot (G2): a crash of the source can then neither undo a
+//! transaction that the snapshot saw, nor reuse its transaction id.
+//! Holder sessions keep the current snapshot importable when the agent restarts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,101 +26,115 @@ use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot::{self, SnapshotHolders};
 use crate::shared_scan::participants::{SharedScan, SharedSnapshot};
 
-/// How long chunks that are on their way may take to end.
-const SETTLE_PATIENCE: Duration = Duration::from_secs(60);
-/// How long a snapshot that dominates the slot's may be waited for.
-const GATE_PATIENCE: Duration = Duration::from_secs(60);
-/// Between two tries.
-const GATE_PAUSE: Duration = Duration::from_millis(20);
+/// How long commits of chunks may be in flight.
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long to wait for a snapshot that dominates the slot's.
+const DOMINATION_TIMEOUT: Duration = Duration::from_secs(60);
+/// The pause between two attempts.
+const DOMINATION_PAUSE: Duration = Duration::from_millis(20);
 
 /// The snapshot to copy with.
 pub(super) struct CurrentSnapshot {
     pub(super) number: i32,
-    /// How it prints.
+    /// The snapshot as text.
     pub(super) text: String,
-    /// No unit should begin with it after this moment.
-    pub(super) until: Instant,
+    /// No unit should begin with the snapshot after this time.
+    pub(super) begin_until: Instant,
 }
 
-/// A snapshot as it is recorded on the target.
+/// A snapshot as recorded on the target.
 struct RecordedSnapshot {
     number: i32,
     text: String,
     age: Duration,
 }
 
-/// Records the slot's own snapshot, number 0, and forgets those of an earlier slot.
+/// Records the slot's own snapshot as number 0, and deletes the snapshots of an earlier slot.
 ///
-/// It is imported here and held; `exported` must stay importable until this returns.
+/// The snapshot is imported and held; `exported` must be importable until this returns.
 pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Result<(), StepError> {
     let source = context.source()?;
     let id = context.dispatch.migration.as_str();
     let session = source.session("snapshot").await?;
     let text = read_imported(&session, exported, &source).await?;
-    let barrier = barrier(context, &source).await?;
+    let barrier = commit_barrier(context, &source).await?;
     let holders = SnapshotHolders::start(&source, id, exported).await?;
     *context.session.snapshot_holders.lock().await = Some(holders);
     let target = context.target()?;
-    let there = target.session("snapshot").await?;
+    let target_session = target.session("snapshot").await?;
     let what = format!("shard {}: recording the snapshot", target.name);
-    epoch::begin(&there, &context.token_for_cleanup()).await?;
+    epoch::begin(&target_session, &context.token_for_cleanup()).await?;
     for table in ["snapshot", "chunk"] {
         let sql = format!("delete from shardwright.{table} where migration = $1");
-        there.execute(&sql, &[&id]).await.at(&what)?;
+        target_session.execute(&sql, &[&id]).await.at(&what)?;
     }
-    insert(&there, &context.dispatch.migration, 0, &text, barrier)
-        .await
-        .at(&what)?;
-    epoch::commit(&there, &what).await
+    insert_snapshot(
+        &target_session,
+        &context.dispatch.migration,
+        0,
+        &text,
+        barrier,
+    )
+    .await
+    .at(&what)?;
+    epoch::commit(&target_session, &what).await
 }
 
-/// The snapshot to go on with: the newest one while it is held and young, else a new one.
+/// Returns the snapshot to continue with: the newest one while it is held and young, otherwise a new one.
 ///
-/// `None` offline: the moving rows do not change. Units that had begun with a snapshot that is gone are
-/// emptied: they begin again. In `company` the slot's own snapshot gives way, before anything is copied with it, to one
-/// that all of them can copy with.
-pub(super) async fn current(
+/// Returns `None` for an offline move, whose rows do not change, and if no chunk is left. Units that had begun with a
+/// lost snapshot are emptied and begin again. In a shared scan the slot's own snapshot is replaced, before any row is
+/// copied with it, by one that all participants can use.
+pub(super) async fn current_snapshot(
     context: &StepContext,
     target: &Connected,
-    company: Option<&Arc<SharedScan>>,
+    shared_scan: Option<&Arc<SharedScan>>,
 ) -> Result<Option<CurrentSnapshot>, StepError> {
     if !context.is_online() {
         return Ok(None);
     }
-    let newest = newest(context, target).await?;
+    let newest = newest_snapshot(context, target).await?;
     let limit = Duration::from_secs(context.dispatch.options.snapshot_age_s.into());
-    let unfinished = !units::begun(context, target).await?.is_empty();
-    let young = newest.age < limit;
-    let own = company.is_some() && newest.number == 0 && !unfinished;
-    if (young || unfinished) && !own && is_held(context, &newest.text).await? {
+    let has_unfinished_units = !units::begun_units(context, target).await?.is_empty();
+    let is_young = newest.age < limit;
+    let replaces_slot_snapshot =
+        shared_scan.is_some() && newest.number == 0 && !has_unfinished_units;
+    if (is_young || has_unfinished_units)
+        && !replaces_slot_snapshot
+        && ensure_held(context, &newest.text).await?
+    {
         return Ok(Some(CurrentSnapshot {
             number: newest.number,
             text: newest.text,
-            until: Instant::now() + limit.saturating_sub(newest.age),
+            begin_until: Instant::now() + limit.saturating_sub(newest.age),
         }));
     }
-    if units::left(context, target).await?.is_empty() {
+    if units::remaining_chunks(context, target).await?.is_empty() {
         return Ok(None);
     }
     empty_unfinished(context, target).await?;
     let number = newest.number + 1;
-    let text = take(context, target, &newest, company).await?;
+    let text = take_snapshot(context, target, &newest, shared_scan).await?;
     Ok(Some(CurrentSnapshot {
         number,
         text,
-        until: Instant::now() + limit,
+        begin_until: Instant::now() + limit,
     }))
 }
 
-/// After a take-over: the snapshot of a copy that is under way goes on being held, if it still can be.
-pub(crate) async fn keep(context: &StepContext) -> Result<(), StepError> {
+/// After a take-over: holds the newest snapshot of a running copy, if it can still be imported.
+pub(crate) async fn hold_newest(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("snapshot").await?;
-    let newest = newest(context, &session).await?;
-    is_held(context, &newest.text).await.map(|_| ())
+    let newest = newest_snapshot(context, &session).await?;
+    ensure_held(context, &newest.text).await.map(|_| ())
 }
 
-async fn newest(context: &StepContext, target: &Connected) -> Result<RecordedSnapshot, StepError> {
+/// Reads the newest recorded snapshot.
+async fn newest_snapshot(
+    context: &StepContext,
+    target: &Connected,
+) -> Result<RecordedSnapshot, StepError> {
     let shard = target.name();
     let row = target
         .query_opt(
@@ -143,8 +158,8 @@ async fn newest(context: &StepContext, target: &Connected) -> Result<RecordedSna
     })
 }
 
-/// Whether the snapshot that prints as `text` is held by us; takes it over from an owner before us.
-async fn is_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
+/// Returns whether the snapshot `text` is held; takes over holders of an older owner.
+async fn ensure_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
     let mut holders = context.session.snapshot_holders.lock().await;
     let source = context.source()?;
     let session = source.session("snapshot").await?;
@@ -166,13 +181,13 @@ async fn is_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
                 *holders = Some(new);
                 return Ok(true);
             }
-            Err(error) => tracing::debug!(%error, "a holder of the snapshot is gone"),
+            Err(error) => tracing::debug!(%error, "a holder of the snapshot has ended"),
         }
     }
     Ok(false)
 }
 
-/// How an exported snapshot prints; it is imported for a moment.
+/// Returns the text of an exported snapshot; imports it for a moment.
 async fn read_imported(
     session: &Connected,
     exported: &str,
@@ -192,52 +207,57 @@ async fn read_imported(
     Ok(read.at(&what)?.get(0))
 }
 
-/// Takes a new snapshot behind `newest` that dominates the slot's, behind a barrier, and holds it; how it prints. In
-/// company it is one that a sibling has taken, if that one dominates it.
-async fn take(
+/// Takes and holds a new snapshot after `newest` that dominates the slot's, and commits a barrier after it; returns
+/// its text. In a shared scan it uses the snapshot of another participant, if that one dominates the slot's.
+async fn take_snapshot(
     context: &StepContext,
     target: &Connected,
     newest: &RecordedSnapshot,
-    company: Option<&Arc<SharedScan>>,
+    shared_scan: Option<&Arc<SharedScan>>,
 ) -> Result<String, StepError> {
     let shard = target.name();
     let source = context.source()?;
     let (id, number) = (context.dispatch.migration.as_str(), newest.number + 1);
-    let first = first(context, target).await?;
+    let first = slot_snapshot(context, target).await?;
     context.report_message("taking a new snapshot to copy with");
-    let offer = match company {
+    let offer = match shared_scan {
         Some(scan) => {
-            let mut offered = scan.offer.lock().await;
-            let known = offered.as_ref();
-            match known.filter(|offer| offer.serves(&first, &newest.text)) {
+            let mut shared = scan.shared_snapshot.lock().await;
+            let known = shared.as_ref();
+            match known.filter(|offer| offer.is_usable_for(&first, &newest.text)) {
                 Some(offer) => offer.clone(),
-                None => offered.insert(dominating(&first, &source).await?).clone(),
+                None => shared
+                    .insert(take_dominating(&first, &source).await?)
+                    .clone(),
             }
         }
-        None => dominating(&first, &source).await?,
+        None => take_dominating(&first, &source).await?,
     };
-    // Each move has a barrier of its own, also behind a snapshot that another one has taken.
-    let barrier = barrier(context, &source).await?;
-    // Recorded before anything is copied with it, so that the stream's filter knows it.
+    // Each move commits its own barrier, even after a snapshot that another move has taken.
+    let barrier = commit_barrier(context, &source).await?;
+    // The snapshot is recorded before any row is copied with it, so that the stream's filter knows it.
     let what = format!("shard {shard}: recording the snapshot");
     epoch::begin(target, &context.token()).await?;
     let migration = &context.dispatch.migration;
-    insert(target, migration, number, &offer.text, barrier)
+    insert_snapshot(target, migration, number, &offer.text, barrier)
         .await
         .at(&what)?;
     epoch::commit(target, &what).await?;
     let holders = SnapshotHolders::start(&source, id, &offer.exported).await?;
     *context.session.snapshot_holders.lock().await = Some(holders);
-    tracing::info!(number, "the copy goes on with a new snapshot");
+    tracing::info!(number, "the copy continues with a new snapshot");
     fail_point::hit("copy.snapshot_taken").await?;
     Ok(offer.text.clone())
 }
 
-/// Gate G1: a snapshot, exported by a transaction that is open, that sees all that the slot's saw.
-async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<SharedSnapshot>, StepError> {
+/// Gate G1: takes a snapshot that sees everything that the slot's snapshot saw; its transaction stays open.
+async fn take_dominating(
+    first: &TxSnapshot,
+    source: &Shard,
+) -> Result<Arc<SharedSnapshot>, StepError> {
     let session = source.session("snapshot").await?;
     let what = format!("shard {}: taking a snapshot", source.name);
-    let deadline = Instant::now() + GATE_PATIENCE;
+    let deadline = Instant::now() + DOMINATION_TIMEOUT;
     loop {
         session
             .batch_execute("begin isolation level repeatable read read only")
@@ -257,11 +277,15 @@ async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<SharedSnap
             epoch::rollback(&session).await;
             return Err(StepError::refused(
                 "copy.standby",
-                format!("{what}: it is a standby, whose snapshots do not tell what runs"),
+                format!(
+                    "{what}: the server is a standby, whose snapshots do not show running transactions"
+                ),
                 "point the shard's connection string at its primary",
             ));
         }
-        let taken: TxSnapshot = text.parse().map_err(|error| unreadable(&what, &error))?;
+        let taken: TxSnapshot = text
+            .parse()
+            .map_err(|error| unreadable_error(&what, &error))?;
         if taken.dominates(first) {
             return Ok(Arc::new(SharedSnapshot {
                 exported,
@@ -274,16 +298,16 @@ async fn dominating(first: &TxSnapshot, source: &Shard) -> Result<Arc<SharedSnap
             return Err(StepError::not_yet(
                 "copy.gate",
                 format!(
-                    "{what}: a transaction that the slot counts as committed is not visible for {GATE_PATIENCE:?}; it waits for a synchronous standby"
+                    "{what}: a transaction that the slot counts as committed is not visible after {DOMINATION_TIMEOUT:?}; it waits for a synchronous standby"
                 ),
             ));
         }
-        tokio::time::sleep(GATE_PAUSE).await;
+        tokio::time::sleep(DOMINATION_PAUSE).await;
     }
 }
 
-/// The slot's own snapshot.
-async fn first(context: &StepContext, target: &Connected) -> Result<TxSnapshot, StepError> {
+/// Reads the slot's own snapshot.
+async fn slot_snapshot(context: &StepContext, target: &Connected) -> Result<TxSnapshot, StepError> {
     let shard = target.name();
     let what = format!("shard {shard}: reading the slot's snapshot");
     let row = target
@@ -295,10 +319,10 @@ async fn first(context: &StepContext, target: &Connected) -> Result<TxSnapshot, 
         .at(&what)?;
     row.get::<_, String>(0)
         .parse()
-        .map_err(|error| unreadable(&what, &error))
+        .map_err(|error| unreadable_error(&what, &error))
 }
 
-fn unreadable(what: &str, error: &crate::postgres::visibility::InvalidSnapshot) -> StepError {
+fn unreadable_error(what: &str, error: &crate::postgres::visibility::InvalidSnapshot) -> StepError {
     StepError::refused(
         "copy.snapshot",
         format!("{what}: {error}"),
@@ -306,9 +330,9 @@ fn unreadable(what: &str, error: &crate::postgres::visibility::InvalidSnapshot) 
     )
 }
 
-/// Gate G2: commits synchronously on the source, which makes everything durable that was visible before;
-/// a position that lies behind it.
-async fn barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError> {
+/// Gate G2: commits synchronously on the source, so that everything is durable that was visible before. Returns a
+/// position after the commit.
+async fn commit_barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError> {
     let session = source.session("barrier").await?;
     let token = context.token();
     Marker::new(&token, 0, MarkerKind::Barrier)
@@ -321,7 +345,7 @@ async fn barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError
     Ok(row.get(0))
 }
 
-async fn insert(
+async fn insert_snapshot(
     client: &Connected,
     migration: &MigrationId,
     number: i32,
@@ -336,18 +360,18 @@ async fn insert(
         .await
 }
 
-/// Takes back what was copied of units that are not done: their snapshot is gone.
+/// Deletes the copied rows of units that are not done and whose snapshot is lost.
 pub(crate) async fn empty_unfinished(
     context: &StepContext,
     target: &Connected,
 ) -> Result<(), StepError> {
     let shard = target.name();
-    settle(context, target).await?;
-    let begun = units::begun(context, target).await?;
+    wait_for_commits(context, target).await?;
+    let begun = units::begun_units(context, target).await?;
     if begun.is_empty() {
         return Ok(());
     }
-    let left = units::left(context, target).await?;
+    let left = units::remaining_chunks(context, target).await?;
     let prover = context.session.code_prover(&context.target()?).await?;
     let into = context.target()?.replica_session("copy").await?;
     for unit in begun {
@@ -356,7 +380,10 @@ pub(crate) async fn empty_unfinished(
         };
         let table = &context.dispatch.tables[chunk.table];
         context.report_message(format!("copying {} again with a new snapshot", table.table));
-        let what = format!("shard {shard}: taking back a part of {}", table.table);
+        let what = format!(
+            "shard {shard}: deleting an unfinished part of {}",
+            table.table
+        );
         let rows = match &chunk.extent {
             CopyExtent::Blocks(_) => context.predicate(table, ""),
             CopyExtent::Keys(range) => {
@@ -379,15 +406,15 @@ pub(crate) async fn empty_unfinished(
     Ok(())
 }
 
-/// Waits until nothing that was copied before is on its way: a commit whose client is gone may still wait for a
-/// standby of the target, seen by nobody and with its locks, the migration's among them.
-async fn settle(context: &StepContext, target: &Connected) -> Result<(), StepError> {
+/// Waits until no earlier commit of the copy is in flight. A commit whose client has ended may still wait for a
+/// standby of the target, invisible to other sessions, and holds its locks, including the migration's lock.
+async fn wait_for_commits(context: &StepContext, target: &Connected) -> Result<(), StepError> {
     let shard = target.name();
     let key = epoch::lock_key(&context.dispatch.migration);
     let wait = format!(
         "begin; set local lock_timeout = '500ms'; select pg_catalog.pg_advisory_xact_lock({key}); commit"
     );
-    let deadline = Instant::now() + SETTLE_PATIENCE;
+    let deadline = Instant::now() + COMMIT_TIMEOUT;
     while let Err(error) = target.batch_execute(&wait).await {
         epoch::rollback(target).await;
         if context.cancel.is_cancelled() {
@@ -396,7 +423,7 @@ async fn settle(context: &StepContext, target: &Connected) -> Result<(), StepErr
         let waits = error.code() == Some(&SqlState::LOCK_NOT_AVAILABLE);
         if !waits || Instant::now() >= deadline {
             return Err(error).at(format_args!(
-                "shard {shard}: waiting for chunks that are on their way"
+                "shard {shard}: waiting for commits of chunks that are in flight"
             ));
         }
     }

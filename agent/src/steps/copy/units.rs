@@ -1,4 +1,4 @@
-//! Units and their chunks: how a table is divided, what is recorded, what is left.
+//! Units and their chunks: divides tables, records the chunks, and reads which are left.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,16 +13,16 @@ use crate::postgres::copy_stream::{BlockRange, CopyExtent, KeyRange};
 use crate::shard::epoch;
 use crate::shared_scan::participants::ArrivedParticipant;
 
-/// Chunks are no larger than this, 8 KiB blocks: 256 MiB.
-const LARGEST_CHUNK: i64 = 32_768;
-/// And no smaller, unless the table is: 256 KiB.
-const SMALLEST_CHUNK: i64 = 32;
-/// Chunks of one table per stream: a chunk costs a few milliseconds beside its rows, and streams end at about the same
-/// time all the same, since small tables come last.
+/// The most 8 KiB blocks of a chunk: 256 MiB.
+const MAX_CHUNK_BLOCKS: i64 = 32_768;
+/// The fewest blocks of a chunk, unless the table is smaller: 256 KiB.
+const MIN_CHUNK_BLOCKS: i64 = 32;
+/// The chunks of one table for each stream. A chunk costs a few milliseconds in addition to its rows. Streams still
+/// end at about the same time, since small tables are copied last.
 const CHUNKS_PER_STREAM: i64 = 4;
 
-/// Rows of a sample from which the ends of key ranges are taken.
-const SAMPLE: i64 = 30_000;
+/// The rows of a sample that determines the ends of key ranges.
+const SAMPLE_ROWS: i64 = 30_000;
 
 /// One chunk to copy.
 #[derive(Debug, Clone)]
@@ -35,8 +35,11 @@ pub(super) struct CopyChunk {
     pub(super) begun: i32,
 }
 
-/// How many chunks are recorded.
-pub(super) async fn count(context: &StepContext, session: &Connected) -> Result<usize, StepError> {
+/// Returns how many chunks are recorded.
+pub(super) async fn count_chunks(
+    context: &StepContext,
+    session: &Connected,
+) -> Result<usize, StepError> {
     let shard = session.name();
     let row = session
         .query_one(
@@ -48,8 +51,8 @@ pub(super) async fn count(context: &StepContext, session: &Connected) -> Result<
     Ok(usize::try_from(row.get::<_, i64>(0)).unwrap_or(0))
 }
 
-/// Units of which some chunk is done and some is not.
-pub(super) async fn begun(
+/// Returns the units of which some chunks are done and some are not.
+pub(super) async fn begun_units(
     context: &StepContext,
     session: &Connected,
 ) -> Result<BTreeSet<i32>, StepError> {
@@ -65,14 +68,14 @@ pub(super) async fn begun(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Divides every table, the largest first, into units and chunks and records them, unless that was done before;
-/// as participants of the shared scan did that are about to copy too.
-pub(super) async fn plan(
+/// Divides every table into units and chunks, the largest table first, and records them, unless that is done already.
+/// Participants of a shared scan divide their tables alike.
+pub(super) async fn plan_chunks(
     context: &StepContext,
     target: &Connected,
     arrived: Option<&ArrivedParticipant>,
 ) -> Result<(), StepError> {
-    if count(context, target).await? > 0 {
+    if count_chunks(context, target).await? > 0 {
         return Ok(());
     }
     let source = context.source()?;
@@ -81,9 +84,9 @@ pub(super) async fn plan(
     prover.begin(&session, &context.dispatch.tables).await?;
     let mut sized = Vec::new();
     for (at, table) in context.dispatch.tables.iter().enumerate() {
-        let measured = size(&session, table).await?;
+        let measured = table_size(&session, table).await?;
         let name = table.table.to_string();
-        let agreed = arrived.map(|arrived| arrived.scan().agree(&name, measured));
+        let agreed = arrived.map(|arrived| arrived.scan().agree_on_size(&name, measured));
         sized.push((at, table, agreed.unwrap_or(measured)));
     }
     sized.sort_by_key(|(_, _, (_, blocks))| std::cmp::Reverse(*blocks));
@@ -110,10 +113,10 @@ pub(super) async fn plan(
         }
         unit += i32::from(!by_key);
     }
-    record(context, target, &chunks).await
+    record_chunks(context, target, &chunks).await
 }
 
-async fn record(
+async fn record_chunks(
     context: &StepContext,
     target: &Connected,
     chunks: &[CopyChunk],
@@ -150,8 +153,8 @@ async fn record(
     epoch::commit(target, &what).await
 }
 
-/// File node and blocks of a table.
-pub(super) async fn size(
+/// Returns the file node and the number of blocks of a table.
+pub(super) async fn table_size(
     session: &Connected,
     table: &MovingTable,
 ) -> Result<(u32, i64), StepError> {
@@ -167,7 +170,7 @@ pub(super) async fn size(
     Ok((row.get(0), row.get(1)))
 }
 
-/// Block ranges that cover a table of `blocks` blocks; the last has no end.
+/// Returns block ranges that cover a table of `blocks` blocks; the last range has no end.
 fn block_ranges(blocks: i64, streams: u32) -> Vec<BlockRange> {
     let size = chunk_blocks(blocks, streams);
     let count = ((blocks + size - 1) / size).max(1);
@@ -180,10 +183,11 @@ fn block_ranges(blocks: i64, streams: u32) -> Vec<BlockRange> {
 }
 
 fn chunk_blocks(blocks: i64, streams: u32) -> i64 {
-    (blocks / (i64::from(streams) * CHUNKS_PER_STREAM)).clamp(SMALLEST_CHUNK, LARGEST_CHUNK)
+    (blocks / (i64::from(streams) * CHUNKS_PER_STREAM)).clamp(MIN_CHUNK_BLOCKS, MAX_CHUNK_BLOCKS)
 }
 
-/// Ranges of the first primary key column that hold about as many moving rows each; open at both ends.
+/// Returns ranges of the first primary key column with about the same number of moving rows each; the first and the
+/// last range are open.
 async fn key_ranges(
     context: &StepContext,
     session: &Connected,
@@ -196,31 +200,33 @@ async fn key_ranges(
     let moving = (blocks * ppm / 1_000_000).max(1);
     let count = (moving / chunk_blocks(moving, context.dispatch.options.copy_streams)).max(1);
     let column = table.identity.first().cloned().unwrap_or_default();
-    let share = (SAMPLE * 100) as f64 / (table.rows.max(1) as f64 * ppm.max(1) as f64 / 1e6);
+    let percent = (SAMPLE_ROWS * 100) as f64 / (table.rows.max(1) as f64 * ppm.max(1) as f64 / 1e6);
     let quantiles: Vec<f64> = (1..count).map(|n| n as f64 / count as f64).collect();
     let sql = format!(
         "select distinct value from (
            select pg_catalog.unnest(pg_catalog.percentile_disc($1::float8[]) within group (order by {column}))::text as value
            from only {} tablesample system ({}) where {predicate}) q where value is not null",
         table.table.sql(),
-        share.clamp(0.01, 100.0),
+        percent.clamp(0.01, 100.0),
         column = quote_ident(&column),
     );
     let rows = session
         .query(&sql, &[&quantiles])
         .await
         .at(format_args!("shard {shard}: dividing {}", table.table))?;
-    let ends = in_order(rows.iter().map(|row| row.get(0)).collect());
-    Ok(between(&column, &ends).map(CopyExtent::Keys).collect())
+    let ends = sorted_ends(rows.iter().map(|row| row.get(0)).collect());
+    Ok(ranges_between(&column, &ends)
+        .map(CopyExtent::Keys)
+        .collect())
 }
 
-/// Integers by value, uuids by their text, which is the order of the column.
-fn in_order(mut ends: Vec<String>) -> Vec<String> {
+/// Sorts integers by value and UUIDs by their text, as the column does.
+fn sorted_ends(mut ends: Vec<String>) -> Vec<String> {
     ends.sort_by_key(|end| (end.parse::<i64>().ok(), end.clone()));
     ends
 }
 
-fn between(column: &str, ends: &[String]) -> impl Iterator<Item = KeyRange> {
+fn ranges_between(column: &str, ends: &[String]) -> impl Iterator<Item = KeyRange> {
     let lows = std::iter::once(None).chain(ends.iter().cloned().map(Some));
     let highs = ends.iter().cloned().map(Some).chain(std::iter::once(None));
     lows.zip(highs).map(|(low, high)| KeyRange {
@@ -230,8 +236,8 @@ fn between(column: &str, ends: &[String]) -> impl Iterator<Item = KeyRange> {
     })
 }
 
-/// Chunks that are not done, in their order.
-pub(super) async fn left(
+/// Returns the chunks that are not done, in their order.
+pub(super) async fn remaining_chunks(
     context: &StepContext,
     session: &Connected,
 ) -> Result<VecDeque<CopyChunk>, StepError> {
@@ -296,12 +302,12 @@ mod tests {
 
     #[test]
     fn key_ranges_are_open_at_both_ends_and_meet() {
-        let ends = in_order(["10", "9", "-2"].map(str::to_owned).to_vec());
+        let ends = sorted_ends(["10", "9", "-2"].map(str::to_owned).to_vec());
         assert_eq!(ends, ["-2", "9", "10"]);
-        let ranges: Vec<KeyRange> = between("id", &ends).collect();
+        let ranges: Vec<KeyRange> = ranges_between("id", &ends).collect();
         assert_eq!(ranges.len(), 4);
         assert_eq!((&ranges[0].low, &ranges[3].high), (&None, &None));
         assert!(ranges.windows(2).all(|pair| pair[0].high == pair[1].low));
-        assert_eq!(between("id", &[]).count(), 1);
+        assert_eq!(ranges_between("id", &[]).count(), 1);
     }
 }

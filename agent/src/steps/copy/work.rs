@@ -1,23 +1,24 @@
-//! How much work the copy of a table is, in the cost of one byte of an ordinary row: what is left of it over what is
-//! done foresees the end.
+//! Estimates the work to copy a table, in units of one byte of an ordinary row; the remaining time follows from the
+//! work that is done and the work that is left.
 
-/// What a row costs beside its bytes.
-const ROW: f64 = 64.0;
-/// What a byte costs of a value that is too wide for its row: the target tries to compress it, and stores it in pieces.
-const WIDE: f64 = 3.0;
+/// The cost of a row in addition to its bytes.
+const ROW_COST: f64 = 64.0;
+/// The cost of a byte of a value that is too wide for its row: the target tries to compress the value, and stores it
+/// in pieces.
+const WIDE_BYTE_COST: f64 = 3.0;
 
-/// The moving rows of a table, as the source's catalog has them before the copy.
+/// The moving rows of a table, estimated from the source's catalog before the copy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TableEstimate {
     pub(super) rows: i64,
     /// Bytes of the rows themselves.
     pub(super) narrow: i64,
-    /// Bytes of values that are kept beside their rows.
+    /// Bytes of values that are stored outside of their rows.
     pub(super) wide: i64,
 }
 
 impl TableEstimate {
-    /// Of `bytes` in all, `heap` in the table's own file; `ppm` of a million rows move.
+    /// Estimates a table with `bytes` in total, `heap` of them in its own file; `ppm` of a million rows move.
     pub(super) fn of(rows: i64, bytes: i64, heap: i64, ppm: i64) -> Self {
         let part = |amount: i64| (amount as f64 * ppm as f64 / 1e6) as i64;
         Self {
@@ -31,22 +32,26 @@ impl TableEstimate {
         self.narrow + self.wide
     }
 
-    /// The work that is done when `rows` with `bytes` are copied, and that of the whole table.
-    pub(super) fn work(self, rows: i64, bytes: i64) -> (f64, f64) {
+    /// Returns the work that is done when `rows` with `bytes` are copied, and the work of the whole table.
+    pub(super) fn done_and_total_work(self, rows: i64, bytes: i64) -> (f64, f64) {
         let all = self.rows.max(rows) as f64;
-        let each = ROW + self.narrow as f64 / self.rows.max(1) as f64;
-        let (done, wide) = (rows as f64, self.wide_of(rows, bytes));
+        let each = ROW_COST + self.narrow as f64 / self.rows.max(1) as f64;
+        let (done, wide) = (rows as f64, self.wide_bytes(rows, bytes));
         let all_wide = match wide > self.wide as f64 && rows > 0 {
-            // Compressed on the source: as wide as so far from here on.
+            // The source stores the values compressed: the remaining values are assumed to be as wide as the copied
+            // ones.
             true => wide * all / done,
-            // A few rows may have most of them, so what was met so far says nothing of the others.
+            // A few rows may have most of the wide bytes, so the copied rows do not predict the others.
             false => wide.max(self.wide as f64),
         };
-        (done * each + wide * WIDE, all * each + all_wide * WIDE)
+        (
+            done * each + wide * WIDE_BYTE_COST,
+            all * each + all_wide * WIDE_BYTE_COST,
+        )
     }
 
-    /// Of `bytes` that were copied those of wide values.
-    fn wide_of(self, rows: i64, bytes: i64) -> f64 {
+    /// Returns how many of `bytes` copied bytes belong to wide values.
+    fn wide_bytes(self, rows: i64, bytes: i64) -> f64 {
         if self.wide == 0 {
             return 0.0;
         }
@@ -60,7 +65,7 @@ mod tests {
     use super::*;
 
     fn part(estimate: TableEstimate, rows: i64, bytes: i64) -> f64 {
-        let (done, all) = estimate.work(rows, bytes);
+        let (done, all) = estimate.done_and_total_work(rows, bytes);
         done / all
     }
 
@@ -87,15 +92,15 @@ mod tests {
     #[test]
     fn a_wide_row_is_no_measure_of_those_that_follow() {
         let estimate = TableEstimate::of(1_000, 1_100_000, 100_000, 1_000_000);
-        let (_, before) = estimate.work(0, 0);
-        let (_, after) = estimate.work(10, 901_000);
+        let (_, before) = estimate.done_and_total_work(0, 0);
+        let (_, after) = estimate.done_and_total_work(10, 901_000);
         assert!((before - after).abs() < 1e-9, "{before} {after}");
     }
 
     #[test]
     fn values_that_the_source_has_compressed_are_counted_as_they_come() {
         let estimate = TableEstimate::of(1_000, 1_100_000, 100_000, 1_000_000);
-        // Four times as wide as the source keeps them.
+        // The values are four times as wide as the source stores them.
         assert!((part(estimate, 500, 2_050_000) - 0.5).abs() < 1e-9);
     }
 }

@@ -1,4 +1,5 @@
-//! The gate (C1): what must hold before anything is refused to anybody. Waits and says why.
+//! The gate (C1): waits until the conditions of a cutover hold, before any write is refused, and reports what it
+//! waits for.
 
 use std::time::Duration;
 
@@ -13,8 +14,8 @@ use plans::step::preflight::Preflighted;
 use plans::step::verify::TableVerified;
 use tokio::time::Instant;
 
-use super::clear_way::FenceObstacles;
-use super::{CutoverParties, spare, way_back};
+use super::obstacles::FenceObstacles;
+use super::{CutoverParties, before_rollback, unread_slot};
 use crate::compare::{ComparisonRecords, TableStorage};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
@@ -25,51 +26,52 @@ use crate::shard::guard::cascade;
 use crate::shard::{guard, publication, register, sequences};
 use crate::steps::shape;
 
-/// Pause between the first two looks at what stands in the way; each one after that is half as long again.
-const PAUSE: Duration = Duration::from_millis(200);
-/// Longest pause between two looks.
+/// The pause between the first two checks; each later one is half as long again.
+const FIRST_PAUSE: Duration = Duration::from_millis(200);
+/// The longest pause between two checks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
-/// A slot that nobody reads is moved along this often.
-const SPARE_EVERY: Duration = Duration::from_secs(10);
+/// The interval at which the position of an unread slot is advanced.
+const SLOT_ADVANCE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// What was seen at the gate and must still be so right before the flip (R10).
+/// The facts of the gate that must still hold immediately before the flip (R10).
 pub(super) struct GateFacts {
     pub(super) fingerprint: String,
     pub(super) guards: Vec<String>,
     pub(super) sequences: Vec<String>,
-    /// Where the losing shard's rows lie, which were compared.
+    /// The file nodes of the old owner's tables, which were compared.
     pub(super) storage: TableStorage,
-    /// The same of the gaining shard: what it will own.
-    pub(super) gaining_storage: TableStorage,
-    /// What the target has recorded of the comparison; none of a way back.
+    /// The file nodes of the new owner's tables.
+    pub(super) new_owner_storage: TableStorage,
+    /// The comparison that the target has recorded; a rollback has none.
     pub(super) compared: Option<Vec<TableVerified>>,
 }
 
 /// Waits until the cutover can be expected to fit its budget.
-pub(super) async fn pass(
+pub(super) async fn wait_at_gate(
     context: &StepContext,
     parties: &CutoverParties,
-    losing: &Connected,
-    gaining: &Connected,
+    old_owner: &Connected,
+    new_owner: &Connected,
 ) -> Result<GateFacts, StepError> {
     context.ensure_stream(parties.direction).await?;
-    share_out(context, parties, losing, gaining).await?;
-    let mut way = FenceObstacles::new(context, parties, losing);
-    let mut pause = PAUSE;
-    let mut spared = Instant::now();
+    share_out_sequences(context, parties, old_owner, new_owner).await?;
+    let mut obstacles = FenceObstacles::new(context, parties, old_owner);
+    let mut pause = FIRST_PAUSE;
+    let mut slot_advanced = Instant::now();
     loop {
-        let facts = facts(context, parties, losing, gaining).await?;
-        let obstacle = match way.obstacle().await? {
-            None => unsettled(context, parties, gaining).await?,
+        let facts = read_facts(context, parties, old_owner, new_owner).await?;
+        let obstacle = match obstacles.find().await? {
+            None => find_unfollowed_rows(context, parties, new_owner).await?,
             Some(reason) => Some(reason),
         };
         match obstacle {
             None => return Ok(facts),
             Some(reason) => context.report_waiting(format!("the cutover waits: {reason}"), &reason),
         }
-        if spared.elapsed() >= SPARE_EVERY {
-            spare::let_log_go(context, spare::opposite(parties.direction)).await?;
-            spared = Instant::now();
+        if slot_advanced.elapsed() >= SLOT_ADVANCE_INTERVAL {
+            unread_slot::advance_unread_slot(context, unread_slot::opposite(parties.direction))
+                .await?;
+            slot_advanced = Instant::now();
         }
         tokio::select! {
             () = context.cancel.cancelled() => return Err(StepError::Interrupted),
@@ -79,92 +81,94 @@ pub(super) async fn pass(
     }
 }
 
-/// Sequence values are shared out before anything is refused: afterwards neither shard issues the other's.
-pub(super) async fn share_out(
+/// Divides the sequence values between the shards before any write is refused, so that neither shard issues a value
+/// of the other.
+pub(super) async fn share_out_sequences(
     context: &StepContext,
     parties: &CutoverParties,
-    losing: &Connected,
-    gaining: &Connected,
+    old_owner: &Connected,
+    new_owner: &Connected,
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
     let tables = context.keyed_tables();
-    let (origin, destination) = (&parties.sides.origin, &parties.sides.destination);
-    for (session, shard) in [(losing, origin), (gaining, destination)] {
+    let (old_shard, new_shard) = (parties.old_shard(), parties.new_shard());
+    for (session, shard) in [(old_owner, old_shard), (new_owner, new_shard)] {
         let share = shard.sequence_share(context.dispatch.sequences);
         sequences::share_out(session, &token, &tables, share).await?;
     }
     Ok(())
 }
 
-pub(super) async fn facts(
+/// Checks definitions, guards, servers, the publication and rewrites, and returns what must stay so until the flip.
+pub(super) async fn read_facts(
     context: &StepContext,
     parties: &CutoverParties,
-    losing: &Connected,
-    gaining: &Connected,
+    old_owner: &Connected,
+    new_owner: &Connected,
 ) -> Result<GateFacts, StepError> {
     let tables = &context.dispatch.tables;
     let id = &context.dispatch.migration;
-    shape::compare(
+    shape::compare_definitions(
         context,
-        &shape::of_sides(parties.direction, losing, gaining),
+        &shape::shape_sessions(parties.direction, old_owner, new_owner),
     )
     .await?;
-    guard::check(gaining, id, tables).await?;
-    check_identity(context, losing, parties.direction).await?;
-    check_stream(context, losing, parties).await?;
+    guard::check(new_owner, id, tables).await?;
+    check_identity(context, old_owner, parties.direction).await?;
+    check_publication(context, old_owner, parties).await?;
     if parties.direction == Direction::Forward && context.is_online() {
-        // The stream back is that server's: without it the keys could not come back (I6).
-        check_identity(context, gaining, Direction::Reverse).await?;
+        // The reverse stream reads this server: on another server the keys could not come back (I6).
+        check_identity(context, new_owner, Direction::Reverse).await?;
     }
-    let storage = check_rewritten(context, parties, losing, gaining).await?;
-    let captured = context.captured_tables(parties.direction);
-    let gaining_storage = catalog::storage(gaining, captured).await?;
+    let storage = check_rewritten(context, parties, old_owner, new_owner).await?;
+    let captured_tables = context.captured_tables(parties.direction);
+    let new_owner_storage = catalog::storage(new_owner, captured_tables).await?;
     let compared = match parties.direction {
         Direction::Forward => Some(
-            records(parties, gaining, &context.token_for_cleanup())
+            comparison_records(parties, new_owner, &context.token_for_cleanup())
                 .digests()
                 .await?,
         ),
         Direction::Reverse => None,
     };
-    let mut names = sequences::list_names(gaining).await?;
-    let there = sequences::list_names(losing).await?;
-    names.retain(|name| there.contains(name));
+    let mut names = sequences::list_names(new_owner).await?;
+    let old_names = sequences::list_names(old_owner).await?;
+    names.retain(|name| old_names.contains(name));
     Ok(GateFacts {
         fingerprint: context.dispatch.schema_fingerprint.clone(),
-        guards: guard::check(losing, id, tables).await?,
+        guards: guard::check(old_owner, id, tables).await?,
         sequences: names,
         storage,
-        gaining_storage,
+        new_owner_storage,
         compared,
     })
 }
 
-/// What the gaining shard has recorded of the comparison.
-fn records<'a>(
+/// Returns the records of the comparison on the new owner.
+fn comparison_records<'a>(
     parties: &'a CutoverParties,
-    gaining: &'a Connected,
+    new_owner: &'a Connected,
     token: &'a EpochToken,
 ) -> ComparisonRecords<'a> {
     ComparisonRecords {
-        client: gaining,
+        client: new_owner,
         token,
         direction: parties.direction,
     }
 }
 
-/// Begins the attempt on the shard that is to gain the keys, before anything is refused on the other one: it testifies
-/// (I4), from here on no cascade skips a row there, and what was skipped so far has followed. Its count.
-pub(super) async fn witness(
+/// Begins the attempt on the new owner, before any write is refused on the old one. The new owner is the witness
+/// (I4): from here on no cascade skips a row there, and all skipped rows have followed. Returns its count.
+pub(super) async fn begin_witness(
     context: &StepContext,
     parties: &CutoverParties,
-    gaining: &Connected,
+    new_owner: &Connected,
     attempt: AttemptNo,
 ) -> Result<i64, StepError> {
-    let (shard, token) = (&parties.sides.destination, &parties.sides.token);
+    let (shard, token) = (parties.new_shard(), &parties.shards.token);
     let version = parties.version.0;
-    let count = register::begin_and_check_witness(gaining, token, attempt.0, version).await?;
-    if cascade::refuse_skips(gaining, token, count).await? == 0 {
+    let count = register::begin_and_check_witness(new_owner, token, attempt.0, version).await?;
+    if cascade::refuse_skips(new_owner, token, count).await? == 0 {
         return Ok(count);
     }
     context.report_message("looking for rows that cascades have skipped");
@@ -173,33 +177,35 @@ pub(super) async fn witness(
     Ok(count)
 }
 
-/// What the gaining shard would lack now, so that no attempt begins in vain.
-async fn unsettled(
+/// Returns which rows the new owner lacks now, so that no attempt begins in vain.
+async fn find_unfollowed_rows(
     context: &StepContext,
     parties: &CutoverParties,
-    gaining: &Connected,
+    new_owner: &Connected,
 ) -> Result<Option<String>, StepError> {
-    cascade::find_unfollowed(gaining, &parties.sides.token, context.guarded_rows()).await
+    cascade::find_unfollowed(new_owner, &parties.shards.token, context.guarded_rows()).await
 }
 
-/// The losing shard's rows are those that were compared, or for a way back those that it had when it gained the keys:
-/// no stream tells what an ALTER TABLE writes.
+/// Checks that the old owner's tables still have the compared file nodes, or for a rollback those of the time when it
+/// became the owner: no stream reports what ALTER TABLE writes.
 async fn check_rewritten(
     context: &StepContext,
     parties: &CutoverParties,
-    losing: &Connected,
-    gaining: &Connected,
+    old_owner: &Connected,
+    new_owner: &Connected,
 ) -> Result<TableStorage, StepError> {
-    let origin = &parties.sides.origin;
-    let now = catalog::storage(losing, context.captured_tables(parties.direction)).await?;
+    let old_shard = parties.old_shard();
+    let now = catalog::storage(old_owner, context.captured_tables(parties.direction)).await?;
     let token = context.token_for_cleanup();
-    let compared = records(parties, gaining, &token).last_storage().await?;
+    let compared = comparison_records(parties, new_owner, &token)
+        .last_storage()
+        .await?;
     if rewritten_since(&now, &compared).is_empty() {
         return Ok(now);
     }
     match parties.direction {
-        Direction::Forward => Err(rewritten(told(
-            &origin.name,
+        Direction::Forward => Err(rewritten_error(rewritten_message(
+            &old_shard.name,
             &rewritten_since(&now, &compared),
         ))),
         Direction::Reverse => {
@@ -208,31 +214,31 @@ async fn check_rewritten(
             if tables.is_empty() {
                 return Ok(now);
             }
-            Err(way_back::impossible(format!(
-                "{}: order a comparison with `verify`, with `--repair` where rows differ",
-                told(&origin.name, &tables)
+            Err(before_rollback::impossible_error(format!(
+                "{}: request a comparison with `verify`, with `--repair` if rows differ",
+                rewritten_message(&old_shard.name, &tables)
             )))
         }
     }
 }
 
-/// The tables that were written anew.
+/// Returns the tables that were rewritten.
 fn rewritten_since<'a>(now: &'a TableStorage, before: &TableStorage) -> Vec<&'a str> {
     now.iter()
-        .filter(|(name, lies)| before.get(*name) != Some(*lies))
+        .filter(|(name, file_nodes)| before.get(*name) != Some(*file_nodes))
         .map(|(name, _)| name.as_str())
         .collect()
 }
 
-fn told(shard: &str, tables: &[&str]) -> String {
+fn rewritten_message(shard: &str, tables: &[&str]) -> String {
     format!(
         "shard {shard}: {} written anew since the rows were compared (ALTER TABLE, VACUUM FULL, CLUSTER), so values may have changed",
         tables.join(", ")
     )
 }
 
-/// The comparison is made again, and what waits for it.
-fn rewritten(message: String) -> StepError {
+/// Returns the error that repeats the comparison and the steps after it.
+fn rewritten_error(message: String) -> StepError {
     StepError::Rewind {
         to: StepKind::Verify,
         failure: Failure {
@@ -244,20 +250,20 @@ fn rewritten(message: String) -> StepError {
     }
 }
 
-/// What the losing shard's stream sends is everything that it should; an offline move has none.
-pub(super) async fn check_stream(
+/// Checks that the old owner's publication sends every change; an offline move has none.
+pub(super) async fn check_publication(
     context: &StepContext,
-    losing: &Connected,
+    old_owner: &Connected,
     parties: &CutoverParties,
 ) -> Result<(), StepError> {
     if !context.is_online() {
         return Ok(());
     }
     let token = context.token_for_cleanup();
-    publication::check(losing, &token, parties.direction).await
+    publication::check(old_owner, &token, parties.direction).await
 }
 
-/// I10: the shard that a stream of this direction reads is the same server, on the same timeline, as at first.
+/// I10: checks that the upstream shard of this direction is still the same server on the same timeline.
 pub(in crate::steps) async fn check_identity(
     context: &StepContext,
     session: &Connected,
@@ -269,7 +275,7 @@ pub(in crate::steps) async fn check_identity(
         Direction::Forward => known.source,
         Direction::Reverse => known.target,
     };
-    let found = identity(session).await?;
+    let found = read_identity(session).await?;
     if found == expected {
         return Ok(());
     }
@@ -282,8 +288,8 @@ pub(in crate::steps) async fn check_identity(
     ))
 }
 
-/// Which server a session is on, and its timeline.
-pub(super) async fn identity(session: &Connected) -> Result<DatabaseIdentity, StepError> {
+/// Reads the system identifier and the timeline of a session's server.
+pub(super) async fn read_identity(session: &Connected) -> Result<DatabaseIdentity, StepError> {
     let shard = session.name();
     let rows = session
         .query_prepared(IDENTIFY, &[])

@@ -1,4 +1,4 @@
-//! The window: C3 to C10, from the fence to the open register; every part is measured.
+//! The write-blocked window: C3 to C10, from the fence to the open register; the duration of each part is measured.
 
 use std::future::Future;
 use std::time::Duration;
@@ -11,14 +11,15 @@ use plans::wire::{CutoverAnswer, CutoverQuery, Markers};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::gate::{GateFacts, witness};
-use super::last_look::{last_look, standbys_flushed};
-use super::rehearsal::{
-    CutoverSessions, check_within, recheck, rehearse, rehearse_drain, rehearse_writes,
+use super::final_recheck::{final_recheck, wait_for_standbys};
+use super::gate::{GateFacts, begin_witness};
+use super::warm_up::{
+    CutoverSessions, max_comparison_time, recheck_dirty_keys, warm_up_drain, warm_up_reads,
+    warm_up_writes,
 };
 use super::{
-    CutoverParties, ask_controller, ask_until_answered, follow, millis, open, refused,
-    refused_by_both, tell_former,
+    CutoverParties, call_controller, call_until_answered, count_refused_with, millis_since,
+    notify_old_owner, open_new_owner, refused_error, start_opposite_stream,
 };
 use crate::error::StepError;
 use crate::migration::context::StepContext;
@@ -31,15 +32,18 @@ use crate::steps::dirty;
 use crate::steps::verify;
 use crate::stream::ApplyStream;
 
-/// A permission to seal that is older is asked for again: who granted it may be gone, and sealed keys stay closed then.
-const FRESH: Duration = Duration::from_millis(50);
+/// The longest age of a permission to seal; an older one is requested again. The controller that granted it may have
+/// ended, and sealed keys would stay closed then.
+const MAX_PERMISSION_AGE: Duration = Duration::from_millis(50);
 
-/// When the parts of an attempt must have ended: all within the budget, at whose end the fence ends by itself.
+/// The deadlines of an attempt's parts, all within the budget, at whose end the fence expires.
 #[derive(Debug, Clone, Copy)]
 struct AttemptDeadlines {
-    /// Everything before the seal. What comes later is a fixed number of statements, whatever the tables and keys are.
+    /// The deadline before the seal. Everything after the seal is a fixed number of statements, independent of tables
+    /// and keys.
     seal: Instant,
-    /// Everything before the flip; what is left is for flip and opening, which are not given up any more.
+    /// The deadline before the flip; the rest of the budget is for the flip and the opening, which cannot be given
+    /// up.
     flip: Instant,
 }
 
@@ -52,26 +56,26 @@ impl AttemptDeadlines {
     }
 }
 
-/// Runs one attempt from C3 to C11. An error before the flip means: to be released.
-pub(super) async fn attempt(
+/// Runs one attempt from C3 to C11. The caller must release an attempt that returns an error before the flip.
+pub(super) async fn run_attempt(
     context: &StepContext,
     parties: &CutoverParties,
     attempt: AttemptNo,
     markers: Option<Markers>,
     facts: &GateFacts,
 ) -> Result<CutoverResult, StepError> {
-    let destination = &parties.sides.destination;
-    let sessions = CutoverSessions::open(context, &parties.sides).await?;
-    let witnessed = witness(context, parties, &sessions.gaining, attempt).await?;
-    let seen = rehearse(context, parties, facts, &sessions, attempt).await?;
-    let before = refused_by_both(parties, &sessions.losing, &sessions.gaining).await;
-    rehearse_writes(context, parties, facts, &sessions, attempt, witnessed).await?;
+    let new_shard = parties.new_shard();
+    let sessions = CutoverSessions::open(context, &parties.shards).await?;
+    let witnessed = begin_witness(context, parties, &sessions.new_owner, attempt).await?;
+    let catalog_versions = warm_up_reads(context, parties, facts, &sessions, attempt).await?;
+    let before = count_refused_with(parties, &sessions.old_owner, &sessions.new_owner).await;
+    warm_up_writes(context, parties, facts, &sessions, attempt, witnessed).await?;
     let stream = context.session.stream.lock().await;
-    let hurried = stream.as_ref().map(ApplyStream::commit_promptly);
+    let prompt_commits = stream.as_ref().map(ApplyStream::commit_promptly);
     drop(stream);
     tokio::try_join!(
-        recheck(context, parties, &sessions),
-        rehearse_drain(context, parties, &sessions, attempt)
+        recheck_dirty_keys(context, parties, &sessions),
+        warm_up_drain(context, parties, &sessions, attempt)
     )?;
     let started = Instant::now();
     let deadlines = AttemptDeadlines::of(budget(context), started);
@@ -81,43 +85,43 @@ pub(super) async fn attempt(
         number: attempt,
         markers,
         facts,
-        seen,
+        catalog_versions,
         sessions,
-        fenced: 0,
+        fence_count: 0,
         deadlines,
-        applied_at_fence: 0,
-        permitted: started,
-        former: None,
+        changes_at_fence: 0,
+        permitted_at: started,
+        old_stream: None,
         window: WriteBlockTimes::default(),
     };
-    within(deadlines.seal, "before the seal", run.fence_to_drain()).await?;
+    run_before(deadlines.seal, "before the seal", run.fence_to_drain()).await?;
     let checked_by = deadlines
         .seal
-        .min(Instant::now() + check_within(budget(context)));
-    let dirty_keys = within(checked_by, CHECKING, run.check()).await?;
-    within(deadlines.seal, "before the seal", run.allowed()).await?;
-    within(deadlines.flip, "behind the seal", run.seal()).await?;
-    drop(hurried);
+        .min(Instant::now() + max_comparison_time(budget(context)));
+    let dirty_keys = run_before(checked_by, COMPARING, run.compare_dirty_keys()).await?;
+    run_before(deadlines.seal, "before the seal", run.renew_permission()).await?;
+    run_before(deadlines.flip, "after the seal", run.seal()).await?;
+    drop(prompt_commits);
     let version = run.flip().await?;
     let opening = Instant::now();
-    open(context, parties, attempt, version, &run.sessions.gaining).await?;
-    run.window.open = millis(opening);
-    run.window.total = millis(started);
-    drop(run.former.take());
-    let after = refused_by_both(parties, &run.sessions.losing, &run.sessions.gaining).await;
+    open_new_owner(context, parties, attempt, version, &run.sessions.new_owner).await?;
+    run.window.open = millis_since(opening);
+    run.window.total = millis_since(started);
+    drop(run.old_stream.take());
+    let after = count_refused_with(parties, &run.sessions.old_owner, &run.sessions.new_owner).await;
     context.report_message(format!(
         "shard {} owns the keys; map version {version}",
-        destination.name
+        new_shard.name
     ));
-    tell_former(parties, attempt, version, &run.sessions.losing).await?;
-    follow(context, parties).await?;
+    notify_old_owner(parties, attempt, version, &run.sessions.old_owner).await?;
+    start_opposite_stream(context, parties).await?;
     Ok(CutoverResult {
         attempt: attempt.0,
         map_version: version.0,
         write_block: run.window,
         dirty_keys,
         refused: before.zip(after).map(|(before, after)| after - before),
-        storage: facts.gaining_storage.clone(),
+        storage: facts.new_owner_storage.clone(),
     })
 }
 
@@ -125,14 +129,14 @@ pub(super) fn budget(context: &StepContext) -> Duration {
     Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms))
 }
 
-/// What an attempt does while it compares changed keys.
-const CHECKING: &str = "comparing keys that changed before the fence";
+/// The description of the comparison in a message.
+const COMPARING: &str = "comparing keys that changed before the fence";
 
-/// A part of an attempt, which ends the attempt when it has not ended at `deadline`.
+/// Runs a part of an attempt, and ends the attempt if the part has not ended at `deadline`.
 ///
 /// # Errors
-/// `cutover.budget`, and what the part says.
-async fn within<T>(
+/// `cutover.budget`, and the errors of the part.
+async fn run_before<T>(
     deadline: Instant,
     doing: &str,
     part: impl Future<Output = Result<T, StepError>>,
@@ -141,7 +145,7 @@ async fn within<T>(
     ended.unwrap_or_else(|_| {
         Err(StepError::not_yet(
             "cutover.budget",
-            format!("the write-stop budget was nearly used up ({doing})"),
+            format!("the budget of the write-blocked window was nearly used up ({doing})"),
         ))
     })
 }
@@ -150,100 +154,108 @@ struct CutoverAttempt<'a> {
     context: &'a StepContext,
     parties: &'a CutoverParties,
     number: AttemptNo,
-    /// The ids that the controller drew for the markers, which the flip shows once they are applied.
+    /// The ids that the controller drew for the markers; the flip sends them once the markers are applied.
     markers: Option<Markers>,
     facts: &'a GateFacts,
-    /// Versions of the catalog's rows when everything was as at the gate.
-    seen: String,
+    /// The versions of the catalog rows when everything was as at the gate.
+    catalog_versions: String,
     sessions: CutoverSessions,
-    /// The losing shard's count while this attempt holds it.
-    fenced: i64,
+    /// The old owner's count while this attempt holds it.
+    fence_count: i64,
     deadlines: AttemptDeadlines,
-    /// Row changes that were applied before the first marker.
-    applied_at_fence: u64,
-    /// When the controller granted the seal.
-    permitted: Instant,
+    /// The row changes that were applied before the first marker.
+    changes_at_fence: u64,
+    /// The time when the controller granted the seal.
+    permitted_at: Instant,
     /// The stream that has stopped at the second marker.
-    former: Option<ApplyStream>,
+    old_stream: Option<ApplyStream>,
     window: WriteBlockTimes,
 }
 
 impl CutoverAttempt<'_> {
-    /// C3 to C5, and the seal allowed.
+    /// Runs C3 to C5, and requests the permission to seal.
     async fn fence_to_drain(&mut self) -> Result<(), StepError> {
-        let marker = Marker::new(&self.parties.sides.token, self.number.0, MarkerKind::Fenced)
-            .with_id(self.markers.map(|markers| markers.fenced));
-        let behind = self.sessions.behind(&self.parties.sides, &marker);
+        let marker = Marker::new(
+            &self.parties.shards.token,
+            self.number.0,
+            MarkerKind::Fenced,
+        )
+        .with_id(self.markers.map(|markers| markers.fenced));
+        let marking = self
+            .sessions
+            .marker_after_wait(&self.parties.shards, &marker);
         let fence = RegisterSetting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
         let proof = EpochProof::Next(self.number.0);
         let fencing = Instant::now();
         let writers;
-        let keyed = self.context.keyed_tables();
-        let awaited = self.sessions.writers(&keyed);
-        (self.fenced, writers) = behind.set_and_mark(proof, fence, awaited).await?;
-        fail_point::hit(fenced_point(self.parties.direction)).await?;
-        self.window.fence = millis(fencing);
+        let keyed_tables = self.context.keyed_tables();
+        let awaited = self.sessions.awaited_writers(&keyed_tables);
+        (self.fence_count, writers) = marking.set_and_mark(proof, fence, awaited).await?;
+        fail_point::hit(fence_fail_point(self.parties.direction)).await?;
+        self.window.fence = millis_since(fencing);
         let waiting = Instant::now();
-        behind.wait_and_mark(writers, self.deadlines.seal).await?;
-        self.window.wait_out = millis(waiting);
+        marking.wait_and_mark(writers, self.deadlines.seal).await?;
+        self.window.wait_out = millis_since(waiting);
 
-        // The controller holds the migration's row meanwhile, and not before: a command would have to wait for the
-        // writers. Its answer is awaited whatever becomes of the drain: what it grants is given back by a release that
-        // it hears of afterwards.
-        let permission = self.permitted();
+        // The controller holds the migration's row meanwhile, and not earlier: a command would have to wait for the
+        // writers. Its answer is awaited even if the drain fails: a release that reaches the controller afterwards
+        // returns what it granted.
+        let permission = self.request_permission();
         let (drained, permission) = tokio::join!(self.drain(marker.id), permission);
-        (self.applied_at_fence, self.window.drain) = drained?;
-        self.permitted = permission?;
+        (self.changes_at_fence, self.window.drain) = drained?;
+        self.permitted_at = permission?;
         Ok(())
     }
 
-    /// C5, and the sequences of C6: nobody writes to the moving keys any more, so they are where they will stay. Row
-    /// changes before the marker, and how long that took.
+    /// C5, and the sequences of C6: no session writes to the moving keys any more, so the sequences are final.
+    /// Returns the row changes before the marker, and the duration.
     async fn drain(&self, marker: Uuid) -> Result<(u64, f64), StepError> {
         let draining = Instant::now();
-        let (applied, ()) = tokio::try_join!(self.applied(marker), self.carry_sequences())?;
-        Ok((applied, millis(draining)))
+        let (applied, ()) =
+            tokio::try_join!(self.wait_until_applied(marker), self.advance_sequences())?;
+        Ok((applied, millis_since(draining)))
     }
 
-    /// Waits until a marker is applied.
-    async fn applied(&self, marker: Uuid) -> Result<u64, StepError> {
-        applied(self.context, marker, self.deadlines.flip).await
+    /// Waits until a marker is applied; returns the row changes before it.
+    async fn wait_until_applied(&self, marker: Uuid) -> Result<u64, StepError> {
+        wait_until_applied(self.context, marker, self.deadlines.flip).await
     }
 
-    /// Refuses to go on where changes of moving keys were applied after the first marker.
-    fn nothing_since_the_fence(&self, applied: u64) -> Result<(), StepError> {
-        if applied == self.applied_at_fence {
+    /// Returns an error if changes of moving keys were applied after the first marker.
+    fn check_no_change_since_fence(&self, applied: u64) -> Result<(), StepError> {
+        if applied == self.changes_at_fence {
             return Ok(());
         }
         Err(StepError::not_yet(
             "fence.expired",
             format!(
                 "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
-                applied.abs_diff(self.applied_at_fence)
+                applied.abs_diff(self.changes_at_fence)
             ),
         ))
     }
 
-    /// C6: sequences are set past the losing shard's.
-    async fn carry_sequences(&self) -> Result<(), StepError> {
-        let (losing, gaining) = (&self.sessions.losing, &self.sessions.gaining);
-        carry_sequences(self.context, self.parties, self.facts, losing, gaining).await
+    /// C6: sets the new owner's sequences to values after the old owner's.
+    async fn advance_sequences(&self) -> Result<(), StepError> {
+        let (old_owner, new_owner) = (&self.sessions.old_owner, &self.sessions.new_owner);
+        advance_sequences(self.context, self.parties, self.facts, old_owner, new_owner).await
     }
 
-    /// C6: every key that changed before the fence is equal on both shards; how many there were.
+    /// C6: checks that every key that changed before the fence is equal on both shards; returns how many keys there
+    /// were.
     ///
-    /// Nothing is sealed before: how long a comparison takes depends on keys and tables, and a sealed shard would stay
-    /// closed as long. The fence may end meanwhile; what changes then comes before the second marker, which ends the
-    /// attempt.
-    async fn check(&mut self) -> Result<i64, StepError> {
+    /// The seal comes later, because the duration of a comparison depends on keys and tables, and a sealed shard
+    /// would stay closed as long. The fence may expire meanwhile; changes after that precede the second marker, which
+    /// ends the attempt.
+    async fn compare_dirty_keys(&mut self) -> Result<i64, StepError> {
         let checking = Instant::now();
         fail_point::hit("cutover.before_check").await?;
-        let (context, sides) = (self.context, &self.parties.sides);
+        let (context, shards) = (self.context, &self.parties.shards);
         let (different, compared) =
-            dirty::differences(context, sides, &self.sessions.both()).await?;
-        self.window.check = millis(checking);
+            dirty::count_differences(context, shards, &self.sessions.comparison_sessions()).await?;
+        self.window.check = millis_since(checking);
         if different > 0 {
-            self.still_fenced().await?;
+            self.check_still_fenced().await?;
             return Err(StepError::refused(
                 "verify.different",
                 format!(
@@ -255,58 +267,61 @@ impl CutoverAttempt<'_> {
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
-    /// A difference is one only while nothing moves, and a fence ends by itself: another marker says whether it had.
-    async fn still_fenced(&self) -> Result<(), StepError> {
-        let (sides, session) = (&self.parties.sides, &self.sessions.losing);
-        let marker = Marker::new(&sides.token, self.number.0, MarkerKind::Fenced);
-        marker.emit(session, &sides.token).await?;
-        self.nothing_since_the_fence(self.applied(marker.id).await?)
+    /// Checks that the fence had not expired: a difference counts only while no row changes. Another marker shows
+    /// whether rows changed.
+    async fn check_still_fenced(&self) -> Result<(), StepError> {
+        let (shards, session) = (&self.parties.shards, &self.sessions.old_owner);
+        let marker = Marker::new(&shards.token, self.number.0, MarkerKind::Fenced);
+        marker.emit(session, &shards.token).await?;
+        self.check_no_change_since_fence(self.wait_until_applied(marker.id).await?)
     }
 
-    /// The seal is allowed now: who allowed it a while ago may be gone.
-    async fn allowed(&mut self) -> Result<(), StepError> {
+    /// Requests the permission to seal again if it is old: the controller that granted it may have ended.
+    async fn renew_permission(&mut self) -> Result<(), StepError> {
         fail_point::hit("cutover.before_seal").await?;
-        if self.permitted.elapsed() > FRESH {
-            self.permitted = self.permitted().await?;
+        if self.permitted_at.elapsed() > MAX_PERMISSION_AGE {
+            self.permitted_at = self.request_permission().await?;
         }
         Ok(())
     }
 
-    /// Asks the controller to hold the migration's row, without which nothing is sealed (C7); when it granted that.
-    async fn permitted(&self) -> Result<Instant, StepError> {
-        let ask = CutoverQuery::Seal {
+    /// Requests that the controller holds the migration's row, without which nothing is sealed (C7); returns when it
+    /// was granted.
+    async fn request_permission(&self) -> Result<Instant, StepError> {
+        let request = CutoverQuery::Seal {
             direction: self.parties.direction,
             attempt: self.number,
             compared: self.facts.compared.clone(),
         };
-        let answer = ask_controller(self.context, ask).await?;
+        let answer = call_controller(self.context, request).await?;
         if answer == CutoverAnswer::Granted {
             return Ok(Instant::now());
         }
-        Err(refused("allow the seal", &answer))
+        Err(refused_error("allow the seal", &answer))
     }
 
-    /// C7 and C8: from here on the losing shard stays closed whatever happens to us.
+    /// C7 and C8: from here on the old owner stays closed, whatever happens to the agent.
     async fn seal(&mut self) -> Result<(), StepError> {
         let sealing = Instant::now();
-        let waited = self.close().await?;
+        let waited = self.close_old_owner().await?;
         self.end_stream().await;
         self.window.wait_out += waited;
-        self.window.seal = millis(sealing) - waited;
+        self.window.seal = millis_since(sealing) - waited;
         Ok(())
     }
 
-    /// C7 and C8: how long the wait-out took. While the marker is on its way everything is looked at once more.
-    async fn close(&self) -> Result<f64, StepError> {
+    /// C7 and C8: closes the old owner, and runs the final recheck while the marker passes the stream. Returns the
+    /// duration of the wait-out.
+    async fn close_old_owner(&self) -> Result<f64, StepError> {
         let (context, parties) = (self.context, self.parties);
-        let marker = Marker::new(&parties.sides.token, self.number.0, MarkerKind::Sealed)
+        let marker = Marker::new(&parties.shards.token, self.number.0, MarkerKind::Sealed)
             .with_id(self.markers.map(|markers| markers.sealed));
         if let Some(stream) = context.session.stream.lock().await.as_ref() {
             stream.stop_at(marker.id);
         }
-        let behind = self.sessions.behind(&parties.sides, &marker);
-        let proof = EpochProof::Count(self.fenced);
-        let sealing = behind.set_and_mark(
+        let marking = self.sessions.marker_after_wait(&parties.shards, &marker);
+        let proof = EpochProof::Count(self.fence_count);
+        let sealing = marking.set_and_mark(
             proof,
             RegisterSetting::Closed,
             AwaitedWriters::PassedExpiredFence,
@@ -314,88 +329,94 @@ impl CutoverAttempt<'_> {
         let (_, passed) = sealing.await?;
         fail_point::hit("cutover.sealed").await?;
         let waiting = Instant::now();
-        behind.wait_and_mark(passed, self.deadlines.flip).await?;
-        let waited = millis(waiting);
-        let losing = &self.sessions.losing;
-        let drained = async { self.nothing_since_the_fence(self.applied(marker.id).await?) };
+        marking.wait_and_mark(passed, self.deadlines.flip).await?;
+        let waited = millis_since(waiting);
+        let old_owner = &self.sessions.old_owner;
+        let drained =
+            async { self.check_no_change_since_fence(self.wait_until_applied(marker.id).await?) };
         tokio::try_join!(
             drained,
-            standbys_flushed(context, parties, losing, self.deadlines.flip),
-            last_look(context, parties, losing, self.facts, &self.seen),
+            wait_for_standbys(context, parties, old_owner, self.deadlines.flip),
+            final_recheck(
+                context,
+                parties,
+                old_owner,
+                self.facts,
+                &self.catalog_versions
+            ),
         )?;
         Ok(waited)
     }
 
-    /// The applier has stopped exactly at the second marker (R7); its sessions do nothing any more, and end once the new
-    /// owner is open.
+    /// The applier has stopped exactly at the second marker (R7). Its sessions are idle; they end once the new owner
+    /// is open.
     async fn end_stream(&mut self) {
-        self.former = self.context.session.stream.lock().await.take();
-        if let Some(stream) = &mut self.former {
+        self.old_stream = self.context.session.stream.lock().await.take();
+        if let Some(stream) = &mut self.old_stream {
             stream.wait_until_ended().await;
         }
     }
 
-    /// C9: the point of no return. An unreachable controller is asked until it answers.
+    /// C9: the point of no return. The agent calls an unreachable controller until it answers.
     async fn flip(&mut self) -> Result<plans::id::MapVersion, StepError> {
         let flipping = Instant::now();
-        let ask = CutoverQuery::Flip {
+        let request = CutoverQuery::Flip {
             direction: self.parties.direction,
             attempt: self.number,
-            // Both were awaited on the gaining shard: nothing comes here otherwise.
+            // Both markers were awaited on the new owner before this point.
             applied: self.markers,
         };
-        let answer = ask_until_answered(self.context, &ask).await?;
+        let answer = call_until_answered(self.context, &request).await?;
         let CutoverAnswer::Flipped { map_version } = answer else {
-            return Err(refused("flip the map", &answer));
+            return Err(refused_error("flip the map", &answer));
         };
-        self.window.flip = millis(flipping);
+        self.window.flip = millis_since(flipping);
         fail_point::hit("cutover.flipped").await?;
         Ok(map_version)
     }
 }
 
-/// Waits until a marker is applied; row changes before it.
+/// Waits until a marker is applied; returns the row changes before it.
 ///
 /// # Errors
-/// `drain.budget` when it is not at `deadline`.
-pub(super) async fn applied(
+/// `drain.budget` if the marker is not applied at `deadline`.
+pub(super) async fn wait_until_applied(
     context: &StepContext,
     marker: Uuid,
     deadline: Instant,
 ) -> Result<u64, StepError> {
-    let watch = verify::watch(context).await?;
+    let watch = verify::watch_stream(context).await?;
     tokio::time::timeout_at(deadline, crate::stream::wait_for_marker(watch, marker))
         .await
         .map_err(|_| {
             StepError::not_yet(
                 "drain.budget",
-                "the marker was not applied within the write-stop budget",
+                "the marker was not applied within the budget of the write-blocked window",
             )
         })?
 }
 
-fn fenced_point(direction: Direction) -> &'static str {
+fn fence_fail_point(direction: Direction) -> &'static str {
     match direction {
         Direction::Forward => "cutover.fenced",
         Direction::Reverse => "rollback.fenced",
     }
 }
 
-/// Sequences on the gaining shard are set past the losing shard's.
-pub(super) async fn carry_sequences(
+/// Sets the new owner's sequences to values after the old owner's.
+pub(super) async fn advance_sequences(
     context: &StepContext,
     parties: &CutoverParties,
     facts: &GateFacts,
-    losing: &Connected,
-    gaining: &Connected,
+    old_owner: &Connected,
+    new_owner: &Connected,
 ) -> Result<(), StepError> {
-    let values = sequences::read_values(losing, &facts.sequences).await?;
+    let values = sequences::read_values(old_owner, &facts.sequences).await?;
     let share = parties
-        .sides
-        .destination
+        .new_shard()
         .sequence_share(context.dispatch.sequences);
-    let token = &parties.sides.token;
-    sequences::advance(gaining, token, &values, share).await
+    let token = &parties.shards.token;
+    sequences::advance(new_owner, token, &values, share).await
 }
 
 #[cfg(test)]
@@ -403,13 +424,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_each_budget_something_is_left_behind_the_seal_and_for_the_opening() {
+    fn each_budget_leaves_time_after_the_seal_and_for_the_opening() {
         let now = Instant::now();
-        let millis = |budget| {
+        let deadlines_ms = |budget| {
             let of = AttemptDeadlines::of(Duration::from_millis(budget), now);
             [of.seal, of.flip].map(|at| at.duration_since(now).as_millis())
         };
-        assert_eq!(millis(100), [80, 90]);
-        assert_eq!(millis(2000), [1600, 1800]);
+        assert_eq!(deadlines_ms(100), [80, 90]);
+        assert_eq!(deadlines_ms(2000), [1600, 1800]);
     }
 }

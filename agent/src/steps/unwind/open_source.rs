@@ -1,4 +1,4 @@
-//! Opens the source of a migration that is aborted, and proves in a transaction of its own that it is open.
+//! Opens the source of an aborted migration, and proves in a separate transaction that it is open.
 
 use plans::failure::{Failure, RetryClass};
 
@@ -10,40 +10,43 @@ use crate::shard::epoch;
 use crate::shard::register::{self, RegisterSetting};
 use crate::steps::{cutover, dual_write};
 
-/// Opens the register and proves it; the abort does not end before that.
+/// Opens the register and proves that it is open; the abort cannot end before that.
 ///
 /// # Errors
-/// The source cannot be reached or read. Or `unwind.sealed`: a cutover has sealed it, and the target cannot be reached,
-/// which alone can prove that the map has not flipped (I4).
+/// The source cannot be reached or read; or `unwind.sealed`: a cutover has sealed the source, and the target, which
+/// alone can prove that the map has not flipped (I4), cannot be reached.
 pub(super) async fn run(context: &StepContext) -> Result<(), StepError> {
     let source = context.source()?;
-    match open(context, &source).await {
-        Err(StepError::Failed(failure)) if !must_stop(&failure) => Err(waits(&source, failure)),
+    match open_register(context, &source).await {
+        Err(StepError::Failed(failure)) if !stops_abort(&failure) => {
+            Err(waiting_error(&source, failure))
+        }
         other => other,
     }
 }
 
-async fn open(context: &StepContext, source: &Shard) -> Result<(), StepError> {
+async fn open_register(context: &StepContext, source: &Shard) -> Result<(), StepError> {
     let (token, shard) = (context.token_for_cleanup(), source.name.as_str());
-    // Its commits would wait for a walsender that is gone.
-    dual_write::take_out_of(context, source, OwnershipProof::TakeOver).await?;
+    // Commits of this session would wait for a walsender that has ended.
+    dual_write::remove_standby_names_from(context, source, OwnershipProof::TakeOver).await?;
     let session = source.session("unwind").await?;
     if !register::exists(&session, &token.migration).await? {
-        // Nothing of ours refuses a write there: the catalog says so, also where the schema is not ours to read.
+        // Without a register nothing of the migration refuses writes; the catalog shows that even if the role cannot
+        // read the schema.
         return Ok(());
     }
     epoch::take_over(&session, &token).await?;
     let what = format!("shard {shard}: reading the register");
-    let seen = register::read(&session, &token, &what).await?;
-    let counted = epoch::newest_attempt(&session, &token).await?;
-    match may_open(context, seen.register, counted).await {
-        // A value that was only read proves nothing after a crash, so 0 is written again too (R9).
+    let status = register::read(&session, &token, &what).await?;
+    let newest_attempt = epoch::newest_attempt(&session, &token).await?;
+    match attempt_to_open_under(context, status.register, newest_attempt).await {
+        // A value that was only read proves nothing after a crash, so 0 is written again as well (R9).
         Ok(number) => {
             register::begin_and_set(&session, &token, number, RegisterSetting::Open).await?;
         }
-        Err(error) if error.failure().is_none_or(must_stop) => return Err(error),
-        Err(error) if seen.register == i64::MAX => return Err(sealed(source, &error)),
-        // A fence ends by itself and counts as open then: only a seal needs a witness.
+        Err(error) if error.failure().is_none_or(stops_abort) => return Err(error),
+        Err(error) if status.register == i64::MAX => return Err(sealed_error(source, &error)),
+        // A fence expires by itself and counts as open: only a seal needs a witness.
         Err(_) => {}
     }
     let open = register::check_open(&session, &token).await;
@@ -51,46 +54,51 @@ async fn open(context: &StepContext, source: &Shard) -> Result<(), StepError> {
     open
 }
 
-/// The number under which the source may be opened, once no flip can have been (I4).
-async fn may_open(context: &StepContext, register: i64, counted: i64) -> Result<i64, StepError> {
+/// Returns the attempt number under which the source may be opened, once no flip is possible (I4).
+async fn attempt_to_open_under(
+    context: &StepContext,
+    register: i64,
+    newest_attempt: i64,
+) -> Result<i64, StepError> {
     if register == 0 {
-        return Ok(counted);
+        return Ok(newest_attempt);
     }
-    match cutover::witness_of_abort(context, counted).await {
-        // Each cutover counts on the source before it flips the map: none has been there.
-        Err(StepError::Failed(failure)) if counted == 0 && !must_stop(&failure) => Ok(0),
+    match cutover::check_abort_witness(context, newest_attempt).await {
+        // Each cutover counts its attempt on the source before it flips the map, so no cutover has run.
+        Err(StepError::Failed(failure)) if newest_attempt == 0 && !stops_abort(&failure) => Ok(0),
         witnessed => witnessed,
     }
 }
 
-/// A newer owner goes on, or the shards know of a flip that the store has lost: nothing is opened.
-fn must_stop(failure: &Failure) -> bool {
+/// Returns whether the source must stay as it is: a newer owner continues, or the shards have recorded a flip that
+/// the store has lost.
+fn stops_abort(failure: &Failure) -> bool {
     ["epoch.stale", "flip.lost"].contains(&failure.code.as_str())
 }
 
-fn sealed(source: &Shard, error: &StepError) -> StepError {
+fn sealed_error(source: &Shard, error: &StepError) -> StepError {
     StepError::Failed(Failure {
         code: "unwind.sealed".to_owned(),
         message: format!(
-            "shard {} was sealed by a cutover, and the target does not testify that the map has not flipped: {error}",
+            "shard {} was sealed by a cutover, and the target cannot confirm that the map has not flipped: {error}",
             source.name
         ),
         hint: Some(
-            "make the target reachable; if it is lost for good, let its connection string lead to what replaces it"
+            "make the target reachable; if it is lost for good, change its connection string to the server that replaces it"
                 .to_owned(),
         ),
         retry: RetryClass::Exponential,
     })
 }
 
-fn waits(source: &Shard, failure: Failure) -> StepError {
+fn waiting_error(source: &Shard, failure: Failure) -> StepError {
     let hint = format!(
-        "make shard {} reachable for the agents' role: the abort goes on by itself",
+        "make shard {} reachable for the agents' role: the abort then continues by itself",
         source.name
     );
     StepError::Failed(Failure {
         message: format!(
-            "the abort waits until shard {} is proved to take writes: {}",
+            "the abort waits until shard {} provably accepts writes: {}",
             source.name, failure.message
         ),
         hint: failure.hint.or(Some(hint)),

@@ -1,4 +1,4 @@
-//! What could not be removed, and whether it is tried again.
+//! Records which objects could not be removed, and decides whether the removal is tried again.
 
 use plans::failure::{Failure, RetryClass};
 use plans::step::unwind::{LeftObject, Unwound};
@@ -6,46 +6,47 @@ use plans::step::unwind::{LeftObject, Unwound};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
-/// Attempts while a part fails that may pass, each of which waits some seconds for locks: less than a minute.
+/// The most attempts while the removal of an object fails with a retryable error. Each attempt waits some seconds for
+/// locks; all of them take less than a minute.
 const ATTEMPTS: u32 = 3;
-/// Attempts while a shard cannot be reached: half a minute, and what each takes to connect.
+/// The most attempts while a shard cannot be reached: half a minute, plus the time of each connection attempt.
 const ATTEMPTS_TO_REACH: u32 = 6;
 
-/// The parts of an unwinding that failed so far.
+/// The removals that have failed so far.
 #[derive(Debug, Default)]
 pub(super) struct FailedRemovals {
     left: Vec<LeftObject>,
-    /// Tables that the migration created, and that belong to others by now.
+    /// Tables that the migration created, and that other objects or rows use now.
     kept: Vec<LeftObject>,
-    /// The last failure that may pass, and the attempts that it is worth.
-    passing: Option<(Failure, u32)>,
+    /// The last retryable failure, and the most attempts for it.
+    retryable: Option<(Failure, u32)>,
 }
 
 impl FailedRemovals {
-    /// What `outcome` is worth; a part that failed is noted, and the others go on.
+    /// Returns the value of a successful removal; records a failed one, so that the other removals continue.
     ///
     /// # Errors
-    /// When the whole step is to stop: a newer owner has come, or the controller wants it.
-    pub(super) fn note<T>(
+    /// When the whole step must stop: a newer owner took over, or the controller cancelled the step.
+    pub(super) fn note_outcome<T>(
         &mut self,
         shard: &str,
         object: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
-        self.note_worth(ATTEMPTS, shard, object, outcome)
+        self.note_with_attempts(ATTEMPTS, shard, object, outcome)
     }
 
-    /// As [`FailedRemovals::note`], of all that is on a shard.
-    pub(super) fn reached<T>(
+    /// Like [`FailedRemovals::note_outcome`], for everything on a shard.
+    pub(super) fn note_shard_outcome<T>(
         &mut self,
         shard: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
         let all = "what the migration made there";
-        self.note_worth(ATTEMPTS_TO_REACH, shard, all, outcome)
+        self.note_with_attempts(ATTEMPTS_TO_REACH, shard, all, outcome)
     }
 
-    fn note_worth<T>(
+    fn note_with_attempts<T>(
         &mut self,
         attempts: u32,
         shard: &str,
@@ -59,7 +60,7 @@ impl FailedRemovals {
         let Some(failure) = error.failure().filter(|_| !error.is_superseded()) else {
             return Err(error);
         };
-        tracing::warn!(shard, object, code = %failure.code, "not removed: {}", failure.message);
+        tracing::warn!(shard, object, code = %failure.code, "the object was not removed: {}", failure.message);
         self.left.push(LeftObject {
             shard: shard.to_owned(),
             object: object.to_owned(),
@@ -67,35 +68,35 @@ impl FailedRemovals {
         });
         if failure.retry != RetryClass::None {
             let attempts = self
-                .passing
+                .retryable
                 .take()
                 .map_or(attempts, |(_, known)| known.max(attempts));
-            self.passing = Some((failure.clone(), attempts));
+            self.retryable = Some((failure.clone(), attempts));
         }
         Ok(None)
     }
 
-    /// Tables that the migration created stay, because others use them.
-    pub(super) fn keep(&mut self, shard: &str, tables: Vec<String>) {
+    /// Records tables that the migration created and that stay because others use them.
+    pub(super) fn note_kept_tables(&mut self, shard: &str, tables: Vec<String>) {
         self.kept.extend(tables.into_iter().map(|table| LeftObject {
             shard: shard.to_owned(),
             object: format!("table {table}"),
-            why: "others have built on it, or put rows into it: it is theirs".to_owned(),
+            why: "other objects depend on it, or it contains rows of others".to_owned(),
         }));
     }
 
-    /// Whether something of the migration could not be removed from the shard.
+    /// Returns whether an object of the migration could not be removed from the shard.
     pub(super) fn has_failed(&self, shard: &str) -> bool {
         self.left.iter().any(|left| left.shard == shard)
     }
 
-    /// The step's end: done with what is left, or another attempt for what may pass.
-    pub(super) fn end(self, context: &StepContext) -> Result<Unwound, StepError> {
-        let tried = context.dispatch.attempt;
-        match self.passing {
-            Some((failure, attempts)) if tried < attempts => Err(StepError::Failed(Failure {
+    /// Ends the step: returns the leftovers, or an error that leads to another attempt.
+    pub(super) fn finish(self, context: &StepContext) -> Result<Unwound, StepError> {
+        let attempt = context.dispatch.attempt;
+        match self.retryable {
+            Some((failure, attempts)) if attempt < attempts => Err(StepError::Failed(Failure {
                 message: format!(
-                    "attempt {tried} of {attempts} to remove what is left, the source takes writes: {}",
+                    "attempt {attempt} of {attempts} to remove the remaining objects failed; the source accepts writes: {}",
                     failure.message
                 ),
                 retry: RetryClass::Exponential,

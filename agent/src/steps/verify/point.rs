@@ -1,4 +1,4 @@
-//! Both copies at one exact point.
+//! Snapshots of both shards at one exact position.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,21 +18,22 @@ use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;
 use crate::stream::{HeldStream, ParkAt};
 
-/// Creating a slot waits for every transaction that runs; one that never ends must not stop us for ever.
-const SLOT_PATIENCE: Duration = Duration::from_secs(120);
+/// The creation of a slot waits for every running transaction; a transaction that never ends must not block the agent
+/// for ever.
+const SLOT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// Before any table was locked.
+/// The savepoint before any table was locked.
 const SAVEPOINT: &str = "savepoint tables";
 
-/// Both copies at one point.
+/// Snapshots of both shards at one position.
 pub(super) struct ComparisonPoint {
-    /// What committed before it is seen on both sides, and nothing else.
+    /// Both snapshots see exactly the transactions that committed before this position.
     pub(super) at: Lsn,
-    pub(super) origin: SnapshotSession,
-    pub(super) destination: SnapshotSession,
+    pub(super) upstream: SnapshotSession,
+    pub(super) downstream: SnapshotSession,
 }
 
-/// A session in a transaction on a snapshot.
+/// A session with a transaction on a snapshot.
 pub(super) struct SnapshotSession {
     session: Connected,
     prover: Arc<CodeProver>,
@@ -40,22 +41,22 @@ pub(super) struct SnapshotSession {
 }
 
 impl SnapshotSession {
-    pub(super) fn side(&self) -> &Connected {
+    pub(super) fn connection(&self) -> &Connected {
         &self.session
     }
 
-    /// Proves that reading these tables, and no others, runs no code that is not trusted, and keeps that so until others are
-    /// proved: the locks of those before go.
+    /// Proves that reading these tables runs no untrusted code, and keeps that true until other tables are proved;
+    /// locks of earlier tables are released.
     ///
     /// # Errors
-    /// `code.untrusted`; what the server says.
-    pub(super) async fn prove(&self, tables: &[MovingTable]) -> Result<(), StepError> {
+    /// `code.untrusted`; the errors of the server.
+    pub(super) async fn prove_tables(&self, tables: &[MovingTable]) -> Result<(), StepError> {
         let before = "rollback to savepoint tables; ";
         self.prover.prove_after(&self.session, before, tables).await
     }
 
-    /// Opens the transaction on a snapshot of its own.
-    async fn open(&self) -> Result<(), StepError> {
+    /// Opens the transaction on a new snapshot.
+    async fn open_snapshot(&self) -> Result<(), StepError> {
         let begin = "begin isolation level repeatable read read only; select pg_catalog.pg_current_snapshot()";
         let sql = format!("{begin}; {SAVEPOINT}");
         self.session.batch_execute(&sql).await.at(format_args!(
@@ -65,67 +66,70 @@ impl SnapshotSession {
     }
 }
 
-/// Opens a snapshot on each side that sees exactly what committed before one point.
-pub(super) async fn find(
+/// Opens a snapshot on each shard that sees exactly the commits before one position.
+pub(super) async fn find_point(
     context: &StepContext,
-    sides: &StreamShards,
+    shards: &StreamShards,
 ) -> Result<ComparisonPoint, StepError> {
     if !context.is_online() {
-        return at_rest(context, sides).await;
+        return offline_point(context, shards).await;
     }
     let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    // Writers go on: without this the applier would be past the point before it is known.
+    // Writes continue: without the hold the applier would pass the position before it is known.
     let held = stream.hold().await?;
-    park(context, sides, &held).await
+    park_at_point(context, shards, &held).await
 }
 
-/// Offline neither side changes: any two snapshots are at the same point.
-pub(super) async fn at_rest(
+/// Returns two snapshots of an offline move: neither shard changes, so any two snapshots are equal.
+pub(super) async fn offline_point(
     context: &StepContext,
-    sides: &StreamShards,
+    shards: &StreamShards,
 ) -> Result<ComparisonPoint, StepError> {
-    let origin = session(context, &sides.origin).await?;
-    origin.open().await?;
-    let destination = session(context, &sides.destination).await?;
-    destination.open().await?;
+    let upstream = open_session(context, &shards.upstream).await?;
+    upstream.open_snapshot().await?;
+    let downstream = open_session(context, &shards.downstream).await?;
+    downstream.open_snapshot().await?;
     Ok(ComparisonPoint {
         at: Lsn::default(),
-        origin,
-        destination,
+        upstream,
+        downstream,
     })
 }
 
-/// As [`find`]; the applier stays at the point until `held` is dropped.
-pub(super) async fn park(
+/// Like [`find_point`]; the applier stays at the position until `held` is dropped.
+pub(super) async fn park_at_point(
     context: &StepContext,
-    sides: &StreamShards,
+    shards: &StreamShards,
     held: &HeldStream<'_>,
 ) -> Result<ComparisonPoint, StepError> {
-    let what = format!("shard {}: making a snapshot to compare", sides.origin.name);
-    let name = sides.origin.application_name("compare");
-    let mut slot = ReplicationSession::open(&sides.origin.dsn, &name)
+    let what = format!(
+        "shard {}: making a snapshot to compare",
+        shards.upstream.name
+    );
+    let name = shards.upstream.application_name("compare");
+    let mut slot = ReplicationSession::open(&shards.upstream.dsn, &name)
         .await
         .at(&what)?;
     let created = create_slot(context, &mut slot, &what).await?;
     let exported = created.snapshot.unwrap_or_default();
-    let origin = session(context, &sides.origin).await?;
-    snapshot::begin_with_snapshot(&origin.session, &exported, "read only")
+    let upstream = open_session(context, &shards.upstream).await?;
+    snapshot::begin_with_snapshot(&upstream.session, &exported, "read only")
         .await
         .at(&what)?;
-    origin.session.batch_execute(SAVEPOINT).await.at(&what)?;
+    upstream.session.batch_execute(SAVEPOINT).await.at(&what)?;
     let before = created.consistent_point;
     let at = ParkAt {
         before,
         snapshot: exported,
     };
-    let destination = parked_snapshot(context, held, sides, at).await?;
+    let downstream = parked_snapshot(context, held, shards, at).await?;
     Ok(ComparisonPoint {
         at: before,
-        origin,
-        destination,
+        upstream,
+        downstream,
     })
 }
 
@@ -145,37 +149,37 @@ async fn create_slot(
         context.dispatch.migration,
         &unique[..8]
     );
-    let created = tokio::time::timeout(SLOT_PATIENCE, session.create_slot(&name, options)).await;
+    let created = tokio::time::timeout(SLOT_TIMEOUT, session.create_slot(&name, options)).await;
     let created = created.map_err(|_| {
         StepError::not_yet(
             "verify.waits",
             format!(
-                "{what}: a transaction that was open before it has not ended for {SLOT_PATIENCE:?}"
+                "{what}: a transaction that was open before it has not ended for {SLOT_TIMEOUT:?}"
             ),
         )
     })?;
     created.at(what)
 }
 
-/// The destination as it is when exactly what committed before the point is applied.
+/// Returns a snapshot of the downstream shard after exactly the commits before the position are applied.
 async fn parked_snapshot(
     context: &StepContext,
     held: &HeldStream<'_>,
-    sides: &StreamShards,
+    shards: &StreamShards,
     at: ParkAt,
 ) -> Result<SnapshotSession, StepError> {
-    let destination = session(context, &sides.destination).await?;
+    let downstream = open_session(context, &shards.downstream).await?;
     let parked = held.park(at);
-    let marker = Marker::new(&sides.token, 0, MarkerKind::Park);
-    let origin = sides.origin.session("marker").await?;
-    // The marker commits after the point, so the stream is sure to reach it.
-    let marked = marker.emit(&origin, &sides.token);
+    let marker = Marker::new(&shards.token, 0, MarkerKind::Park);
+    let upstream = shards.upstream.session("marker").await?;
+    // The marker commits after the position, so the stream will reach the position.
+    let marked = marker.emit(&upstream, &shards.token);
     tokio::try_join!(marked, parked)?;
-    destination.open().await?;
-    Ok(destination)
+    downstream.open_snapshot().await?;
+    Ok(downstream)
 }
 
-async fn session(context: &StepContext, shard: &Shard) -> Result<SnapshotSession, StepError> {
+async fn open_session(context: &StepContext, shard: &Shard) -> Result<SnapshotSession, StepError> {
     let prover = context.session.code_prover(shard).await?;
     let session = shard.lookup_session("compare").await?;
     Ok(SnapshotSession {

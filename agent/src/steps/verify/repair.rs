@@ -1,8 +1,8 @@
-//! Writes rows of the copy that differ again, as the owner has them at one exact point.
+//! Rewrites rows of the copy that differ, with the owner's rows at one exact position.
 //!
-//! The applier stays parked at that point until the rows are committed: what it applies afterwards was
-//! made on top of just these rows. The keys are marked as dirty, and their chunks are compared again.
-//! It writes where the stream writes, never on the owner's side.
+//! The applier stays parked at that position until the rows are committed: later changes are applied to exactly these
+//! rows. The keys are marked as dirty, and their chunks are compared again.
+//! The repair writes on the downstream shard only, never on the owner's shard.
 
 use connect::Connected;
 use plans::step::verify::ROWS_REPAIRED;
@@ -14,11 +14,14 @@ use crate::error::StepError;
 use crate::shard::user_code;
 use crate::shard::{apply_progress, epoch};
 
-/// Keys of one statement.
+/// The most keys of one statement.
 const KEYS_AT_ONCE: usize = 1_000;
 
-/// Repairs what the run has found so far; how many rows were deleted or written.
-pub(super) async fn run(comparison: &ComparisonRun<'_>, different: i64) -> Result<i64, StepError> {
+/// Repairs the differences that the run has found so far; returns how many rows were deleted or written.
+pub(super) async fn repair_rows(
+    comparison: &ComparisonRun<'_>,
+    different: i64,
+) -> Result<i64, StepError> {
     if usize::try_from(different).is_ok_and(|rows| rows > ROWS_REPAIRED) {
         return Err(StepError::refused(
             "verify.beyond_repair",
@@ -28,32 +31,35 @@ pub(super) async fn run(comparison: &ComparisonRun<'_>, different: i64) -> Resul
             "`abort` it and plan it again",
         ));
     }
-    let (context, sides) = (comparison.context, comparison.sides);
+    let (context, shards) = (comparison.context, comparison.shards);
     if !context.is_online() {
-        let point = point::at_rest(context, sides).await?;
-        return write(comparison, &point).await;
+        let point = point::offline_point(context, shards).await?;
+        return write_rows(comparison, &point).await;
     }
     let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
     let held = stream.hold().await?;
-    let point = point::park(context, sides, &held).await?;
-    let written = write(comparison, &point).await?;
+    let point = point::park_at_point(context, shards, &held).await?;
+    let written = write_rows(comparison, &point).await?;
     fail_point::hit("verify.repaired").await?;
     drop(held);
     Ok(written)
 }
 
-async fn write(comparison: &ComparisonRun<'_>, point: &ComparisonPoint) -> Result<i64, StepError> {
-    let sides = comparison.sides;
-    let shard = sides.destination.name.as_str();
-    let session = sides.destination.replica_session("repair").await?;
-    sides.destination.set_for_lookups(&session).await?;
-    let copy = &session;
+async fn write_rows(
+    comparison: &ComparisonRun<'_>,
+    point: &ComparisonPoint,
+) -> Result<i64, StepError> {
+    let shards = comparison.shards;
+    let shard = shards.downstream.name.as_str();
+    let session = shards.downstream.replica_session("repair").await?;
+    shards.downstream.set_for_lookups(&session).await?;
+    let downstream = &session;
     let tables = &comparison.context.dispatch.tables;
-    point.origin.prove(tables).await?;
-    epoch::begin(&session, &sides.token).await?;
+    point.upstream.prove_tables(tables).await?;
+    epoch::begin(&session, &shards.token).await?;
     user_code::prove(&session, tables).await?;
     let mut written = 0;
     for moving in comparison.tables() {
@@ -63,12 +69,12 @@ async fn write(comparison: &ComparisonRun<'_>, point: &ComparisonPoint) -> Resul
             continue;
         }
         written += keys.len();
-        rewrite(point.origin.side(), copy, &moving, &keys).await?;
+        rewrite_rows(point.upstream.connection(), downstream, &moving, &keys).await?;
         let marks: Vec<(String, String)> = keys
             .into_iter()
             .map(|key| (relation.clone(), key))
             .collect();
-        apply_progress::mark_dirty(&session, &sides.token, &marks, point.at).await?;
+        apply_progress::mark_dirty(&session, &shards.token, &marks, point.at).await?;
     }
     epoch::commit(
         &session,
@@ -78,25 +84,25 @@ async fn write(comparison: &ComparisonRun<'_>, point: &ComparisonPoint) -> Resul
     Ok(i64::try_from(written).unwrap_or(i64::MAX))
 }
 
-/// The copy's rows with these keys become the owner's.
-async fn rewrite(
-    origin: &Connected,
-    copy: &Connected,
+/// Replaces the copy's rows of these keys by the owner's.
+async fn rewrite_rows(
+    upstream: &Connected,
+    downstream: &Connected,
     moving: &MovingRows<'_>,
     keys: &[String],
 ) -> Result<(), StepError> {
     for some in keys.chunks(KEYS_AT_ONCE) {
-        compare::delete_rows(copy, moving, some).await?;
+        compare::delete_rows(downstream, moving, some).await?;
     }
     let mut done = std::collections::BTreeSet::new();
     for some in keys.chunks(KEYS_AT_ONCE) {
-        let rows = compare::read_rows(origin, moving, some).await?;
-        // A key has one row, although two texts may name it; without a key equal rows count.
+        let rows = compare::read_rows(upstream, moving, some).await?;
+        // A key has one row, although two texts may name it; in a table without a key each equal row counts.
         let whole = moving.table.identity.is_empty();
         let new = rows.into_iter();
         let new = new.filter(|(key, _)| whole || done.insert(key.clone()));
         let new: Vec<_> = new.map(|(_, values)| values).collect();
-        compare::insert_rows(copy, moving, &new).await?;
+        compare::insert_rows(downstream, moving, &new).await?;
     }
     Ok(())
 }

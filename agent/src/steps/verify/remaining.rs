@@ -1,4 +1,4 @@
-//! What a comparison has behind it and before it, by the rows that were copied.
+//! The progress of a comparison, estimated from the rows that were copied.
 
 use std::collections::BTreeMap;
 
@@ -11,10 +11,10 @@ use crate::error::{StepError, WithIntent};
 use crate::eta::Eta;
 use crate::migration::context::StepContext;
 
-/// What a row costs beside its bytes, in bytes.
+/// The cost of a row in addition to its bytes, in bytes.
 const ROW_COST: i64 = 64;
 
-/// Tables of a run, with the time that they take still.
+/// The tables of a run, and the estimate of the remaining time.
 pub(super) struct RemainingTables<'a> {
     context: &'a StepContext,
     started: Instant,
@@ -25,7 +25,7 @@ pub(super) struct RemainingTables<'a> {
 #[derive(Debug, Default)]
 struct RemainingTable {
     name: String,
-    /// Rows that were copied; 0 where the copy was another's.
+    /// Copied rows; 0 if another migration copied them.
     rows: i64,
     bytes: i64,
     chunks: usize,
@@ -34,7 +34,7 @@ struct RemainingTable {
 }
 
 impl<'a> RemainingTables<'a> {
-    /// Begins to measure a run over `chunks`, with what the copy on `target` has written down.
+    /// Begins to measure a run over `chunks`, with the rows that the copy recorded on `target`.
     pub(super) async fn begin(
         context: &'a StepContext,
         chunks: &[ChunkRecord],
@@ -74,7 +74,7 @@ impl<'a> RemainingTables<'a> {
             }
         }
         let started = Instant::now();
-        let eta = Eta::begin(started, done(&tables));
+        let eta = Eta::begin(started, work_done(&tables));
         Ok(Self {
             context,
             started,
@@ -83,8 +83,8 @@ impl<'a> RemainingTables<'a> {
         })
     }
 
-    /// A chunk of `rows` of `relation` was compared.
-    pub(super) fn compared(&mut self, relation: &str, rows: i64) {
+    /// Records that a chunk of `rows` of `relation` was compared.
+    pub(super) fn add_compared(&mut self, relation: &str, rows: i64) {
         let table = self.tables.iter_mut().find(|table| table.name == relation);
         if let Some(table) = table {
             table.compared += 1;
@@ -93,7 +93,7 @@ impl<'a> RemainingTables<'a> {
         let total = self.tables.iter().map(RemainingTable::cost).sum();
         let left = self
             .eta
-            .seconds_left(Instant::now(), done(&self.tables), total);
+            .seconds_left(Instant::now(), work_done(&self.tables), total);
         self.context.session.set_eta_seconds(left);
         let rows: i64 = self.tables.iter().map(|table| table.rows_compared).sum();
         let seconds = self.started.elapsed().as_secs_f64().max(0.001);
@@ -104,8 +104,11 @@ impl<'a> RemainingTables<'a> {
     }
 }
 
-fn done(tables: &[RemainingTable]) -> f64 {
-    tables.iter().map(|table| table.cost() * table.part()).sum()
+fn work_done(tables: &[RemainingTable]) -> f64 {
+    tables
+        .iter()
+        .map(|table| table.cost() * table.fraction_done())
+        .sum()
 }
 
 impl RemainingTable {
@@ -113,18 +116,18 @@ impl RemainingTable {
         (self.rows * ROW_COST + self.bytes).max(1) as f64
     }
 
-    /// Chunks of a table are about as large as each other.
-    fn part(&self) -> f64 {
+    /// Chunks of a table have about the same size.
+    fn fraction_done(&self) -> f64 {
         self.compared as f64 / self.chunks.max(1) as f64
     }
 
     fn progress(&self) -> TableProgress {
-        let over = self.compared == self.chunks;
-        let phase = if over { "compared" } else { "comparing" };
+        let is_finished = self.compared == self.chunks;
+        let phase = if is_finished { "compared" } else { "comparing" };
         TableProgress {
             table: self.name.clone(),
             rows_done: self.rows_compared,
-            rows_total: if over {
+            rows_total: if is_finished {
                 self.rows_compared
             } else {
                 self.rows.max(self.rows_compared)

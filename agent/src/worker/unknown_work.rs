@@ -1,11 +1,11 @@
-//! Work that a newer controller gave and this version does not understand: a part of it must not be left aside.
+//! Work of a newer controller that this version does not understand: the agent must not do only a part of it.
 
 use plans::failure::{Failure, RetryClass};
 use plans::id::{Epoch, MigrationId, StepId};
 use plans::wire::{Outcome, Progress, Report, StepReport, WireSecret};
 use serde::Deserialize;
 
-/// What every version of the messages has.
+/// The fields that every version of the messages has.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 enum WorkHead {
@@ -21,8 +21,8 @@ enum WorkHead {
     },
 }
 
-/// The report that the work was not done; `None`: there is no step, or not even that much is understood.
-pub(super) fn refusal(work: &str, reason: &str) -> Option<Report> {
+/// Returns the report that the work failed. Returns `None` if the work has no step, or not even its head can be read.
+pub(super) fn failure_report(work: &str, reason: &str) -> Option<Report> {
     let failure = failure(reason);
     match serde_json::from_str(work).ok()? {
         WorkHead::Step {
@@ -66,15 +66,15 @@ mod tests {
     fn a_step_that_is_not_understood_fails_under_its_epoch() {
         let work = r#"{"work": "step", "migration": "m1", "epoch": 7, "step": ["fold", "fold"], "paper": 4}"#;
         assert!(serde_json::from_str::<plans::wire::Work>(work).is_err());
-        let Some(Report::Step(report)) = refusal(work, "unknown variant `fold`") else {
+        let Some(Report::Step(report)) = failure_report(work, "unknown variant `fold`") else {
             panic!("nothing is reported");
         };
-        let named = (
+        let identity = (
             report.migration.as_str(),
             report.step.as_str(),
             report.epoch,
         );
-        assert_eq!(named, ("m1", "fold", Epoch(7)));
+        assert_eq!(identity, ("m1", "fold", Epoch(7)));
         let Outcome::Failed { failure } = report.outcome else {
             panic!("{:?}", report.outcome);
         };
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn a_look_that_is_not_understood_is_answered() {
         let work = r#"{"work": "inspect", "id": "i1", "inspection": {"inspection": "dream"}}"#;
-        let Some(Report::Inspected { id, result }) = refusal(work, "why") else {
+        let Some(Report::Inspected { id, result }) = failure_report(work, "why") else {
             panic!("nothing is reported");
         };
         assert_eq!((id.as_str(), result.is_err()), ("i1", true));
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn without_a_step_there_is_nothing_to_report() {
         let keeping = r#"{"work": "step", "migration": "m1", "epoch": 7, "step": null}"#;
-        assert_eq!(refusal(keeping, "why"), None);
-        assert_eq!(refusal("[]", "why"), None);
+        assert_eq!(failure_report(keeping, "why"), None);
+        assert_eq!(failure_report("[]", "why"), None);
     }
 }

@@ -1,7 +1,7 @@
-//! Before a roll back: that it can be made at all, and the slot that would bring the keys to the target again (I6).
+//! Before a rollback: checks that it is possible, and creates the slot for another cutover (I6).
 //!
-//! The slot is made when the gate has been passed, so that the source keeps no log for it while somebody is waited
-//! for. Its stream begins at the open marker of this roll back: what lies before it came from the target.
+//! The slot is created after the gate was passed, so that the source retains no WAL for it while the gate waits. Its
+//! stream begins at the open marker of this rollback: earlier changes came from the target.
 
 use connect::Connected;
 use plans::identity::DatabaseIdentity;
@@ -16,19 +16,19 @@ use crate::shard::apply_progress;
 use crate::shard::database::Shard;
 use crate::steps::open_capture;
 
-/// Refuses a roll back that would only hang, or lose what was written since the flip; sessions on target and source.
+/// Refuses a rollback that would only hang, or lose writes since the flip; takes sessions on target and source.
 ///
 /// # Errors
 /// `rollback.impossible` with the reason.
-pub(super) async fn check(
+pub(super) async fn check_possible(
     context: &StepContext,
     on_target: &Connected,
     on_source: &Connected,
 ) -> Result<(), StepError> {
     let known: Preflighted = context.output(StepKind::Preflight)?;
     let (source, target) = (context.source()?, context.target()?);
-    same_server(on_target, &target, &known.target).await?;
-    same_server(on_source, &source, &known.source).await?;
+    check_same_server(on_target, &target, &known.target).await?;
+    check_same_server(on_source, &source, &known.source).await?;
     let slot = context.dispatch.migration.slot(Direction::Reverse);
     let row = on_target
         .query_opt(
@@ -39,24 +39,24 @@ pub(super) async fn check(
         .at(format_args!("shard {}: reading slot {slot}", target.name))?;
     let status: Option<String> = row.map(|row| row.get(0));
     match status.as_deref() {
-        None => Err(impossible(format!(
-            "shard {}: replication slot {slot} of the stream back is gone",
+        None => Err(impossible_error(format!(
+            "shard {}: replication slot {slot} of the reverse stream does not exist",
             target.name
         ))),
-        Some("lost") => Err(impossible(format!(
-            "shard {}: the log that the stream back needs is gone",
+        Some("lost") => Err(impossible_error(format!(
+            "shard {}: the WAL that the reverse stream needs was removed",
             target.name
         ))),
         Some(_) => Ok(()),
     }
 }
 
-async fn same_server(
+async fn check_same_server(
     session: &Connected,
     shard: &Shard,
     known: &DatabaseIdentity,
 ) -> Result<(), StepError> {
-    let found = gate::identity(session).await?;
+    let found = gate::read_identity(session).await?;
     if &found == known {
         return Ok(());
     }
@@ -68,13 +68,13 @@ async fn same_server(
     } else {
         "is another server".to_owned()
     };
-    Err(impossible(format!(
+    Err(impossible_error(format!(
         "shard {} {what} since the capture was opened",
         shard.name
     )))
 }
 
-pub(super) fn impossible(reason: String) -> StepError {
+pub(super) fn impossible_error(reason: String) -> StepError {
     StepError::refused(
         "rollback.impossible",
         reason,
@@ -82,10 +82,10 @@ pub(super) fn impossible(reason: String) -> StepError {
     )
 }
 
-/// I6: the slot that would bring the keys to the target again, before the fence.
+/// I6: creates the slot for another cutover to the target, before the fence; takes sessions on target and source.
 ///
-/// A slot that is there is used again only where its stream has not begun. Sessions on target and source.
-pub(super) async fn open(
+/// An existing slot is used again only if its stream has not begun.
+pub(super) async fn create_forward_slot(
     context: &StepContext,
     on_target: &Connected,
     on_source: &Connected,
@@ -93,7 +93,7 @@ pub(super) async fn open(
     let forward = Direction::Forward;
     let (source, target) = (context.source()?, context.target()?);
     let slot = context.dispatch.migration.slot(forward);
-    let known_slot = on_source
+    let slot_exists = on_source
         .query_opt(
             "select 1 from pg_catalog.pg_replication_slots where slot_name = $1",
             &[&slot],
@@ -102,16 +102,16 @@ pub(super) async fn open(
         .at(format_args!("shard {}: reading slot {slot}", source.name))?;
     let token = context.token_after_flip();
     let known = apply_progress::read(on_target, &token, forward).await?;
-    if known_slot.is_some() && known.is_some_and(|progress| !progress.opened) {
+    if slot_exists.is_some() && known.is_some_and(|progress| !progress.opened) {
         return Ok(());
     }
-    context.report_message("creating the stream that would bring the keys to the target again");
-    open_capture::record(context, &source.name, forward).await?;
+    context.report_message("creating the stream for another cutover to the target");
+    open_capture::record_cleanup(context, &source.name, forward).await?;
     open_capture::drop_slot(on_source, context, forward).await?;
-    open_capture::publish(on_source, context, forward).await?;
+    open_capture::create_publication(on_source, context, forward).await?;
     let (slot, _session) = open_capture::create_slot(on_source, context, &source, forward).await?;
-    // What an agent kept of the stream before the flip is not followed by this one.
+    // The spooled changes of the stream before the flip are not continued by this stream.
     context.spool().remove().await?;
     let from = slot.consistent_point;
-    open_capture::start_progress(context, forward, from, false, &target).await
+    open_capture::write_first_progress(context, forward, from, false, &target).await
 }

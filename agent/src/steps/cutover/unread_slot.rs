@@ -1,8 +1,8 @@
-//! A slot that nobody reads yet keeps log for nothing: it is moved along while its shard is closed.
+//! Advances a slot that no stream reads yet, while its shard is closed, so that the shard does not retain WAL for it.
 //!
-//! Everything that is written to the moving keys there is ours then, and the stream will discard it up to the open
-//! marker. The position is read before the register is seen closed, so that no open marker lies before it: moving
-//! the slot there is right at any later time. The progress goes first (I3).
+//! All writes to the moving keys on that shard are then the agent's own, and the stream would discard them up to the
+//! open marker. The position is read before the register is found closed, so no open marker precedes it: the slot may
+//! be advanced to it at any later time. The progress row is written first (I3).
 
 use plans::names::Direction;
 use tokio_postgres::error::SqlState;
@@ -14,21 +14,21 @@ use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::{epoch, register};
 use crate::steps::verify::StreamShards;
 
-/// A slot that standbys keep a copy of moves only as far as they are.
-const PATIENCE: &str = "set statement_timeout = '2s'";
+/// A slot that standbys copy can be advanced only as far as the standbys are.
+const SET_STATEMENT_TIMEOUT: &str = "set statement_timeout = '2s'";
 
-/// Moves the slot of a stream that has not begun to where its shard's log ends now.
-pub(crate) async fn let_log_go(
+/// Advances the slot of a stream that has not begun to the current end of its shard's WAL.
+pub(crate) async fn advance_unread_slot(
     context: &StepContext,
     direction: Direction,
 ) -> Result<(), StepError> {
-    let sides = StreamShards::of(context, direction)?;
-    // The shard that the stream comes from owns nothing: the flip that the token excludes has not been.
+    let shards = StreamShards::of(context, direction)?;
+    // The upstream shard of this stream owns no keys: the flip that the token excludes has not happened.
     let token = StreamShards::of(context, opposite(direction))?.token;
-    let (origin, destination) = (&sides.origin, &sides.destination);
-    let session = origin.session("spare").await?;
+    let (upstream, downstream) = (&shards.upstream, &shards.downstream);
+    let session = upstream.session("spare").await?;
     let slot = context.dispatch.migration.slot(direction);
-    let what = format!("shard {}: moving slot {slot} along", origin.name);
+    let what = format!("shard {}: moving slot {slot} along", upstream.name);
     let row = session
         .query_opt(
             "select pg_catalog.pg_current_wal_flush_lsn() from pg_catalog.pg_replication_slots
@@ -42,11 +42,11 @@ pub(crate) async fn let_log_go(
     if register::read(&session, &token, &what).await?.register != i64::MAX {
         return Ok(());
     }
-    let there = destination.session("spare").await?;
-    epoch::begin(&there, &token).await?;
-    let known = apply_progress::read_settled(&there, &token, direction).await?;
+    let progress_session = downstream.session("spare").await?;
+    epoch::begin(&progress_session, &token).await?;
+    let known = apply_progress::read_settled(&progress_session, &token, direction).await?;
     if known.is_none_or(|known| known.opened || known.lsn >= end) {
-        epoch::rollback(&there).await;
+        epoch::rollback(&progress_session).await;
         return Ok(());
     }
     let moved = ApplyProgress {
@@ -55,9 +55,12 @@ pub(crate) async fn let_log_go(
         transactions: 0,
         changes: 0,
     };
-    apply_progress::write(&there, &token, direction, moved).await?;
-    epoch::commit(&there, &what).await?;
-    session.batch_execute(PATIENCE).await.at(&what)?;
+    apply_progress::write(&progress_session, &token, direction, moved).await?;
+    epoch::commit(&progress_session, &what).await?;
+    session
+        .batch_execute(SET_STATEMENT_TIMEOUT)
+        .await
+        .at(&what)?;
     let advanced = session
         .execute(
             "select pg_catalog.pg_replication_slot_advance($1, $2)",
@@ -65,13 +68,13 @@ pub(crate) async fn let_log_go(
         )
         .await;
     match advanced {
-        // Somebody reads it by now, it is further already, or it waits for a standby.
-        Err(error) if passed(&error) => Ok(()),
+        // A stream reads the slot now, the slot is already further, or the advance waits for a standby.
+        Err(error) if is_expected(&error) => Ok(()),
         other => other.at(&what).map(|_| ()),
     }
 }
 
-fn passed(error: &tokio_postgres::Error) -> bool {
+fn is_expected(error: &tokio_postgres::Error) -> bool {
     let states = [
         SqlState::QUERY_CANCELED,
         SqlState::OBJECT_IN_USE,

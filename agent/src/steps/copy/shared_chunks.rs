@@ -1,0 +1,203 @@
+//! Chunks that several moves have in common: one move reads them, and each move writes its own rows.
+//!
+//! Each move writes in its own transaction, with its own proof of the epoch and its own mark: a chunk is done for a
+//! move when its rows and its mark have committed on its target.
+//! The reader checks the table's file and then confirms to the others that they have all rows. A move that gets no
+//! confirmation keeps no row and copies the chunk again.
+//! The reader's transaction must see what the snapshot of the others sees. The reader checks this in the transaction:
+//! another owner of its migration may hold another snapshot now, and the epoch would stop only the reader's own
+//! commit.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use connect::Connected;
+use plans::table::{Format, MovingTable};
+use tokio::sync::mpsc::{self, Receiver};
+
+use super::chunk::{self, ChunkOutcome};
+use super::reader::CopyReader;
+use super::units::CopyChunk;
+use super::{ChunkQueue, CopyRun};
+use crate::error::StepError;
+use crate::migration::context::StepContext;
+use crate::postgres::copy_stream::{
+    CopyExtent, CopyReceivers, ReceiveOutcome, ReceiverInput, into, read_for_all, write_given,
+};
+use crate::shard::epoch;
+use crate::shared_scan::calls::{OpenCall, ScanParticipant, SharedPiece};
+
+/// The way to copy a chunk.
+pub(super) enum CopyMethod {
+    Alone,
+    /// Reads the chunk for this move and for the moves that join this call.
+    ReadForAll(OpenCall),
+    /// Receives the rows from another move that reads the chunk.
+    Receive(Receiver<ReceiverInput>),
+}
+
+/// Returns the piece that other moves may have to copy too. Returns `None` for chunks that are read for one move
+/// alone: ranges of keys, text formats, and rows without key columns.
+fn shared_piece(table: &MovingTable, chunk: &CopyChunk) -> Option<SharedPiece> {
+    let CopyExtent::Blocks(blocks) = &chunk.extent else {
+        return None;
+    };
+    let is_shareable = table.has_key() && table.format == Format::Binary;
+    is_shareable.then(|| SharedPiece {
+        copy_statement: into(table),
+        filenode: chunk.filenode,
+        blocks: blocks.clone(),
+    })
+}
+
+/// Returns the pieces of `queue` that can be read together.
+pub(super) fn shared_pieces(context: &StepContext, queue: &ChunkQueue) -> BTreeSet<SharedPiece> {
+    let tables = &context.dispatch.tables;
+    let chunks = queue.chunks.iter();
+    chunks
+        .filter_map(|chunk| shared_piece(&tables[chunk.table], chunk))
+        .collect()
+}
+
+/// Returns the next chunk for a stream, and how many chunks are left. It takes a chunk that another move is about to
+/// read, or else the first one.
+pub(super) fn take_next(
+    shared: &CopyRun<'_>,
+    open: bool,
+) -> Result<(Option<(CopyChunk, CopyMethod)>, usize), StepError> {
+    let context = shared.context;
+    let tables = &context.dispatch.tables;
+    let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
+    let Some(membership) = &shared.membership else {
+        let next = queue
+            .take_next(open)
+            .map(|chunk| (chunk, CopyMethod::Alone));
+        return Ok((next, queue.chunks.len()));
+    };
+    let next = membership.with_board(|board, own| {
+        let joined = board.join_call(own, |wanted| {
+            let same = |chunk: &CopyChunk| {
+                shared_piece(&tables[chunk.table], chunk).as_ref() == Some(wanted)
+            };
+            let chunk = queue.take_first(open, same)?;
+            let predicate = context.predicate(&tables[chunk.table], "t");
+            Some((chunk, predicate))
+        });
+        if let Some((chunk, receiver)) = joined {
+            return Some((chunk, CopyMethod::Receive(receiver)));
+        }
+        let chunk = queue.take_next(open)?;
+        let piece = shared_piece(&tables[chunk.table], &chunk);
+        let number = piece.and_then(|piece| board.open_call(own, &piece));
+        let method = number.map_or(CopyMethod::Alone, |number| {
+            CopyMethod::ReadForAll(membership.call_with_number(number))
+        });
+        Some((chunk, method))
+    });
+    Ok((next, queue.chunks.len()))
+}
+
+/// Reads a chunk for all moves that have joined the call, and writes the rows of this move.
+pub(super) async fn read_for_participants(
+    shared: &CopyRun<'_>,
+    chunk: &CopyChunk,
+    number: Option<i32>,
+    reader: &mut CopyReader,
+    target: &mut Connected,
+    open_call: OpenCall,
+) -> Result<ChunkOutcome, StepError> {
+    let participants = open_call.wait_for_participants().await;
+    if participants.is_empty() {
+        return chunk::copy_alone(shared, chunk, number, reader, target).await;
+    }
+    let context = shared.context;
+    let snapshot = shared.snapshot.as_deref().unwrap_or_default();
+    if !reader.begin_chunk(context, chunk).await? {
+        return Ok(ChunkOutcome::SnapshotLost);
+    }
+    reader.check_snapshot(snapshot).await?;
+    let (sender, receiver) = mpsc::channel(1);
+    let own = ScanParticipant {
+        predicate: context.predicate(&context.dispatch.tables[chunk.table], "t"),
+        sender,
+    };
+    let all = std::iter::once(own).chain(participants).collect();
+    // The other moves get their rows even if this move could not keep its own.
+    let (read, written) = tokio::join!(
+        read_and_send(context, chunk, reader, all),
+        write_received(shared, chunk, number, target, receiver)
+    );
+    read?;
+    let outcome = written?;
+    reader.end_if_old().await?;
+    Ok(outcome)
+}
+
+async fn read_and_send(
+    context: &StepContext,
+    chunk: &CopyChunk,
+    reader: &mut CopyReader,
+    all: Vec<ScanParticipant>,
+) -> Result<(), StepError> {
+    let table = &context.dispatch.tables[chunk.table];
+    let (predicates, senders): (Vec<_>, Vec<_>) = all
+        .into_iter()
+        .map(|participant| (participant.predicate, participant.sender))
+        .unzip();
+    let mut receivers = CopyReceivers::new(senders);
+    let from = &mut reader.session;
+    read_for_all(from, table, &chunk.extent, &predicates, &mut receivers).await?;
+    reader.check_filenode(context, chunk).await?;
+    receivers.end().await;
+    Ok(())
+}
+
+/// Writes the received rows and marks the chunk as done, in one transaction.
+pub(super) async fn write_received(
+    shared: &CopyRun<'_>,
+    chunk: &CopyChunk,
+    number: Option<i32>,
+    target: &mut Connected,
+    receiver: Receiver<ReceiverInput>,
+) -> Result<ChunkOutcome, StepError> {
+    let context = shared.context;
+    let table = &context.dispatch.tables[chunk.table];
+    if !chunk::begin_writing(shared, chunk, target).await? {
+        epoch::rollback(target).await;
+        return Ok(ChunkOutcome::Done);
+    }
+    // This work takes no permit: streams that wait for each other's rows would also wait for each other's permits. A
+    // wait for rows is not rested for: each stream would rest for the rests of the others.
+    let work = context.session.throttle.begin_work();
+    let spent = AtomicU64::new(0);
+    let on_progress = |rows, bytes| {
+        let progress = &shared.progress;
+        progress.update_chunk(context, chunk.table, chunk.ordinal, rows, bytes);
+        work.finish_piece(bytes - spent.swap(bytes, Ordering::Relaxed))
+    };
+    let copied = match write_given(
+        &mut *target,
+        table,
+        receiver,
+        (|| work.restart_piece(), on_progress),
+    )
+    .await?
+    {
+        ReceiveOutcome::All(rows, bytes) => (rows, bytes),
+        ReceiveOutcome::Left => return Ok(ChunkOutcome::ReaderGone),
+        ReceiveOutcome::TooSlow => {
+            // The next reader would wait for this move again.
+            let membership = shared.membership.as_ref();
+            if let Some(membership) = membership {
+                membership.withdraw();
+            }
+            return Ok(ChunkOutcome::ReaderGone);
+        }
+    };
+    fail_point::hit("copy.chunk_copied").await?;
+    chunk::commit_chunk(context, chunk, number, copied, target).await?;
+    let was_begun_before = chunk.begun > 0;
+    let progress = &shared.progress;
+    progress.finish_chunk(context, chunk.table, chunk.ordinal, was_begun_before);
+    Ok(ChunkOutcome::Done)
+}

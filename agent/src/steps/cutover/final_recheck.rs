@@ -1,0 +1,106 @@
+//! Checks on the old owner after the seal: the standbys have flushed the seal, and nothing has changed since the
+//! gate.
+
+use std::time::Duration;
+
+use connect::Connected;
+use tokio::time::Instant;
+
+use super::CutoverParties;
+use super::gate::{self, GateFacts};
+use crate::error::StepError;
+use crate::migration::context::StepContext;
+use crate::postgres::{catalog, standbys, versions};
+use crate::shard::guard;
+
+/// Checks that guards, tables, server and publication are as they were at the gate. Returns the versions of the
+/// catalog rows, read before the rest.
+///
+/// # Errors
+/// `schema.changed`, `server.changed` or `publication.changed`.
+pub(super) async fn recheck_all(
+    context: &StepContext,
+    parties: &CutoverParties,
+    old_owner: &Connected,
+    facts: &GateFacts,
+) -> Result<String, StepError> {
+    let shard = parties.old_shard().name.as_str();
+    let tables = &context.dispatch.tables;
+    // One connection gets six queries at once and answers them in this order.
+    let (versions, guards, fingerprint, storage, (), ()) = tokio::try_join!(
+        versions::versions(old_owner, tables),
+        guard::read_triggers(old_owner, &context.dispatch.migration),
+        catalog::fingerprint(old_owner, tables),
+        catalog::storage(old_owner, context.captured_tables(parties.direction)),
+        gate::check_identity(context, old_owner, parties.direction),
+        gate::check_publication(context, old_owner, parties),
+    )?;
+    if guards != facts.guards || fingerprint != facts.fingerprint || storage != facts.storage {
+        return Err(StepError::not_yet(
+            "schema.changed",
+            format!("shard {shard}: guards or tables changed during the cutover"),
+        ));
+    }
+    Ok(versions)
+}
+
+/// C8: the last check on the old owner before the flip: nothing has changed since the gate (R10).
+///
+/// The definitions are read again only if a catalog row has another version than in `known_versions`, which
+/// [`recheck_all`] returned.
+///
+/// # Errors
+/// See [`recheck_all`].
+pub(super) async fn final_recheck(
+    context: &StepContext,
+    parties: &CutoverParties,
+    old_owner: &Connected,
+    facts: &GateFacts,
+    known_versions: &str,
+) -> Result<(), StepError> {
+    let (versions, (), ()) = tokio::try_join!(
+        versions::versions(old_owner, &context.dispatch.tables),
+        gate::check_identity(context, old_owner, parties.direction),
+        gate::check_publication(context, old_owner, parties),
+    )?;
+    if versions != known_versions {
+        recheck_all(context, parties, old_owner, facts).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the standbys have flushed what the old owner has flushed now: a standby that lacks the seal could be
+/// promoted and accept writes to the moved keys (R6).
+///
+/// # Errors
+/// `standby.behind` if a standby lacks it at `deadline`.
+pub(super) async fn wait_for_standbys(
+    context: &StepContext,
+    parties: &CutoverParties,
+    old_owner: &Connected,
+    deadline: Instant,
+) -> Result<(), StepError> {
+    let shard = parties.old_shard().name.as_str();
+    let ignored = &context.dispatch.options.ignore_standbys;
+    // One round trip: `behind` reads the position later than `flushed`, so a standby that is not behind there has
+    // flushed it.
+    let (flushed, mut late) = tokio::try_join!(
+        standbys::flushed(old_owner),
+        standbys::behind(old_owner, None, ignored),
+    )?;
+    loop {
+        let Some(first) = late.first() else {
+            return Ok(());
+        };
+        if Instant::now() >= deadline {
+            return Err(StepError::not_yet(
+                "standby.behind",
+                format!(
+                    "shard {shard}: a standby lacks the seal at the end of the budget of the write-blocked window: {first}"
+                ),
+            ));
+        }
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        late = standbys::behind(old_owner, Some(flushed), ignored).await?;
+    }
+}

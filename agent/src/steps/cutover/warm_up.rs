@@ -1,0 +1,232 @@
+//! Prepares sessions, statements and dirty keys immediately before the write-blocked window, so that this is not done
+//! inside.
+
+use std::time::Duration;
+
+use connect::Connected;
+use plans::id::AttemptNo;
+use plans::table::MovingTable;
+use tokio::time::Instant;
+
+use super::CutoverParties;
+use super::final_recheck::{final_recheck, recheck_all, wait_for_standbys};
+use super::gate::GateFacts;
+use super::window::{advance_sequences, budget, wait_until_applied};
+use crate::error::{StepError, WithIntent};
+use crate::migration::context::StepContext;
+use crate::postgres::wait_out;
+use crate::shard::marker::{Marker, MarkerKind};
+use crate::shard::marker_after_wait::{self, AwaitedWriters, MarkerAfterWait};
+use crate::shard::register::{self, RegisterSetting};
+use crate::shard::sequences;
+use crate::steps::dirty::{self, ComparisonSessions};
+use crate::steps::verify::StreamShards;
+
+/// The aim for a comparison inside the window: dirty keys are compared again before the fence until the last
+/// comparison took no longer.
+const COMPARISON_TARGET: Duration = Duration::from_millis(5);
+/// The divisor of the budget that gives the longest comparison; the attempt ends before the fence, or before the
+/// seal, if it takes longer.
+const COMPARISON_BUDGET_DIVISOR: u32 = 4;
+/// The most comparisons, and markers, immediately before the fence.
+const MAX_REPETITIONS: usize = 8;
+
+/// Sessions that are opened before the fence, so that none is opened inside the window.
+pub(super) struct CutoverSessions {
+    pub(super) old_owner: Connected,
+    pub(super) new_owner: Connected,
+    /// A second session on each shard: the comparison and the seal do not wait for each other.
+    readers: (Connected, Connected),
+    /// The virtual transaction id of the first one, whose lock looks like a writer's.
+    reader_transaction: String,
+}
+
+impl CutoverSessions {
+    /// Opens the sessions. Their statements are planned once, and only executed inside the window.
+    pub(super) async fn open(
+        context: &StepContext,
+        shards: &StreamShards,
+    ) -> Result<Self, StepError> {
+        let (old_owner, new_owner, old_reader, new_reader) = tokio::try_join!(
+            shards.upstream.session("cutover"),
+            shards.downstream.lookup_session("cutover"),
+            shards.upstream.lookup_session("cutover"),
+            shards.downstream.lookup_session("cutover")
+        )?;
+        for (session, shard) in [
+            (&old_owner, &shards.upstream),
+            (&new_owner, &shards.downstream),
+            (&old_reader, &shards.upstream),
+            (&new_reader, &shards.downstream),
+        ] {
+            let set = session.batch_execute("set plan_cache_mode = force_generic_plan");
+            let what = format!("shard {}: setting up the session", shard.name);
+            set.await.at(what)?;
+        }
+        let dispatch = &context.dispatch;
+        let guarded_rows = context.guarded_rows();
+        marker_after_wait::prepare(&old_owner, &shards.token, &dispatch.map, guarded_rows).await?;
+        shards
+            .begin_reading(context, &old_reader, &new_reader)
+            .await?;
+        let reader_transaction = wait_out::virtual_transaction(&old_reader).await?;
+        Ok(Self {
+            reader_transaction,
+            old_owner,
+            new_owner,
+            readers: (old_reader, new_reader),
+        })
+    }
+
+    /// Returns the marker that is written once the awaited writers have ended.
+    pub(super) fn marker_after_wait<'a>(
+        &'a self,
+        shards: &'a StreamShards,
+        marker: &'a Marker,
+    ) -> MarkerAfterWait<'a> {
+        MarkerAfterWait {
+            client: &self.old_owner,
+            token: &shards.token,
+            marker,
+        }
+    }
+
+    /// Returns the writers that the fence waits for.
+    pub(super) fn awaited_writers<'a>(&'a self, tables: &'a [MovingTable]) -> AwaitedWriters<'a> {
+        let except = &self.reader_transaction;
+        AwaitedWriters::Writers { tables, except }
+    }
+
+    /// Returns the sessions that compare dirty keys.
+    pub(super) fn comparison_sessions(&self) -> ComparisonSessions<'_> {
+        ComparisonSessions {
+            upstream: &self.readers.0,
+            downstream: &self.readers.1,
+            log: &self.new_owner,
+        }
+    }
+}
+
+/// Executes once the reads of the window: the sessions have planned them then, and a problem that would end the
+/// attempt is found before any write is refused. Writes markers that nothing waits for. Returns the versions of the
+/// catalog rows for the final recheck.
+pub(super) async fn warm_up_reads(
+    context: &StepContext,
+    parties: &CutoverParties,
+    facts: &GateFacts,
+    sessions: &CutoverSessions,
+    attempt: AttemptNo,
+) -> Result<String, StepError> {
+    let old_owner = &sessions.old_owner;
+    let probe = Marker::new(&parties.shards.token, attempt.0, MarkerKind::Probe);
+    let marker_after_wait = sessions.marker_after_wait(&parties.shards, &probe);
+    let keyed_tables = context.keyed_tables();
+    let mark_or_list = marker_after_wait
+        .mark_or_list(sessions.awaited_writers(&keyed_tables))
+        .await?;
+    marker_after_wait
+        .mark_or_list(AwaitedWriters::PassedExpiredFence)
+        .await?;
+    wait_out::remaining(&mark_or_list, old_owner).await?;
+    dirty::warm_up(context, &parties.shards, &sessions.comparison_sessions()).await?;
+    sequences::read_values(old_owner, &facts.sequences).await?;
+    wait_for_standbys(
+        context,
+        parties,
+        old_owner,
+        Instant::now() + budget(context),
+    )
+    .await?;
+    let versions = recheck_all(context, parties, old_owner, facts).await?;
+    final_recheck(context, parties, old_owner, facts, &versions).await?;
+    Ok(versions)
+}
+
+/// Executes once the writes of the window, with values that change nothing: a session that does something for the
+/// first time reads the catalog for several milliseconds. The old owner stays open, as the witness allows, and the
+/// new owner closed.
+pub(super) async fn warm_up_writes(
+    context: &StepContext,
+    parties: &CutoverParties,
+    facts: &GateFacts,
+    sessions: &CutoverSessions,
+    attempt: AttemptNo,
+    witnessed: i64,
+) -> Result<(), StepError> {
+    let token = &parties.shards.token;
+    let (old_owner, new_owner) = (&sessions.old_owner, &sessions.new_owner);
+    let count = register::begin_and_set(old_owner, token, attempt.0, RegisterSetting::Open).await?;
+    register::set(old_owner, token, count, RegisterSetting::Open).await?;
+    register::set(new_owner, token, witnessed, RegisterSetting::Closed).await?;
+    advance_sequences(context, parties, facts, old_owner, new_owner).await
+}
+
+/// Sends a marker through the stream, so that its sessions have planned the statements for a marker. Sends another
+/// one if that took long, as it does if the stream lagged, or its upstream connection is just being opened.
+///
+/// # Errors
+/// See [`wait_until_applied`]: the fence would be in vain.
+pub(super) async fn warm_up_drain(
+    context: &StepContext,
+    parties: &CutoverParties,
+    sessions: &CutoverSessions,
+    attempt: AttemptNo,
+) -> Result<(), StepError> {
+    let token = &parties.shards.token;
+    for _ in 0..MAX_REPETITIONS {
+        let begun = Instant::now();
+        let marker = Marker::new(token, attempt.0, MarkerKind::Probe);
+        marker.emit(&sessions.old_owner, token).await?;
+        wait_until_applied(context, marker.id, begun + budget(context)).await?;
+        if begun.elapsed() <= budget(context) / 10 {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Returns how long the comparison inside the write-blocked window may take.
+pub(super) fn max_comparison_time(budget: Duration) -> Duration {
+    budget / COMPARISON_BUDGET_DIVISOR
+}
+
+/// Compares dirty keys until few are left for the window: as many as can be compared within [`COMPARISON_TARGET`], at
+/// the cost of a key in the last comparison.
+///
+/// # Errors
+/// `cutover.changed_keys` if the remaining keys would take longer than [`max_comparison_time`].
+pub(super) async fn recheck_dirty_keys(
+    context: &StepContext,
+    parties: &CutoverParties,
+    sessions: &CutoverSessions,
+) -> Result<(), StepError> {
+    let budget = budget(context);
+    let (mut compared, mut took) = (0, Duration::ZERO);
+    for _ in 0..MAX_REPETITIONS {
+        let begun = Instant::now();
+        let left;
+        // While one comparison runs, keys change for the next one: about as many as were compared, at the same cost.
+        (left, compared) =
+            dirty::recheck(context, &parties.shards, &sessions.comparison_sessions()).await?;
+        took = begun.elapsed();
+        context.report_message(format!(
+            "compared {compared} keys that changed since the verification in {} ms; {left} of them changed meanwhile",
+            took.as_millis()
+        ));
+        if took <= COMPARISON_TARGET {
+            break;
+        }
+    }
+    if took <= max_comparison_time(budget) {
+        return Ok(());
+    }
+    Err(StepError::not_yet(
+        "cutover.changed_keys",
+        format!(
+            "the {compared} keys that change between two comparisons take {} ms to compare, more than the {} ms that the budget of the write-blocked window has for it: \
+             wait until the moving keys change less, or plan with a larger write_stop_budget_ms",
+            took.as_millis(),
+            max_comparison_time(budget).as_millis()
+        ),
+    ))
+}

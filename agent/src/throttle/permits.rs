@@ -1,0 +1,82 @@
+//! Permits of streams that work at one time. For a small ratio fewer streams work before they rest: an application
+//! notices how many processes compete for the cores, not how long they rest afterwards.
+
+use std::sync::{Mutex, PoisonError};
+
+use plans::throttle::MOST_STREAMS;
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+/// Streams get permits in the order of their requests, so that no stream keeps its transaction open for long.
+#[derive(Debug)]
+pub(super) struct StreamPermits {
+    semaphore: Semaphore,
+    count: Mutex<PermitCount>,
+}
+
+#[derive(Debug)]
+struct PermitCount {
+    /// Free and acquired permits.
+    total: usize,
+    /// The wanted total; surplus permits are removed when they are released.
+    target: usize,
+}
+
+impl Default for StreamPermits {
+    /// One permit for each possible stream.
+    fn default() -> Self {
+        let most = MOST_STREAMS as usize;
+        Self {
+            semaphore: Semaphore::new(most),
+            count: Mutex::new(PermitCount {
+                total: most,
+                target: most,
+            }),
+        }
+    }
+}
+
+impl StreamPermits {
+    /// Sets how many streams may work at one time.
+    pub(super) fn resize(&self, target: usize) {
+        let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
+        count.target = target;
+        if count.total < target {
+            self.semaphore.add_permits(target - count.total);
+            count.total = target;
+        } else {
+            count.total -= self.semaphore.forget_permits(count.total - target);
+        }
+    }
+
+    /// Waits for a permit; dropping it releases it.
+    pub(super) async fn acquire(&self) -> StreamPermit<'_> {
+        StreamPermit {
+            permits: self,
+            // The semaphore is never closed, so `acquire` cannot fail.
+            permit: self.semaphore.acquire().await.ok(),
+        }
+    }
+}
+
+/// A permit of a stream to work.
+#[derive(Debug)]
+pub(crate) struct StreamPermit<'a> {
+    permits: &'a StreamPermits,
+    permit: Option<SemaphorePermit<'a>>,
+}
+
+impl Drop for StreamPermit<'_> {
+    fn drop(&mut self) {
+        let mut count = self
+            .permits
+            .count
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if count.total > count.target
+            && let Some(permit) = self.permit.take()
+        {
+            permit.forget();
+            count.total -= 1;
+        }
+    }
+}
