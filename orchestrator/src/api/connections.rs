@@ -2,7 +2,7 @@
 //!
 //! A connection is a stranger's until a request on it has been let in. Strangers have a share of the places; when it is
 //! full, the oldest of them ends for the newest. So whoever comes is served at once, however many say nothing.
-//! Order on a connection: the handshake, the head of a request, its body; each within its time.
+//! Order on a connection: the handshake, the head of a request, its body, the rest; each within its time.
 
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -18,7 +18,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -44,6 +44,8 @@ pub struct ConnectionLimits {
     pub handshake: Duration,
     /// Longest wait for the head of a request, the first one or the next.
     pub head: Duration,
+    /// Longest time in which the controller reads what comes after its last answer.
+    pub rest: Duration,
 }
 
 impl ConnectionLimits {
@@ -59,6 +61,7 @@ impl ConnectionLimits {
             per_address: 256,
             handshake: Duration::from_secs(5),
             head: Duration::from_secs(10),
+            rest: Duration::from_secs(5),
         }
     }
 }
@@ -259,15 +262,36 @@ async fn speak(
     let served = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.head)
-        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app));
-    if let Err(error) = served.await {
-        tracing::debug!(%error, "connection ended");
+        .serve_connection(TokioIo::new(stream), TowerToHyperService::new(app))
+        .without_shutdown();
+    match served.await {
+        Ok(parts) => {
+            // The connection has its slot as long as it is read.
+            let _service = parts.service;
+            discard_rest(parts.io.into_inner(), limits.rest).await;
+        }
+        Err(error) => tracing::debug!(%error, "connection ended"),
+    }
+}
+
+/// Ends the answers, and reads what the client still sends. An order may be refused before its body has arrived; a
+/// socket that is closed with unread bytes is reset, and a reset takes the answer from the client that has not read it.
+async fn discard_rest(mut stream: impl AsyncRead + AsyncWrite + Unpin, longest: Duration) {
+    let read = async {
+        stream.shutdown().await?;
+        tokio::io::copy(&mut stream, &mut tokio::io::sink()).await
+    };
+    match tokio::time::timeout(longest, read).await {
+        Ok(Ok(_)) => {}
+        Ok(Err(error)) => tracing::debug!(%error, "connection ended"),
+        Err(_) => tracing::debug!(?longest, "client did not end its connection"),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tokio::io::AsyncReadExt;
 
     fn places(strangers: usize, per_address: usize) -> Arc<ConnectionSlots> {
         Arc::new(ConnectionSlots {
@@ -300,5 +324,28 @@ mod tests {
         assert_eq!(places.slots().known, 1);
         drop(known);
         assert_eq!(places.slots().known, 0);
+    }
+
+    /// The controller refuses an order before its body has arrived. A client that sends the body first still reads why.
+    #[tokio::test]
+    async fn a_client_that_sends_on_after_a_refusal_reads_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let app = Router::new().fallback(|| async { axum::http::StatusCode::UNAUTHORIZED });
+        let limits = ConnectionLimits::of_process();
+        let server = tokio::spawn(serve(listener, None, app, limits));
+        let body = vec![b'x'; 48 << 20];
+        let mut client = TcpStream::connect(address).await.unwrap();
+        let head = format!(
+            "POST / HTTP/1.1\r\nhost: x\r\ncontent-length: {}\r\n\r\n",
+            body.len()
+        );
+        client.write_all(head.as_bytes()).await.unwrap();
+        client.peek(&mut [0]).await.unwrap();
+        client.write_all(&body).await.unwrap();
+        let mut answer = String::new();
+        client.read_to_string(&mut answer).await.unwrap();
+        assert!(answer.starts_with("HTTP/1.1 401 "), "{answer}");
+        server.abort();
     }
 }
