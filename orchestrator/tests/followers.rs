@@ -21,24 +21,15 @@ async fn followers_read_and_send_the_rest_to_the_leader() {
     assert_eq!(problem["code"], "controller.follows");
     assert!(problem["hint"].as_str().unwrap().contains(&leader.url));
     // The command line follows, and asks the next one where one does not answer.
-    for urls in [
-        follower.url.clone(),
-        format!("http://127.0.0.1:1,{}", follower.url),
-    ] {
-        let name = format!("n{}", urls.len());
-        let line = ["shard", "add", &name, "--dsn", "host=z"];
+    let unanswered = format!("http://127.0.0.1:1,{}", follower.url);
+    for (urls, capacity) in [(follower.url.clone(), 50), (unanswered, 150)] {
+        let set = capacity.to_string();
+        let line = ["shard", "set", "a", "--capacity", &set];
         let done = program(&urls).args(line).output().await.unwrap();
         assert!(done.status.success(), "{done:?}");
+        let shards = follower.json("/api/v1/shards").await;
+        assert_eq!(shards[0]["capacity"], capacity, "{shards}");
     }
-    assert_eq!(
-        follower
-            .json("/api/v1/shards")
-            .await
-            .as_array()
-            .unwrap()
-            .len(),
-        4
-    );
     let page = follower.get("/").await.unwrap().text().await.unwrap();
     assert!(
         page.contains("This controller follows") && page.contains(&leader.url),
