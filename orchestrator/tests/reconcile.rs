@@ -277,7 +277,8 @@ async fn keys_that_another_migration_took_are_given_to_their_owner() {
 /// The controller was restarted since the target was lost: it will never look at it again.
 #[tokio::test]
 async fn an_abort_is_given_out_although_the_target_is_never_seen() {
-    let before = Server::start().await;
+    let lease = Duration::from_secs(1);
+    let before = Server::with(ControllerSettings { lease, ..quick() }).await;
     let agent = before.agent("x", "x1");
     let id = before.apply(&agent, "").await;
     let preflight = agent.take("preflight").await;
