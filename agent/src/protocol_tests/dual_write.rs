@@ -33,12 +33,19 @@ async fn synchronous(bench: &Bench, direction: Direction, limit: Duration) -> Ap
         watchdog: program("watchdog_process"),
     });
     let stream = ApplyStream::start(spec, false, true);
-    until_synchronous(&stream).await;
+    until_synchronous(bench, direction, &stream).await;
     stream
 }
 
-async fn until_synchronous(stream: &ApplyStream) {
+/// Something to decode that changes no row.
+const WRITE: &str = "select pg_logical_emit_message(true, 'test', 'on')";
+
+/// Writes meanwhile: the walsender of an idle server is not told that it has caught up until the server logs what runs,
+/// every 15 s.
+async fn until_synchronous(bench: &Bench, direction: Direction, stream: &ApplyStream) {
+    let upstream = bench.ends(direction).0.session().await;
     until("commits wait for both shards", || async {
+        upstream.batch_execute(WRITE).await.expect("written");
         state(stream) == DualWriteState::Synchronous
     })
     .await;
@@ -193,7 +200,7 @@ async fn an_absent_shard_stops_writes_no_longer_than_the_limit_and_is_waited_for
         "the stream's name is not in force in synchronous_standby_names",
     ];
     assert!(known.contains(&why.as_str()), "{why}");
-    until_synchronous(&stream).await;
+    until_synchronous(&bench, FORWARD, &stream).await;
     here.batch_execute(&insert(3)).await.expect("acknowledged");
     assert_eq!(bench.assert_equal().await, 3, "at once");
 }
@@ -236,7 +243,7 @@ async fn a_comparison_s_point_is_not_waited_for_by_the_commits_that_it_waits_for
     let ((took, why), ()) = tokio::join!(comparing, writing);
     assert!(took < SLACK, "{took:?}");
     assert_eq!(why, "a comparison reads one exact point");
-    until_synchronous(&stream).await;
+    until_synchronous(&bench, FORWARD, &stream).await;
 }
 
 #[tokio::test]
@@ -249,6 +256,7 @@ async fn writes_go_on_after_the_limit_when_the_agent_is_stopped_or_killed() {
     let counted = "select count(*) = 1 from pg_stat_replication where sync_state = 'sync'";
     let until_counted = || {
         until("commits wait for both shards", || async {
+            here.batch_execute(WRITE).await.expect("written");
             here.query_one(counted, &[]).await.expect("read").get(0)
         })
     };
