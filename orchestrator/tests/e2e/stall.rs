@@ -33,5 +33,5 @@ async fn a_comparison_that_takes_too_long_ends_the_attempt_before_the_seal() {
 
 #[tokio::test]
 async fn a_sealed_attempt_that_cannot_go_on_in_time_is_released() {
-    ends_by_itself("sealed", "behind the seal").await;
+    ends_by_itself("sealed", "after the seal").await;
 }
