@@ -12,6 +12,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use plans::id::{AgentName, Epoch, MigrationId};
 use plans::names::Direction;
 use plans::wire::{
@@ -84,13 +85,16 @@ impl Worker {
         })
     }
 
-    /// Works until the future is dropped.
-    pub async fn run(self: Arc<Self>) {
-        tokio::join!(
-            self.clone().claim_forever(),
-            self.send_heartbeats_forever(),
-            self.clean_up_forever()
-        );
+    /// Works until the future is dropped. The future is boxed, so that this crate compiles it, and not each program
+    /// that awaits it.
+    pub fn run(self: Arc<Self>) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            tokio::join!(
+                self.clone().claim_forever(),
+                self.send_heartbeats_forever(),
+                self.clean_up_forever()
+            );
+        })
     }
 
     /// Returns how many migrations the agent holds.

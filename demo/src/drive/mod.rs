@@ -28,6 +28,7 @@ use crate::workload::{TenantMix, Workload, WorkloadSettings};
 use client::{Map, ShardAccess};
 pub use cutovers::{TimeSpread, WriteBlocks, write_stops};
 pub(crate) use follow::ready;
+use futures::future::LocalBoxFuture;
 use hand::PointHold;
 use plans::id::ShardName;
 use progress::print_line;
@@ -59,7 +60,11 @@ struct DemoRun<'r> {
 /// # Errors
 /// [`DemoError`] when it could not run to its end, or when its end is not as it must be
 /// ([`DemoError::Unclean`], after the report was written).
-pub async fn run(options: Options) -> Result<RunReport, DemoError> {
+pub fn run(options: Options) -> LocalBoxFuture<'static, Result<RunReport, DemoError>> {
+    Box::pin(run_demo(options))
+}
+
+async fn run_demo(options: Options) -> Result<RunReport, DemoError> {
     options.check()?;
     let mut terminate =
         signal(SignalKind::terminate()).map_err(DemoError::io("listen for signals"))?;

@@ -33,6 +33,7 @@ pub use text::summary;
 use crate::error::DemoError;
 use crate::fleet::{ServerGroup, TestEquipment};
 use case::FaultCase;
+use futures::future::LocalBoxFuture;
 use means::MissingMeans;
 use run::RunTerms;
 use std::path::PathBuf;
@@ -90,7 +91,11 @@ struct SessionState {
 ///
 /// # Errors
 /// [`DemoError`] when no runs were possible; a run that was not survived is in the results.
-pub async fn run(injection: &FaultInjection) -> Result<ResultsFile, DemoError> {
+pub fn run(injection: &FaultInjection) -> LocalBoxFuture<'_, Result<ResultsFile, DemoError>> {
+    Box::pin(run_sitting(injection))
+}
+
+async fn run_sitting(injection: &FaultInjection) -> Result<ResultsFile, DemoError> {
     // Clusters of runs that were killed are nobody's any more.
     cluster::sweep(&cluster::temporary_base())?;
     let sitting = InjectionSession::begin(injection)?;

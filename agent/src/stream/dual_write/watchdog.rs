@@ -10,6 +10,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use connect::Connected;
+use futures::future::BoxFuture;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapVersion, MigrationId};
 use serde::{Deserialize, Serialize};
@@ -128,7 +129,11 @@ enum AgentPresence {
 ///
 /// # Errors
 /// An error if the environment has no valid task. After an error of the shard the watchdog tries again.
-pub async fn watch_for_ever() -> anyhow::Result<()> {
+pub fn watch_for_ever() -> BoxFuture<'static, anyhow::Result<()>> {
+    Box::pin(watch())
+}
+
+async fn watch() -> anyhow::Result<()> {
     let text = std::env::var(ENVIRONMENT)?;
     let task: WatchdogTask = serde_json::from_str(&text)?;
     let shard = Shard::new(&task.shard, &task.migration, task.epoch)?;
