@@ -70,8 +70,8 @@ torture: ## strike every component at every step, RUNS= at most, for SECONDS= at
 
 bench: ## measure beside raw PostgreSQL and peers: make bench ARGS="--quick --json FILE"
 	@scripts/setup bench
-	cargo build --release --locked --bins
-	scripts/in-memory cargo run --release --locked --example speed -- $(ARGS)
+	cargo build --release --locked --bins --features bench/program
+	scripts/in-memory target/release/shardwright-bench $(ARGS)
 
 clean: ## remove what was built
 	cargo clean
