@@ -42,6 +42,7 @@ mod long_writers;
 mod looked_at;
 mod lookups;
 mod names;
+mod older_tables;
 mod park;
 mod partitions;
 mod pieces;

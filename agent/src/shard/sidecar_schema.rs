@@ -213,6 +213,18 @@ pub(crate) async fn enrol(
     }
 }
 
+/// Creates the tables that the version which enrolled the migration did not have. It does nothing on a shard on which
+/// the migration is not enrolled.
+pub(crate) async fn add_missing_tables(
+    client: &Connected,
+    token: &EpochToken,
+) -> Result<(), StepError> {
+    match epoch::is_enrolled(client, token).await? {
+        true => create(client).await,
+        false => Ok(()),
+    }
+}
+
 /// Returns the names of all tables in the schema.
 pub(crate) fn tables() -> impl Iterator<Item = &'static str> {
     let others = ["move", "dual_write", "away", "given", identity::TABLE];

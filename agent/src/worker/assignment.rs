@@ -24,7 +24,7 @@ use crate::migration::session::MigrationSession;
 use crate::migration::wait_monitor;
 use crate::postgres::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 use crate::shard::dual_write::OwnershipProof;
-use crate::shard::epoch;
+use crate::shard::{epoch, sidecar_schema};
 use crate::shared_scan::participants::{ExpectedParticipant, leads_to_copy};
 use crate::steps;
 
@@ -380,6 +380,7 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
+        sidecar_schema::add_missing_tables(&session, &token).await?;
     }
     // The older owner may have added its name once more before the epoch was raised.
     steps::remove_standby_names(context, OwnershipProof::Owner).await?;

@@ -87,7 +87,7 @@ async fn this_release_is_recorded() {
         let text = serde_json::to_string_pretty(&exchange).unwrap();
         write(&format!("wire/{name}.json"), &(text + "\n"));
     }
-    for name in ["store.sql", "migrations.json"] {
+    for name in ["store.sql", "shard.sql", "migrations.json"] {
         write(name, &world.file(name));
     }
     for operation in ["split", "merge", "move", "isolate", "drain", "rebalance"] {

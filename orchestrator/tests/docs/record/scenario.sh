@@ -152,6 +152,8 @@ until_so "$running" "$COPIES"
 pg_dump --inserts --no-owner --no-privileges --schema shardwright control >dump
 # Commands of psql are not SQL.
 sed '/^\\/d' dump >store.sql
+# The source has the tables of a migration that is under way.
+pg_dump --schema-only --no-owner --no-privileges --schema shardwright -p "$PORT_A" shop | sed '/^\\/d' >shard.sql
 cat >migrations.json <<JSON
 {
   "completed": "$completed",
