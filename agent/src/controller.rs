@@ -26,7 +26,7 @@ use crate::error::StepError;
 const CLAIM_TIMEOUT: Duration = Duration::from_secs(30);
 /// Time limit of every other call.
 const CALL_TIMEOUT: Duration = Duration::from_secs(10);
-/// If a heartbeat has no answer for this long, the agent queries which controller leads.
+/// If a heartbeat has no answer after this time, the agent queries which controller leads.
 const LEADER_CHECK_INTERVAL: Duration = Duration::from_millis(1200);
 /// Time limit of the query which controller leads.
 const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
@@ -41,7 +41,7 @@ const EVIDENCE: &str = "cutover.evidence";
 /// How to fix a target that lacks these records.
 const EVIDENCE_HINT: &str = "check whether the target's connection string leads to the database that was compared; then `verify` again";
 
-/// Why a call failed.
+/// The reason why a call failed.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum ControllerError {
     /// The controller did not answer.

@@ -18,7 +18,7 @@ pub(crate) const OTHER_DATABASE: &str = "shard.other_database";
 
 const NEWER_OWNER: &str = "nothing to do: the newer owner continues the migration";
 
-/// A reason why a step ends without the result that it promises.
+/// The reason why a step ended without a result.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum StepError {
     /// The attempt failed.
@@ -27,7 +27,7 @@ pub enum StepError {
     /// The controller or a newer owner stopped the step.
     #[error("interrupted")]
     Interrupted,
-    /// Both shards have the moving tables in a new form, with which the move can continue.
+    /// Both shards have the same new definition of the moving tables, with which the move can continue.
     #[error("the moving tables have changed on both shards: {}", .changes.join("; "))]
     Reshaped {
         /// The present definitions of the tables.

@@ -1,4 +1,4 @@
-//! `shardwright-agent`: performs the steps that the controller hands out.
+//! The program `shardwright-agent`: it performs the steps that the controller assigns.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,7 +1,8 @@
-//! The mechanisms of a move against real servers, each with the naive variant that it replaces.
+//! Tests of the mechanisms of a move on real PostgreSQL servers.
 //!
-//! A negative control shows that the naive variant misbehaves under the very schedule that the rule
-//! survives. The numbers R1 to R25 and E7 are those of docs/protocol.md.
+//! Most mechanisms have a negative control: a test of the simpler variant that the mechanism replaces. It shows that
+//! the simpler variant loses or duplicates data under the same schedule. docs/protocol.md defines R1 to R25 (scenarios)
+//! and E7 (a fact found by experiment).
 
 #[allow(dead_code, reason = "the tests of connections use more of it")]
 #[path = "../../crates/connect/tests/protected/authority.rs"]

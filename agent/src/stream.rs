@@ -1,12 +1,10 @@
-//! A change stream: reads the replication slot on its upstream shard and applies the changes on its downstream shard.
-//! The steps can ask it to park or to stop.
+//! A change stream: it reads the replication slot on its upstream shard and applies the changes on its downstream
+//! shard. Before the flip it runs from source to target (forward), after the flip from target to source (reverse), with
+//! the same code.
 //!
-//! Before the flip the stream runs forward, after it in reverse, with the same code (docs/protocol.md, moves and
-//! predicates).
-//! It runs concurrently with the steps. After a transient error it restarts from its durable progress. It gives up
-//! after a number of failures in a row.
-//! The stream writes changes to the [`spool`](crate::spool) while the copy runs, while the downstream shard is
-//! unavailable, and when the stream lags far.
+//! The stream runs concurrently with the steps, which can request it to park or to stop. After a transient error it
+//! restarts from its durable progress. It gives up after a number of failures in a row. While the copy runs, while the
+//! downstream shard is unavailable, and when the stream lags far, it writes changes to the [`spool`](crate::spool).
 
 pub(crate) mod apply;
 mod batch;
@@ -65,61 +63,61 @@ pub(crate) struct StreamSpec {
     pub(crate) sessions: u32,
     /// The spool for changes that cannot be applied yet. Without a spool the upstream shard retains them.
     pub(crate) spool: Option<SpoolLocation>,
-    /// If set, commits on the upstream shard wait for the stream while it is level.
+    /// If set, commits on the upstream shard wait for the stream while the stream has no lag (synchronous dual-write).
     pub(crate) dual_write: Option<DualWrite>,
     /// A live stream starts to spool when the upstream shard retains more than this many bytes of WAL for it.
     pub(crate) spool_beyond: u64,
     /// The upstream shard retains this many bytes of WAL that are also in the spool, for an agent that does not have
     /// this spool.
     pub(crate) keep_on_upstream: u64,
-    /// The stream fails, and its slot is dropped, when the upstream shard retains more WAL than this for it.
+    /// If the upstream shard retains more WAL than this, the agent ends the stream with a failure and drops the slot.
     pub(crate) log_limit: u64,
     /// The number of failures in a row after which the stream gives up.
     pub(crate) max_attempts: u32,
 }
 
-/// Settings of a stream that its owner can change at any time; they survive a restart of the stream.
+/// Settings of a stream that its owner can change at any time. They remain in effect when the stream restarts.
 #[derive(Debug)]
 pub(crate) struct StreamCommands {
-    /// Whether the stream records the key of each arriving change as dirty.
+    /// If true, the stream records the key of each arriving change as dirty, to be compared again.
     record_dirty: AtomicBool,
-    /// Whether the stream may apply changes; otherwise it spools them.
+    /// If true, the stream applies changes; otherwise it spools them.
     pub(crate) apply: AtomicBool,
-    /// The number of callers that hold the stream at a point; meanwhile it confirms nothing.
+    /// The number of callers that hold the stream at a point. While it is not 0, the stream confirms no position.
     pub(crate) hold_count: AtomicU32,
-    /// Whether the stream commits arrived changes immediately, because a cutover is near.
+    /// If true, the stream commits arrived changes immediately, because a cutover is near.
     commit_promptly: AtomicBool,
     /// Notified when `hold_count` or `apply` changes.
     pub(crate) changed: Notify,
 }
 
-/// Requests to a running stream.
+/// A request to a running stream.
 #[derive(Debug)]
 enum StreamRequest {
-    /// The stream checks its commands, which have changed.
+    /// One of the commands has changed, and the stream must read them again.
     CheckCommands,
-    /// From now on the stream applies no further transaction until a `Park` or `Resume` request follows. It answers
-    /// when it applies nothing more.
+    /// Hold: from now on the stream applies no further transaction until a `Park` or `Resume` request follows. It
+    /// answers when it applies nothing more.
     Hold(oneshot::Sender<()>),
-    /// The stream applies every transaction that committed before the point, and none after it. It answers with the
-    /// position of the last applied commit.
+    /// Park: the stream applies every transaction that committed before the point, and none after it. It answers with
+    /// the position of the last applied commit.
     Park(ParkAt, oneshot::Sender<Lsn>),
-    /// The stream continues after a hold or a park.
+    /// Resume: the stream continues after a hold or a park.
     Resume,
-    /// The stream ends when it has applied this marker.
+    /// Stop: the stream ends when it has applied this marker.
     StopAt(Uuid),
 }
 
-/// A position in the upstream WAL at which a stream parks.
+/// The position in the upstream WAL at which a stream parks.
 #[derive(Debug)]
 pub(crate) struct ParkAt {
     pub(crate) before: Lsn,
     /// The name of an exported snapshot that sees exactly the transactions that committed before the point. Rows that
-    /// the stream reads again before the point are read with it: a later snapshot would put them ahead of the point.
+    /// the stream must read again before the point are read with it, so that they contain no later change.
     pub(crate) snapshot: String,
 }
 
-/// A running stream. Dropping the value stops the stream at any place; its open transaction rolls back.
+/// A running stream. If this value is dropped, the stream stops immediately, and its open transaction is rolled back.
 #[derive(Debug)]
 pub(crate) struct ApplyStream {
     pub(crate) direction: Direction,
@@ -127,7 +125,7 @@ pub(crate) struct ApplyStream {
     observation: watch::Receiver<StreamObservation>,
     commands: Arc<StreamCommands>,
     keeper: Option<DualWriteKeeper>,
-    /// When cancelled, the sessions of a stream that has ended are closed.
+    /// If this token is cancelled, the sessions of a stream that has ended are closed.
     close_sessions: CancellationToken,
     task: JoinHandle<()>,
 }
@@ -188,7 +186,7 @@ impl ApplyStream {
         }
     }
 
-    /// Returns the current status of the stream, with that of its dual-write.
+    /// Returns the current status of the stream, including its dual-write.
     pub(crate) fn observation(&self) -> StreamObservation {
         let mut observation = self.observation.borrow().clone();
         if let Some(keeper) = &self.keeper {
@@ -197,7 +195,7 @@ impl ApplyStream {
         observation
     }
 
-    /// Makes the stream record the key of each change that arrives from now on as dirty.
+    /// Makes the stream record as dirty the key of each change that arrives from now on.
     pub(crate) fn record_dirty(&self) {
         self.commands.record_dirty.store(true, Ordering::SeqCst);
     }
@@ -210,33 +208,35 @@ impl ApplyStream {
         }
     }
 
-    /// Makes the stream commit arrived changes immediately, until the returned value is dropped. A marker then has
-    /// few changes before it.
-    pub(crate) fn commit_promptly(&self) -> HurriedStream {
+    /// Makes the stream commit arrived changes immediately, until the returned value is dropped. A marker then waits
+    /// for few changes before it.
+    pub(crate) fn commit_promptly(&self) -> PromptCommits {
         self.commands.commit_promptly.store(true, Ordering::SeqCst);
         let _ = self.requests.send(StreamRequest::CheckCommands);
-        HurriedStream(self.commands.clone())
+        PromptCommits(self.commands.clone())
     }
 
-    /// Whether the stream still runs.
+    /// Returns whether the stream still runs.
     pub(crate) fn is_running(&self) -> bool {
         !self.task.is_finished()
     }
 
-    /// The status as a channel, for [`wait_for_marker`] and [`wait_for_failure`], without a borrow of the stream.
+    /// Returns the status as a channel, for [`wait_for_marker`] and [`wait_for_failure`], without a borrow of the
+    /// stream.
     pub(crate) fn watch(&self) -> watch::Receiver<StreamObservation> {
         self.observation.clone()
     }
 
-    /// Makes the stream apply no further transaction: the caller is about to choose the point to park at.
+    /// Makes the stream apply no further transaction, so that the caller can choose the point to park at.
     ///
-    /// Returns when the stream applies nothing more. If rows are ahead of the stream, it first catches up with them.
-    /// The stream continues when the returned value is dropped.
+    /// Returns when the stream applies nothing more. If the stream has read rows again in a later state than its
+    /// position, it first applies the changes up to that state. The stream continues when the returned value is
+    /// dropped.
     ///
     /// # Errors
     /// `stream.ended`, or the stream's failure, if it gave up.
     pub(crate) async fn hold(&self) -> Result<HeldStream<'_>, StepError> {
-        // Commits must not wait for a stream that confirms nothing, and the point must not wait for such commits.
+        // A held stream confirms nothing: synchronous commits would wait for it, and the point for those commits.
         self.commands.hold_count.fetch_add(1, Ordering::SeqCst);
         self.commands.changed.notify_one();
         let (settled, done) = oneshot::channel();
@@ -255,7 +255,7 @@ impl ApplyStream {
         let _ = self.requests.send(StreamRequest::StopAt(marker));
     }
 
-    /// Stops the stream and waits until its keeper has ended and its task has stopped.
+    /// Stops the stream. Waits until its dual-write keeper and its task have ended.
     pub(crate) async fn stop(mut self) {
         if let Some(keeper) = self.keeper.take() {
             keeper.end().await;
@@ -264,7 +264,7 @@ impl ApplyStream {
         let _ = (&mut self.task).await;
     }
 
-    /// Waits until the stream has ended by itself, after [`ApplyStream::stop_at`].
+    /// Waits until the stream has ended after [`ApplyStream::stop_at`].
     ///
     /// The sessions stay open until this value is dropped: a server process needs milliseconds of CPU time to end,
     /// and a write-blocked window need not wait for that.
@@ -275,15 +275,15 @@ impl ApplyStream {
 
 /// While this value exists, the stream commits arrived changes immediately.
 #[derive(Debug)]
-pub(crate) struct HurriedStream(Arc<StreamCommands>);
+pub(crate) struct PromptCommits(Arc<StreamCommands>);
 
-impl Drop for HurriedStream {
+impl Drop for PromptCommits {
     fn drop(&mut self) {
         self.0.commit_promptly.store(false, Ordering::SeqCst);
     }
 }
 
-/// A stream that does not pass its point. Dropping this value lets it continue.
+/// A stream that does not pass its point. When this value is dropped, the stream continues.
 #[derive(Debug)]
 pub(crate) struct HeldStream<'a>(&'a ApplyStream);
 
@@ -373,15 +373,15 @@ struct StreamState {
     publish: watch::Sender<StreamObservation>,
     requests: mpsc::UnboundedReceiver<StreamRequest>,
     commands: Arc<StreamCommands>,
-    /// The marker to stop at. It survives a restart; otherwise a cutover that waits for the end would wait without
-    /// limit.
+    /// The marker to stop at. It must survive a restart of the stream; otherwise a cutover would wait for the end
+    /// without a limit.
     stop_at: Option<Uuid>,
-    halt: Option<run::HaltPoint>,
-    /// Callers of `hold` that wait until the stream applies nothing more.
+    pause: Option<run::PausePoint>,
+    /// Callers of `hold` that still wait for the answer.
     waiting_holders: Vec<oneshot::Sender<()>>,
-    /// Whether the stream lags so far that the next run begins with the spool.
+    /// True if the stream lags so far that its next run begins with the spool.
     lags: bool,
-    /// Cancelled when the sessions may be closed.
+    /// If this token is cancelled, the sessions may be closed.
     close_sessions: CancellationToken,
 }
 
@@ -390,18 +390,18 @@ impl StreamState {
         match request {
             StreamRequest::CheckCommands => {}
             StreamRequest::Hold(settled) => {
-                self.halt = Some(run::HaltPoint::BeforeNext);
+                self.pause = Some(run::PausePoint::BeforeNext);
                 self.waiting_holders.push(settled);
             }
             StreamRequest::Park(at, parked) => {
-                self.halt = Some(run::HaltPoint::BeforeCommit(at, parked))
+                self.pause = Some(run::PausePoint::BeforeCommit(at, parked))
             }
-            StreamRequest::Resume => self.halt = None,
+            StreamRequest::Resume => self.pause = None,
             StreamRequest::StopAt(marker) => self.stop_at = Some(marker),
         }
     }
 
-    /// Notifies the callers of `hold` that the stream applies nothing more while they hold it.
+    /// Notifies the callers of `hold` that the stream applies nothing more as long as they hold it.
     fn notify_holders(&mut self) {
         for holder in self.waiting_holders.drain(..) {
             let _ = holder.send(());
@@ -412,7 +412,7 @@ impl StreamState {
         self.commands.apply.load(Ordering::SeqCst)
     }
 
-    /// Whether the stream commits each change without waiting for more.
+    /// Returns whether the stream commits each change without waiting for more changes.
     fn is_prompt(&self) -> bool {
         self.spec.dual_write.is_some() || self.commands.commit_promptly.load(Ordering::SeqCst)
     }
@@ -437,7 +437,7 @@ async fn supervise(
         requests,
         commands,
         stop_at: None,
-        halt: None,
+        pause: None,
         waiting_holders: Vec::new(),
         lags: false,
         close_sessions: close_sessions.clone(),
@@ -452,7 +452,7 @@ async fn supervise(
             return;
         }
     };
-    // The slot must go even though the migration loses changes: a full disk would stop the upstream shard.
+    // A full disk would stop the upstream shard, so the agent drops the slot although changes are lost.
     let dropped = retained::drop_slot(&shared.spec).await;
     let mut failure = limit_failure;
     if let Err(error) = dropped {
@@ -475,9 +475,9 @@ async fn run_until_ended(shared: &mut StreamState) {
             Ok(run::RunEnd::ChangeMode) => continue,
             Err(error) => error,
         };
-        // The caller that requested the park is notified by the end of its channel. The stream stays halted.
-        if matches!(shared.halt, Some(run::HaltPoint::BeforeCommit(..))) {
-            shared.halt = Some(run::HaltPoint::BeforeNext);
+        // The caller of `park` notices the failed run because its channel closes. The stream stays at the halt.
+        if matches!(shared.pause, Some(run::PausePoint::BeforeCommit(..))) {
+            shared.pause = Some(run::PausePoint::BeforeNext);
         }
         if shared.publish.borrow().status.transactions > before {
             failures = 0;
@@ -486,8 +486,8 @@ async fn run_until_ended(shared: &mut StreamState) {
         let Some(mut failure) = error.failure().cloned() else {
             return;
         };
-        // An earlier agent may have confirmed its last spooled changes after this agent listed the segments: the
-        // spool is read once more.
+        // An earlier agent may have confirmed its last spooled changes after this agent had listed the segments. The
+        // stream therefore reads the spool once more.
         let read_spool_again = failure.code == SLOT_GAP && failures == 1;
         let transient = failure.retry != RetryClass::None || read_spool_again;
         if !transient || failures >= shared.spec.max_attempts {
@@ -508,7 +508,7 @@ async fn run_until_ended(shared: &mut StreamState) {
     }
 }
 
-/// The delay before a restart, after this number of failures in a row.
+/// Returns the delay before a restart, after this number of failures in a row.
 fn restart_delay(failures: u32) -> Duration {
     (Duration::from_millis(50) * 2_u32.pow(failures.min(10))).min(LONGEST_PAUSE)
 }

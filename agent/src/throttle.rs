@@ -1,14 +1,13 @@
-//! Limits the speed of heavy work of a migration by a throttle ratio (a part of the time), a rate, hours and a number
-//! of streams.
+//! Limits the speed of a migration's heavy work by a throttle ratio (the fraction of time in which work runs), a rate
+//! in bytes, permitted hours and a number of streams.
 //!
-//! One [`MigrationThrottle`] is shared by all work of a migration on this agent.
-//! Work that can be cut into pieces takes a [`ThrottledWork`] and rests after each piece, in proportion to the piece,
-//! so that the load on the shards is even.
-//! Work rests between pieces only, never in the middle of one.
-//! Concurrent streams use the ratio together: first fewer of them work at one time ([`StreamPermits`]), then the
-//! working ones rest.
-//! `migration::load_monitor` finds the ratio.
-//! The change streams, the cutover and work inside the write-blocked window use nothing of this module.
+//! All work of a migration on this agent shares one [`MigrationThrottle`]. Each worker has a [`ThrottledWork`] and
+//! rests after each piece of its work, never within one. The rest is proportional to the piece, so that the load on the
+//! shards is even. If several COPY streams run, the ratio first reduces the number that work at the same time
+//! ([`StreamPermits`]), and then makes the working ones rest.
+//!
+//! `migration::load_monitor` determines the ratio from health signals. The throttle never affects the change streams,
+//! the cutover and other work inside the write-blocked window.
 
 mod bucket;
 mod permits;
@@ -31,17 +30,17 @@ use permits::{StreamPermit, StreamPermits};
 
 /// The longest sleep before the ratio and the rate are read again.
 const MAX_SLEEP: Duration = Duration::from_millis(100);
-/// A shorter rest is postponed and added to a later one: it is not worth a timer.
+/// A shorter rest is postponed and added to a later one, because a timer for it would cost too much.
 const MIN_REST: Duration = Duration::from_millis(2);
-/// A copied piece counts as at least this rate of work. While a stream rests, the servers fill and empty the buffers
-/// between them, so that a piece that was read ahead takes no time of its own.
+/// The minimum time that a copied piece counts for is its size divided by this rate. While a stream rests, the servers
+/// fill and empty the buffers between them, so a piece that was read in advance takes almost no time.
 const STREAM_BYTES_PER_SECOND: f64 = 64.0 * 1024.0 * 1024.0;
-/// The longest work of one piece that is rested for; a longer piece may have waited for a lock.
+/// The maximum work of one piece that counts for its rest; a longer piece may have waited for a lock.
 const MAX_WORK: Duration = Duration::from_secs(10);
-/// How long an index build waits for a ratio above the lowest one; a build cannot be slowed once it runs.
+/// Time limit for an index build that waits for a ratio above the minimum. A build cannot be slowed once it runs.
 const MAX_START_WAIT: Duration = Duration::from_secs(600);
 
-/// The limits and the ratio that are in force.
+/// The current limits and the current ratio.
 #[derive(Debug, Clone)]
 struct ThrottleState {
     limits: MigrationLimits,
@@ -49,7 +48,7 @@ struct ThrottleState {
 }
 
 impl ThrottleState {
-    /// Returns how many streams may work at one time.
+    /// Returns how many streams may work at the same time.
     fn max_working_streams(&self) -> u32 {
         if self.ratio < 1.0 {
             ((self.ratio * f64::from(self.limits.streams)).ceil() as u32).clamp(1, MOST_STREAMS)
@@ -58,7 +57,8 @@ impl ThrottleState {
         }
     }
 
-    /// Returns the part of the time in which a worker may run; `has_permit`: it is one of several streams.
+    /// Returns the fraction of time in which a worker may run. `has_permit` is true for one of several concurrent
+    /// streams.
     fn work_ratio(&self, has_permit: bool) -> f64 {
         let ratio = self.ratio.max(MIN_RATIO);
         if has_permit && ratio < 1.0 {
@@ -85,7 +85,7 @@ pub(crate) struct MigrationThrottle {
 }
 
 impl Default for MigrationThrottle {
-    /// A throttle without limits.
+    /// Returns a throttle without limits.
     fn default() -> Self {
         Self {
             state: channel::Sender::new(ThrottleState {
@@ -103,7 +103,7 @@ impl Default for MigrationThrottle {
 }
 
 impl MigrationThrottle {
-    /// Puts `limits` in force.
+    /// Sets the limits.
     pub(crate) fn set_limits(&self, limits: &MigrationLimits) {
         self.state.send_if_modified(|state| {
             let changed = state.limits != *limits;
@@ -151,8 +151,8 @@ impl MigrationThrottle {
         }
     }
 
-    /// Waits until work may begin that cannot be slowed: until the permitted hours, and then until the ratio is above
-    /// the lowest one, for ten minutes at most.
+    /// Waits until work that cannot be slowed may begin: first until the permitted hours, and then until the ratio is
+    /// above the minimum, but at most for ten minutes.
     pub(crate) async fn wait_until_worth_starting(&self) {
         self.wait_until_open().await;
         let mut state = self.state.subscribe();
@@ -160,8 +160,8 @@ impl MigrationThrottle {
         let _ = tokio::time::timeout(MAX_START_WAIT, above).await;
     }
 
-    /// Returns whether an application's latency is limited; work that cannot be slowed is then done in the smallest
-    /// parts.
+    /// Returns whether the request limits the application's latency. Work that cannot be slowed is then split into the
+    /// smallest possible parts.
     pub(crate) fn has_latency_limit(&self) -> bool {
         self.state.borrow().limits.throttle.latency_ms.is_some()
     }
@@ -171,12 +171,12 @@ impl MigrationThrottle {
         self.controlled.load(Ordering::Relaxed) && self.has_latency_limit()
     }
 
-    /// Begins work that is done piece by piece by one session alone.
+    /// Begins work of a single session, which it does piece by piece.
     pub(crate) fn begin_work(&self) -> ThrottledWork<'_> {
         self.new_work(None)
     }
 
-    /// Begins work of one of several concurrent streams, once a permit is free.
+    /// Begins work of one of several concurrent streams, when a permit is free.
     pub(crate) async fn begin_stream_work(&self) -> ThrottledWork<'_> {
         self.new_work(Some(self.permits.acquire().await))
     }
@@ -192,7 +192,8 @@ impl MigrationThrottle {
         }
     }
 
-    /// Evaluates the health signals and sets the ratio; returns what slows the migration from now on.
+    /// Evaluates the health signals and sets the ratio. Returns the reason why the migration is slowed, or None if it
+    /// is not.
     pub(crate) fn apply_signals(&self, shards: Vec<ShardLoad>) -> Option<ThrottleStatus> {
         let signals = HealthSignals {
             application: *lock(&self.application_latency),
@@ -205,7 +206,7 @@ impl MigrationThrottle {
         verdict.slowed()
     }
 
-    /// Begins the control of the ratio, and sets it by the known signals before the first work is done.
+    /// Begins the control of the ratio. Sets the ratio from the known signals before any work is done.
     pub(crate) fn start_control(&self) {
         self.controlled.store(true, Ordering::Relaxed);
         self.apply_signals(Vec::new());
@@ -226,7 +227,8 @@ impl MigrationThrottle {
         });
     }
 
-    /// Rests for `work`, and until `bytes` fit the rate; returns the work that has not been rested for yet.
+    /// Rests in proportion to `work`, and until `bytes` are within the rate. Returns the work for which it has not
+    /// rested yet.
     async fn rest(&self, work: Duration, bytes: u64, has_permit: bool) -> Duration {
         let began = Instant::now();
         lock(&self.bucket).add_bytes(bytes);
@@ -266,18 +268,18 @@ struct ThrottledPiece<'a> {
     started: Instant,
     /// Work of earlier pieces that was too short to rest for.
     unrested: Duration,
-    /// The permit of one of several streams.
+    /// The permit, if this is one of several concurrent streams.
     permit: Option<StreamPermit<'a>>,
 }
 
 impl ThrottledWork<'_> {
-    /// Restarts the clock of the current piece: the time before was a wait for other sessions, which rest for their
-    /// own work.
+    /// Restarts the clock of the current piece. The time before was a wait for other sessions, which rest for their own
+    /// work.
     pub(crate) fn restart_piece(&self) {
         lock(&self.piece).started = Instant::now();
     }
 
-    /// Ends a piece of `bytes`: rests as long as the throttle requires, and passes the permit to the next waiting
+    /// Ends a piece of `bytes` bytes: rests as long as the throttle requires, and passes the permit to the next waiting
     /// stream.
     pub(crate) async fn finish_piece(&self, bytes: u64) {
         let (work, has_permit) = {
@@ -302,7 +304,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Returns milliseconds since 1970, because permitted hours follow the calendar.
+/// Returns the time in milliseconds since 1970. Permitted hours follow the calendar, so a monotonic clock cannot be
+/// used.
 fn now_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.map_or(0, |since| {

@@ -1,4 +1,4 @@
-//! The worker: claims work from the controller, does it, sends heartbeats, and reports results.
+//! The worker: claims work from the controller, executes it, sends heartbeats, and reports results.
 //!
 //! Two loops run concurrently: one claims work (long poll), the other sends a heartbeat each second and follows the
 //! directives in the reply. Each owned migration has at most one running task.
@@ -29,14 +29,15 @@ use process::WorkerProcess;
 
 /// The interval between two heartbeats.
 const HEARTBEAT: Duration = Duration::from_secs(1);
-/// The interval while an application's latency is limited: replies to heartbeats carry the reported latency.
+/// The interval if a request limits an application's latency, because the replies to heartbeats contain the reported
+/// latency.
 const LATENCY_HEARTBEAT: Duration = Duration::from_millis(250);
 /// The interval between two removals of obsolete spools.
 const CLEAN_UP_INTERVAL: Duration = Duration::from_secs(5);
-/// The pause before the agent tries again to reach a controller.
+/// The pause before the agent tries to reach a controller again.
 const RETRY_PAUSE: Duration = Duration::from_millis(300);
-/// The pause after a refused claim: another process has the agent's name for a while, or an operator must fix
-/// something.
+/// The pause after a refused claim: another process uses the agent's name for some time, or an operator must fix the
+/// cause.
 const REFUSED_PAUSE: Duration = Duration::from_secs(1);
 /// The pause after work that this version does not understand and cannot report: the controller assigns it again.
 const UNKNOWN_WORK_PAUSE: Duration = Duration::from_secs(5);
@@ -44,9 +45,9 @@ const UNKNOWN_WORK_PAUSE: Duration = Duration::from_secs(5);
 /// The files that keep the rows that repairs delete.
 #[derive(Debug, Clone)]
 pub struct DeletedRows {
-    /// The agent's folder.
+    /// The folder of the files.
     pub folder: PathBuf,
-    /// How long the files are kept.
+    /// The time for which the files are kept.
     pub keep: Duration,
 }
 
@@ -85,8 +86,9 @@ impl Worker {
         })
     }
 
-    /// Works until the future is dropped. The future is boxed, so that this crate compiles it, and not each program
-    /// that awaits it.
+    /// Runs until the future is dropped.
+    ///
+    /// The future is boxed, so that this crate compiles it, and not each program that awaits it.
     pub fn run(self: Arc<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
             tokio::join!(
@@ -97,14 +99,14 @@ impl Worker {
         })
     }
 
-    /// Returns how many migrations the agent holds.
+    /// Returns how many migrations the agent owns.
     pub async fn assignment_count(&self) -> usize {
         self.assignments.lock().await.len()
     }
 
     async fn claim_forever(self: Arc<Self>) {
-        // The error that was logged last. It is logged once: a controller may be unreachable, or refuse this version,
-        // for long.
+        // The last logged error. It is logged only once, because a controller may be unreachable, or refuse this
+        // version, for a long time.
         let mut reported = None;
         loop {
             let claim = Claim {
@@ -141,7 +143,7 @@ impl Worker {
         }
     }
 
-    /// Reports work of a newer controller as failed, with a hint how to fix that, before it claims other work.
+    /// Reports work of a newer controller as failed, with a hint how to fix this, and then claims other work.
     async fn report_unknown_work(&self, work: &str, reason: &str) {
         tracing::warn!(
             reason,
@@ -153,11 +155,11 @@ impl Worker {
         }
     }
 
-    /// Removes spools that are no longer needed: those of migrations that have ended under another agent. Spools of
-    /// migrations that the controller does not know are kept.
+    /// Removes obsolete spools: those of migrations that have ended under another agent. Keeps the spools of migrations
+    /// that the controller does not know.
     async fn clean_up_forever(&self) {
         loop {
-            inspect::mend::clear(&self.deleted_rows.folder, self.deleted_rows.keep);
+            inspect::repair::delete_expired(&self.deleted_rows.folder, self.deleted_rows.keep);
             for migration in spool::migrations_with_spool(&self.spools) {
                 if self.assignments.lock().await.contains_key(&migration) {
                     continue;

@@ -1,4 +1,4 @@
-//! How the application reaches a shard, under its own role.
+//! How the application connects to a shard, with its own role.
 
 use connect::Dsn;
 use plans::id::ShardName;
@@ -8,17 +8,17 @@ use std::sync::Arc;
 
 type Find = dyn Fn(&ShardName) -> Option<Dsn> + Send + Sync;
 
-/// From a shard's name to the connection string of the application's own role there.
+/// Returns for each shard the connection string of the application's own role.
 #[derive(Clone)]
 pub struct ShardAccess(Arc<Find>);
 
 impl ShardAccess {
-    /// Asks `find` once per shard, when the shard is first needed.
+    /// Calls `find` once for each shard, when the shard is first needed.
     pub fn new(find: impl Fn(&ShardName) -> Option<Dsn> + Send + Sync + 'static) -> Self {
         Self(Arc::new(find))
     }
 
-    /// A fixed list of shards.
+    /// Uses a fixed list of shards.
     #[must_use]
     pub fn fixed(shards: HashMap<ShardName, Dsn>) -> Self {
         Self::new(move |name| shards.get(name).cloned())

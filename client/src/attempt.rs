@@ -1,4 +1,4 @@
-//! One attempt of a transaction: begin, the application's work, commit; and what its end means.
+//! One attempt of a transaction: begin, the application's work, commit; and what each failure means.
 
 use crate::error::{BoxError, ClientError};
 use crate::map::Map;
@@ -12,14 +12,14 @@ use plans::id::ShardName;
 
 const IN_FAILED_TRANSACTION: &str = "25P02";
 
-/// How an attempt ended without a commit.
+/// Why an attempt ended without a commit.
 pub(crate) enum Fault {
     Retry { remedy: Remedy, source: BoxError },
     Final(ClientError),
 }
 
 impl Map {
-    /// One attempt of a transaction on `shard`.
+    /// Executes one attempt of a transaction on `shard`.
     pub(crate) async fn attempt<T, E, F>(
         &self,
         shard: ShardName,
@@ -42,7 +42,7 @@ impl Map {
         }
     }
 
-    /// A transaction on `shard` that was begun by the statements `begin`.
+    /// Begins a transaction on `shard` with the statements `begin`.
     pub(crate) async fn begin(&self, shard: ShardName, begin: &str) -> Result<Transaction, Fault> {
         let pool = self.inner.pools.of(&shard).map_err(Fault::Final)?;
         let object = match pool.get().await {
@@ -79,7 +79,7 @@ impl Map {
     }
 }
 
-/// What an error before the commit means for the attempt.
+/// Decides what an error before the commit means for the attempt.
 pub(crate) fn fault(remedy: Remedy, source: BoxError, shard: ShardName) -> Fault {
     match remedy {
         Remedy::None => Fault::Final(ClientError::RolledBack { shard, source }),

@@ -1,22 +1,22 @@
-//! The controllers that serve a map. Any of them answers; when one fails, the next is asked from then on.
+//! The controllers that serve a map. Every controller can answer. If one fails, all later requests use the next one.
 //!
-//! Order: clones share which one is asked, so that what one of them found out holds for all.
-//! Absent: asking itself, pauses.
+//! Clones share the current controller, so that a failure that one clone has seen counts for all. This module sends no
+//! requests and makes no pauses.
 
 use plans::id::MapName;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-/// One map at one or more controllers.
+/// A map at one or more controllers.
 #[derive(Debug, Clone)]
 pub(crate) struct Controllers {
     maps: Arc<[String]>,
-    /// The one that is asked now, counted on for ever.
+    /// The number of the current controller. It only grows, and is used modulo the number of controllers.
     at: Arc<AtomicUsize>,
 }
 
 impl Controllers {
-    /// The map `name` at `urls`, separated by commas.
+    /// Creates the list from `urls`, which are separated by commas, for the map `name`.
     pub(crate) fn new(urls: &str, name: &MapName) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         let map = |url: &str| format!("{url}/api/v1/maps/{name}");
@@ -26,38 +26,40 @@ impl Controllers {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of controllers.
     pub(crate) fn count(&self) -> usize {
         self.maps.len()
     }
 
-    /// The map's URLs, for people.
+    /// Returns the map's URLs, for people.
     pub(crate) fn all(&self) -> String {
         self.maps.join(", ")
     }
 
-    /// The one to ask now.
-    pub(crate) fn current(&self) -> Asked<'_> {
+    /// Returns the controller for the next request.
+    pub(crate) fn current(&self) -> CurrentController<'_> {
         let turn = self.at.load(Relaxed);
-        // There is always one: splitting a text gives at least one part.
+        // The list is never empty: splitting a text gives at least one part.
         let url = self.maps.get(turn % self.maps.len().max(1));
-        Asked {
+        CurrentController {
             url: url.map_or("", String::as_str),
             turn,
         }
     }
 
-    /// `asked` gave no answer: the next one is asked, unless somebody has gone on already.
-    pub(crate) fn failed(&self, asked: &Asked<'_>) {
-        let next = asked.turn.wrapping_add(1);
-        let _ = self.at.compare_exchange(asked.turn, next, Relaxed, Relaxed);
+    /// Switches to the next controller after `current` has failed, unless another clone has already done so.
+    pub(crate) fn failed(&self, current: &CurrentController<'_>) {
+        let next = current.turn.wrapping_add(1);
+        let _ = self
+            .at
+            .compare_exchange(current.turn, next, Relaxed, Relaxed);
     }
 }
 
-/// A controller that is being asked.
+/// A controller that receives a request.
 #[derive(Debug)]
-pub(crate) struct Asked<'a> {
-    /// The map's URL there.
+pub(crate) struct CurrentController<'a> {
+    /// The map's URL at this controller.
     pub(crate) url: &'a str,
     turn: usize,
 }

@@ -1,52 +1,52 @@
-//! What an application may meet, and what it means for its transaction.
+//! The errors that an application can receive, and what each means for its transaction.
 
 use plans::id::{MapName, MapVersion, ShardName};
 use plans::key::{Key, KeyError};
 use std::time::Duration;
 
-/// Any error, as the application's closure may return it.
+/// Any error that the application's closure may return.
 pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A key has no shard.
+/// Why a key has no shard.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
-    /// No mapping holds the key.
+    /// No mapping contains the key.
     #[error("key {key} is in no mapping of map {map} version {version}")]
     Unmapped {
         /// The key.
         key: Key,
         /// The map.
         map: MapName,
-        /// The version that was looked at.
+        /// The version of the map in which the key was looked up.
         version: MapVersion,
     },
-    /// No controller has said anything for longer than [`crate::Options::max_staleness`].
+    /// No controller has answered for longer than [`crate::Options::max_staleness`].
     #[error(
         "map {map} version {version} may be out of date: no controller has answered for {silence:?}"
     )]
     Stale {
         /// The map.
         map: MapName,
-        /// The version that is known.
+        /// The version in the cache.
         version: MapVersion,
-        /// For how long nothing was heard.
+        /// The time since the last answer.
         silence: Duration,
     },
-    /// The value is no key of this map: another type, or another number of columns.
+    /// The value is not a key of this map: it has another type, or another number of columns.
     #[error("{key} is no key of map {map}")]
     Key {
         /// The value.
         key: Key,
         /// The map.
         map: MapName,
-        /// What the map expects.
+        /// The type that the map expects.
         #[source]
         source: KeyError,
     },
 }
 
 impl RouteError {
-    /// What mends it.
+    /// Returns what the user can do.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -59,92 +59,92 @@ impl RouteError {
     }
 }
 
-/// A transaction did not end in an acknowledged commit, or the map could not be read.
+/// Why a transaction did not end with an acknowledged commit, or why the map could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The key is unmapped or no key of the map; nothing was run.
+    /// The key is not mapped, or is not a key of the map. No statement was executed.
     #[error(transparent)]
     Route(#[from] RouteError),
-    /// The application did not say how to reach the shard; nothing was run.
+    /// The application has no connection string for the shard. No statement was executed.
     #[error("no connection string for shard {shard}")]
     Unreachable {
         /// The shard.
         shard: ShardName,
     },
-    /// The connection string cannot be used; nothing was run.
+    /// The connection string cannot be used. No statement was executed.
     #[error("shard {shard} cannot be connected to")]
     Connect {
         /// The shard.
         shard: ShardName,
-        /// Why.
+        /// The reason.
         #[source]
         source: BoxError,
     },
-    /// The controller did not give the map.
+    /// No controller returned the map.
     #[error("map {map} could not be read from {url}")]
     Fetch {
         /// The map.
         map: MapName,
-        /// Where it was looked for.
+        /// The URLs of the controllers.
         url: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: BoxError,
     },
-    /// The closure ended with an error that no retry mends; the transaction was rolled back.
+    /// The closure returned an error that a retry cannot fix. The transaction was rolled back.
     #[error("the transaction on shard {shard} was rolled back")]
     RolledBack {
         /// The shard.
         shard: ShardName,
-        /// The closure's error, or the server's at commit.
+        /// The error of the closure, or of the server at the commit.
         #[source]
         source: BoxError,
     },
-    /// The closure returned success although one of its statements had failed; rolled back.
+    /// The closure returned success although one of its statements had failed. The transaction was rolled back.
     #[error("a failed statement was ignored, the transaction on shard {shard} was rolled back")]
     FailedStatementIgnored {
         /// The shard.
         shard: ShardName,
     },
-    /// The connection was lost while the commit was in flight: it may have happened or not.
+    /// The connection was lost during the commit. The transaction may or may not be committed.
     #[error("the connection to shard {shard} was lost during commit, its outcome is unknown")]
     CommitUnknown {
         /// The shard.
         shard: ShardName,
-        /// How it was lost.
+        /// The error of the connection.
         #[source]
         source: BoxError,
     },
-    /// A shard did not answer a question to all in the time for retries.
+    /// A shard did not answer a query to all shards within the time for retries.
     #[error("shard {shard}: gave up after {attempts} attempts in {waited:?}")]
     NoAnswer {
         /// The shard.
         shard: ShardName,
-        /// Attempts made.
+        /// The number of attempts.
         attempts: u32,
-        /// Time spent.
+        /// The time that was spent.
         waited: Duration,
-        /// The last refusal.
+        /// The last error.
         #[source]
         source: BoxError,
     },
-    /// The time for retries is over; the last attempt was rolled back.
+    /// The time for retries has ended. The last attempt was rolled back.
     #[error("key {key}: gave up after {attempts} attempts in {waited:?}")]
     GaveUp {
         /// The key.
         key: Key,
-        /// Attempts made.
+        /// The number of attempts.
         attempts: u32,
-        /// Time spent.
+        /// The time that was spent.
         waited: Duration,
-        /// The last refusal.
+        /// The last error.
         #[source]
         source: BoxError,
     },
 }
 
 impl ClientError {
-    /// What mends it, where that is known.
+    /// Returns what the user can do, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {

@@ -1,8 +1,9 @@
-//! One question to all shards.
+//! A query to all shards.
 //!
-//! Order: the owners under one version of the map, a read-only transaction on each, at most so many at once.
-//! While keys move, and until the move is finished, two shards have their rows: [`Part::predicate`] counts each row once.
-//! Absent: one snapshot over several shards, which PostgreSQL does not have; writes.
+//! It runs a read-only transaction on every owner under one version of the map, with a limit on the number of
+//! concurrent transactions. While keys move, and until the move is finished, two shards have their rows;
+//! [`Part::predicate`] counts each row once. PostgreSQL has no common snapshot of several shards. Writes are not
+//! possible.
 
 use crate::attempt::{Fault, fault};
 use crate::error::{BoxError, ClientError, RouteError};
@@ -21,7 +22,7 @@ use std::time::Instant;
 
 const READ_ONLY: &str = "begin isolation level repeatable read read only";
 
-/// A shard and the keys that it owns under the version of the map for which all are asked.
+/// A shard, and the keys that it owns in the version of the map that the query uses.
 #[derive(Debug, Clone)]
 pub struct Part {
     shard: ShardName,
@@ -30,23 +31,23 @@ pub struct Part {
 }
 
 impl Part {
-    /// The shard.
+    /// Returns the name of the shard.
     #[must_use]
     pub fn shard(&self) -> &ShardName {
         &self.shard
     }
 
-    /// The keys that it owns.
+    /// Returns the keys that it owns.
     #[must_use]
     pub fn keys(&self) -> &KeySet {
         &self.keys
     }
 
-    /// An SQL boolean that holds for rows whose key the shard owns; `columns` are the key's columns as SQL names them there
+    /// Returns an SQL condition for the rows whose key the shard owns. `columns` has the SQL names of the key's columns
     /// (`"tenant_id"`, `"o.tenant_id"`). On a list map it has every key of the shard in it.
     ///
     /// # Errors
-    /// [`KeyError::Columns`] for another number of columns than the key has.
+    /// [`KeyError::Columns`] if the number of columns is not that of the key.
     pub fn predicate(&self, columns: &[&str]) -> Result<String, KeyError> {
         if columns.len() != self.key.len() {
             return Err(KeyError::Columns {
@@ -63,33 +64,34 @@ impl Part {
     }
 }
 
-/// What the shards answered.
+/// The answers of the shards.
 #[derive(Debug)]
 pub struct FanOut<T> {
-    /// The version of the map under which all were asked.
+    /// The version of the map that the query used.
     pub version: MapVersion,
-    /// The version that the cache had when the last one answered, if it is another: keys have changed hands meanwhile, and
-    /// a shard that had given some away may have dropped their rows.
+    /// The version in the cache when the last shard answered, if it is another one. Then keys have changed their owner
+    /// meanwhile, and the old owner may already have removed their rows.
     pub newer: Option<MapVersion>,
-    /// The answer, or the error, of each shard that owns keys.
+    /// The answer or the error of each shard that owns keys.
     pub shards: BTreeMap<ShardName, Result<T, ClientError>>,
 }
 
 impl<T> FanOut<T> {
-    /// The answers of all shards, in the order of their names.
+    /// Returns the answers of all shards, ordered by the names of the shards.
     ///
     /// # Errors
-    /// That of the first shard that has one.
+    /// The error of the first shard that has one.
     pub fn all(self) -> Result<Vec<T>, ClientError> {
         self.shards.into_values().collect()
     }
 }
 
 impl Map {
-    /// Asks every shard that owns keys, at most `limit` at once, in a read-only transaction with one snapshot each.
+    /// Runs `work` on every shard that owns keys, on at most `limit` at the same time, each time in a read-only
+    /// transaction with one snapshot.
     ///
-    /// `work` runs again from its start when a connection is lost or the server is not ready, as in [`Map::with_shard`].
-    /// A shard that does not answer does not keep the others from it: its error stands in its place.
+    /// `work` runs again from its start if a connection is lost or the server is not ready, as in [`Map::with_shard`].
+    /// If a shard does not answer, the result contains its error and the answers of the others.
     ///
     /// ```no_run
     /// # async fn example(map: client::Map) -> Result<(), client::ClientError> {
@@ -113,7 +115,7 @@ impl Map {
     /// ```
     ///
     /// # Errors
-    /// [`RouteError::Stale`] where the map is older than [`crate::Options::max_staleness`].
+    /// [`RouteError::Stale`] if the map is older than [`crate::Options::max_staleness`].
     pub async fn on_all<T, E, F>(&self, limit: usize, work: F) -> Result<FanOut<T>, RouteError>
     where
         E: Into<BoxError>,
@@ -127,11 +129,11 @@ impl Map {
             shard,
         });
         let work = &work;
-        let asked = stream::iter(parts).map(|part| async move {
+        let answers = stream::iter(parts).map(|part| async move {
             let answer = self.answer(&part, work).await;
             (part.shard, answer)
         });
-        let shards = asked.buffer_unordered(limit.max(1)).collect().await;
+        let shards = answers.buffer_unordered(limit.max(1)).collect().await;
         let now = self.inner.feed.current().map().version;
         Ok(FanOut {
             version: map.version,
@@ -140,7 +142,7 @@ impl Map {
         })
     }
 
-    /// One shard's answer, asked for until the time for retries is over.
+    /// Returns one shard's answer, with retries until the time for them has ended.
     async fn answer<T, E, F>(&self, part: &Part, work: &F) -> Result<T, ClientError>
     where
         E: Into<BoxError>,
@@ -152,7 +154,7 @@ impl Map {
         let mut attempts = 0;
         loop {
             attempts += 1;
-            let source = match self.ask(part, work).await {
+            let source = match self.query_shard(part, work).await {
                 Ok(answer) => return Ok(answer),
                 Err(Fault::Final(error)) => return Err(error),
                 Err(Fault::Retry { source, .. }) => source,
@@ -171,14 +173,14 @@ impl Map {
         }
     }
 
-    async fn ask<T, E, F>(&self, part: &Part, work: &F) -> Result<T, Fault>
+    async fn query_shard<T, E, F>(&self, part: &Part, work: &F) -> Result<T, Fault>
     where
         E: Into<BoxError>,
         F: for<'t> Fn(&'t Part, &'t Transaction) -> BoxFuture<'t, Result<T, E>>,
     {
         let transaction = self.begin(part.shard.clone(), READ_ONLY).await?;
         let answer = work(part, &transaction).await;
-        // Nothing was written: there is nothing to commit.
+        // The transaction wrote nothing, so there is nothing to commit.
         transaction.rollback().await;
         answer.map_err(|error| {
             let source: BoxError = error.into();

@@ -1,8 +1,8 @@
-//! The cached map and the task that follows its changes.
+//! The cached map, and the task that follows its changes.
 //!
-//! Order: one read, then the change feed; when the feed breaks, a pause with jitter, a read and the feed again,
-//! at the next controller where the last one failed.
-//! The cache answers all the while. A version only ever replaces a lower one.
+//! The task reads the map once, then follows the change feed. If the feed breaks, it makes a pause with jitter, reads
+//! the map and opens the feed again; if a controller has failed, it uses the next one. The cache answers during all of
+//! this. A version is only replaced by a higher one.
 
 use crate::controllers::Controllers;
 use crate::error::{BoxError, ClientError};
@@ -24,9 +24,9 @@ use tokio::task::JoinHandle;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 const READ_LIMIT: Duration = Duration::from_secs(5);
-/// A feed that is silent for longer than this is taken for dead; the controller sends comments more often.
+/// If the feed is silent for longer than this, it counts as broken. The controller sends comments more often.
 const SILENCE: Duration = Duration::from_secs(45);
-/// Reads besides the feed are at least this far apart.
+/// The least time between two reads in addition to the feed.
 const READ_EVERY: Duration = Duration::from_millis(200);
 
 #[derive(Debug)]
@@ -42,17 +42,17 @@ struct Source {
     controllers: Controllers,
     name: MapName,
     current: watch::Sender<Arc<Routes>>,
-    /// Without a word for this long the map is read beside the feed.
+    /// If the feed is silent for this long, the map is read in addition.
     quiet: Duration,
     begun: Instant,
-    /// When a controller last said something, milliseconds after `begun`.
+    /// When a controller last answered, in milliseconds after `begun`.
     heard: AtomicU64,
     refreshes: AtomicU64,
     reconnects: AtomicU64,
 }
 
 impl Feed {
-    /// Reads the map and follows it; with `max_staleness` a controller is heard of at least twice in that time.
+    /// Reads the map and follows it. With `max_staleness` a controller is contacted at least twice in that time.
     pub(crate) async fn open(
         caller: ControllerClient,
         controllers: Controllers,
@@ -85,18 +85,18 @@ impl Feed {
         })
     }
 
-    /// The cached map with its index.
+    /// Returns the cached map with its index.
     pub(crate) fn current(&self) -> Arc<Routes> {
         Arc::clone(&self.source.current.borrow())
     }
 
-    /// For how long no controller has said anything.
+    /// Returns the time since a controller last answered.
     pub(crate) fn silence(&self) -> Duration {
         let heard = Duration::from_millis(self.source.heard.load(Relaxed));
         self.source.begun.elapsed().saturating_sub(heard)
     }
 
-    /// What the feed knows of [`Stats`].
+    /// Returns the part of [`Stats`] that the feed counts.
     pub(crate) fn stats(&self) -> Stats {
         Stats {
             refreshes: self.source.refreshes.load(Relaxed),
@@ -107,16 +107,16 @@ impl Feed {
         }
     }
 
-    /// Returns as soon as the cache holds a version above `seen`, at the latest after `pause`.
-    pub(crate) async fn newer_than(&self, seen: MapVersion, pause: Duration) {
+    /// Returns when the cache has a version above `known`, but after `pause` at the latest.
+    pub(crate) async fn newer_than(&self, known: MapVersion, pause: Duration) {
         let mut changes = self.source.current.subscribe();
-        let newer = changes.wait_for(|routes| routes.map().version > seen);
+        let newer = changes.wait_for(|routes| routes.map().version > known);
         if tokio::time::timeout(pause, newer).await.is_err() {
             self.read_again().await;
         }
     }
 
-    /// Reads the map beside the feed, in case the feed is down; not more often than [`READ_EVERY`].
+    /// Reads the map in addition to the feed, in case the feed is broken, but not more often than [`READ_EVERY`].
     async fn read_again(&self) {
         let Ok(mut last) = self.last_read.try_lock() else {
             return;
@@ -150,7 +150,8 @@ impl Source {
         self.heard.fetch_max(heard, Relaxed);
     }
 
-    /// Takes a map over if it is newer. A lower version of another incarnation is a store that was set back.
+    /// Replaces the cached map if `routes` is newer. A lower version with another incarnation comes from a control
+    /// store that was restored.
     fn offer(&self, routes: Routes) {
         let map = Arc::clone(routes.map());
         self.current.send_if_modified(|current| {
@@ -167,13 +168,13 @@ impl Source {
         });
     }
 
-    /// Follows the feed until it ends or falls silent.
+    /// Follows the feed until it ends or is silent for too long.
     async fn listen(&self, url: &str) -> Result<(), BoxError> {
         let request = self.caller.request(Method::GET, format!("{url}/changes"));
         let sent = self.caller.send(request);
         let response = tokio::time::timeout(READ_LIMIT, sent).await??;
         let response = response.error_for_status()?;
-        // A version between the last read and the start of the feed must not be missed.
+        // This read finds a version that was created between the last read and the start of the feed.
         self.read().await?;
         let mut stream = response.bytes_stream();
         let mut parser = Parser::default();
@@ -202,12 +203,12 @@ impl Source {
 async fn follow(source: Arc<Source>) {
     let mut pauses = Pauses::new(FIRST_PAUSE, LONGEST_PAUSE);
     loop {
-        let asked = source.controllers.current();
-        match source.listen(asked.url).await {
+        let controller = source.controllers.current();
+        match source.listen(controller.url).await {
             Ok(()) => pauses = Pauses::new(FIRST_PAUSE, LONGEST_PAUSE),
             Err(error) => {
                 tracing::debug!(map = %source.name, %error, "feed interrupted");
-                source.controllers.failed(&asked);
+                source.controllers.failed(&controller);
             }
         }
         tokio::time::sleep(pauses.next()).await;
@@ -215,15 +216,15 @@ async fn follow(source: Arc<Source>) {
     }
 }
 
-/// Asks each controller once, until one answers.
+/// Sends a request to each controller until one answers.
 async fn read(caller: &ControllerClient, controllers: &Controllers) -> Result<Routes, BoxError> {
     let mut tries = 1;
     loop {
-        let asked = controllers.current();
-        match read_at(caller, asked.url).await {
+        let controller = controllers.current();
+        match read_at(caller, controller.url).await {
             Ok(routes) => return Ok(routes),
             Err(error) => {
-                controllers.failed(&asked);
+                controllers.failed(&controller);
                 if tries >= controllers.count() {
                     return Err(error);
                 }

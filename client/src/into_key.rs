@@ -1,20 +1,20 @@
-//! Values of the application as shard keys.
+//! Conversion of the application's values to shard keys.
 //!
-//! A conversion knows the value's own type only; routing gives it the type of the map's key, or says that
-//! it is none. Dates and times that PostgreSQL cannot hold fail there too.
+//! A conversion uses only the value's own type. Routing converts the key to the type of the map's key, or returns an
+//! error. Dates and times that PostgreSQL cannot represent also cause an error in routing.
 
 use chrono::{DateTime, Datelike, NaiveDate, TimeZone};
 use plans::key::Key;
 use uuid::Uuid;
 
-/// 2000-01-01 as chrono counts days.
+/// 2000-01-01 in chrono's days.
 const DAYS_TO_2000: i32 = 730_120;
-/// 2000-01-01 00:00 UTC as Unix counts microseconds.
+/// 2000-01-01 00:00 UTC in Unix microseconds.
 const MICROS_TO_2000: i64 = 946_684_800_000_000;
 
-/// A value that may be a shard key, or a column of one; tuples are composite keys.
+/// A value that can be a shard key, or one column of it. Tuples are composite keys.
 pub trait IntoKey {
-    /// The key, in its own type.
+    /// Returns the key in the value's own type.
     fn into_key(self) -> Key;
 }
 
@@ -72,7 +72,7 @@ impl IntoKey for Uuid {
     }
 }
 
-/// The bytes of a uuid; a `bytea` key is a slice or a vector.
+/// The bytes of a uuid. For a `bytea` key use a slice or a vector.
 impl IntoKey for [u8; 16] {
     fn into_key(self) -> Key {
         Key::Uuid(self)
@@ -97,7 +97,7 @@ impl IntoKey for NaiveDate {
     }
 }
 
-/// Parts of a microsecond, which PostgreSQL does not keep, are cut off.
+/// Fractions of a microsecond, which PostgreSQL does not store, are cut off.
 impl<Z: TimeZone> IntoKey for DateTime<Z> {
     fn into_key(self) -> Key {
         Key::Timestamp(self.timestamp_micros() - MICROS_TO_2000)

@@ -1,15 +1,17 @@
-//! The shard map as an application sees it: which shard has a key, and a transaction on that shard.
+//! The shard map for applications: it finds the shard of a key, and runs a transaction on that shard.
 //!
-//! Order: [`Map::connect`] reads the map once, a task follows its changes, reads go to the cache.
-//! [`Map::with_shard`] runs a whole transaction on the key's shard; the library owns begin and commit,
-//! so it alone decides what may be run again: a refusal of the guard, a serialization failure, a connection
-//! that was lost before the commit was sent. A commit with an unknown end is never repeated here.
-//! A key is any value of the application that fits the map's key type ([`IntoKey`]). One that is unmapped, or
-//! no key of the map, is an error that names it; nothing is ever run on a shard that was not asked for.
-//! [`Map::on_all`] asks all shards one question. With [`Options::max_staleness`] a map that no controller has confirmed
-//! for that long is no answer any more; without it the cache answers for ever.
-//! On request ([`Options::report_load`]) the controller is told which keys were used most.
-//! Absent: writing the map, proxies, transactions over several shards.
+//! - [`Map::connect`] reads the map once. A task follows its changes, and lookups use the cache.
+//! - [`Map::with_shard`] runs a whole transaction on the key's shard. The library begins and commits it, so it decides
+//!   what can be repeated: a refusal by the guard, a serialization failure, a connection that was lost before the
+//!   commit was sent. A commit with an unknown outcome is never repeated.
+//! - A key is any value of the application that fits the map's key type ([`IntoKey`]). A value that is not mapped or is
+//!   not a key of the map causes an error that contains it. No statement runs on any other shard.
+//! - [`Map::on_all`] sends a query to all shards.
+//! - With [`Options::max_staleness`], lookups fail if no controller has confirmed the map for that time. Without it,
+//!   the cached map is used for an unlimited time.
+//! - With [`Options::report_load`], the library reports the most used keys to the controller.
+//!
+//! The library does not write the map, is no proxy, and has no transactions over several shards.
 
 mod access;
 mod attempt;

@@ -1,9 +1,9 @@
-//! Which keys are used most, told to the controller from time to time.
+//! Counts which keys are used most, and reports them to the controller at regular intervals.
 //!
-//! Order: count each use, take the counts when a window ends, post them. It is best effort: the counts of a
-//! window that the controller does not take are dropped, and nothing waits for it.
-//! The memory is bounded (a Misra-Gries summary): of `n` uses in a window at most `n / KEPT` go uncounted
-//! for any key, so every key with more uses than that is in the report.
+//! Each use is counted; at the end of a time window the counts are sent. If the controller does not accept a report,
+//! its counts are dropped, and no transaction waits for it. The memory is limited (a Misra-Gries summary): of `n` uses
+//! in a window at most `n / KEPT` are not counted for any key, so the report contains every key with more uses than
+//! that.
 
 use crate::controllers::Controllers;
 use crate::error::BoxError;
@@ -16,11 +16,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
-/// Keys in one report at most.
+/// The maximum number of keys in a report.
 const KEPT: usize = 512;
 const POST_LIMIT: Duration = Duration::from_secs(5);
 
-/// Counts and their reporter, which ends when this is dropped.
+/// The counts, and the task that reports them. Dropping the value ends the task.
 #[derive(Debug)]
 pub(crate) struct Load {
     summary: Arc<Mutex<Summary>>,
@@ -30,14 +30,14 @@ pub(crate) struct Load {
 /// The body of a report.
 #[derive(Debug, Serialize)]
 struct Report {
-    /// Keys with the number of their uses, the most used first.
+    /// The keys with the numbers of their uses, the most used first.
     counts: Vec<(Key, u64)>,
-    /// Milliseconds in which they were counted.
+    /// The length of the time window in milliseconds.
     window_ms: u64,
 }
 
 impl Load {
-    /// Starts to report on the map at one of `controllers`, at the end of each window of length `every`.
+    /// Starts to report to one of `controllers`, at the end of each window of length `every`.
     pub(crate) fn start(
         caller: ControllerClient,
         controllers: Controllers,
@@ -80,10 +80,10 @@ async fn report(
         if report.counts.is_empty() {
             continue;
         }
-        let asked = controllers.current();
-        if let Err(error) = post(&caller, asked.url, &report).await {
-            tracing::debug!(url = asked.url, %error, "load not reported");
-            controllers.failed(&asked);
+        let controller = controllers.current();
+        if let Err(error) = post(&caller, controller.url, &report).await {
+            tracing::debug!(url = controller.url, %error, "load not reported");
+            controllers.failed(&controller);
         }
     }
 }
@@ -96,7 +96,7 @@ async fn post(caller: &ControllerClient, url: &str, report: &Report) -> Result<(
     Ok(())
 }
 
-/// Counts of at most twice [`KEPT`] keys.
+/// The counts of at most twice [`KEPT`] keys.
 #[derive(Debug, Default)]
 struct Summary {
     counts: HashMap<Key, u64>,
@@ -114,7 +114,7 @@ impl Summary {
         self.counts.insert(key.clone(), 1);
     }
 
-    /// Takes from every count as much as the largest but [`KEPT`] has, which leaves at most so many keys.
+    /// Subtracts from every count the largest count but [`KEPT`], which leaves at most this many keys.
     fn cut(&mut self) {
         let mut counts: Vec<u64> = self.counts.values().copied().collect();
         counts.sort_unstable_by(|a, b| b.cmp(a));

@@ -1,4 +1,4 @@
-//! The application's entry: routing by key, and transactions that survive a cutover.
+//! The application's interface: routing by key, and transactions that continue over a cutover.
 
 use crate::access::ShardAccess;
 use crate::attempt::Fault;
@@ -21,7 +21,7 @@ use plans::shard_map::ShardMap;
 use std::sync::Arc;
 use std::time::Instant;
 
-/// A shard map, cached and followed. Clones share everything.
+/// A cached shard map, and the task that follows its changes. Clones share the cache and the task.
 ///
 /// ```no_run
 /// use client::{Dsn, Map, ShardAccess, TransactionOptions};
@@ -61,7 +61,7 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
-    /// The cached map, unless it is older than the application wants.
+    /// Returns the cached map, unless it is older than [`Options::max_staleness`](crate::Options::max_staleness).
     pub(crate) fn fresh(&self) -> Result<Arc<Routes>, RouteError> {
         let routes = self.feed.current();
         let Some(limit) = self.options.max_staleness else {
@@ -80,10 +80,10 @@ impl Inner {
 }
 
 impl Map {
-    /// Reads the map `name` from the controller and starts to follow its changes.
+    /// Reads the map `name` from the controller, and starts to follow its changes.
     ///
-    /// `controller` is a URL, or several with commas between them: the next one is asked when one fails.
-    /// From then on all may be away: the cache answers.
+    /// `controller` is a URL, or several that are separated by commas: if a controller fails, the next one is used.
+    /// Afterwards lookups use the cache, even if no controller can be reached.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), client::ClientError> {
@@ -112,7 +112,7 @@ impl Map {
         Self::connect_with(controller, name, access, Options::default()).await
     }
 
-    /// As [`Map::connect`], with settings of the caller.
+    /// Does the same as [`Map::connect`], with other options.
     ///
     /// # Errors
     /// [`ClientError::Fetch`] if the map cannot be read now.
@@ -149,19 +149,19 @@ impl Map {
         })
     }
 
-    /// The cached map.
+    /// Returns the cached map.
     #[must_use]
     pub fn current(&self) -> Arc<ShardMap> {
         Arc::clone(self.inner.feed.current().map())
     }
 
-    /// The cached map with its index, for many lookups under one version; they are not counted.
+    /// Returns the cached map with its index, for many lookups in one version. These lookups are not counted.
     #[must_use]
     pub fn routes(&self) -> Arc<Routes> {
         self.inner.feed.current()
     }
 
-    /// The shard that has `key`, from the cache.
+    /// Returns the shard that owns `key`, according to the cached map.
     ///
     /// ```no_run
     /// # fn example(map: &client::Map) -> Result<(), client::RouteError> {
@@ -172,14 +172,14 @@ impl Map {
     /// ```
     ///
     /// # Errors
-    /// [`RouteError`] for an unmapped key, for a value that is no key of this map, and for a map that is too old
+    /// [`RouteError`] if no shard owns the key, if the value is not a key of this map, or if the map is too old
     /// ([`Options::max_staleness`]).
     pub fn shard_for(&self, key: impl IntoKey) -> Result<ShardName, RouteError> {
         let (_, shard) = self.counted(&key.into_key())?;
         Ok(shard)
     }
 
-    /// The key as one of the map, and its shard; counted.
+    /// Returns the key in the map's type, and its shard, and counts the lookup.
     fn counted(&self, key: &Key) -> Result<(Key, ShardName), RouteError> {
         let counters = &self.inner.counters;
         count(&counters.lookups);
@@ -199,17 +199,17 @@ impl Map {
         found
     }
 
-    /// What the library had to do so far.
+    /// Returns the counters of the library.
     #[must_use]
     pub fn stats(&self) -> Stats {
         self.inner.counters.read(self.inner.feed.stats())
     }
 
-    /// Runs `work` in a transaction on the shard that has `key`, and commits.
+    /// Runs `work` in a transaction on the shard that owns `key`, and commits the transaction.
     ///
-    /// `work` runs again from its start, on the shard of the newest map, when the shard refuses the key,
-    /// when transactions met, and when the connection is lost before the commit was sent:
-    /// nothing that it does outside the database may depend on running once.
+    /// `work` runs again from its start, on the shard of the newest map, if the shard refuses the key, after a
+    /// serialization failure or a deadlock, and if the connection is lost before the commit was sent. Therefore
+    /// effects of `work` outside the database must permit a repetition.
     ///
     /// ```no_run
     /// # async fn example(map: client::Map) -> Result<(), client::ClientError> {
@@ -238,8 +238,8 @@ impl Map {
     /// ```
     ///
     /// # Errors
-    /// [`ClientError::CommitUnknown`] when the connection is lost during the commit; every other
-    /// error means that nothing was committed.
+    /// [`ClientError::CommitUnknown`] if the connection is lost during the commit. Every other error means that
+    /// nothing was committed.
     pub async fn with_shard<T, E, F>(
         &self,
         key: impl IntoKey,
@@ -279,7 +279,7 @@ impl Map {
                 Remedy::RefreshNotOpen => count(&self.inner.counters.not_open),
                 Remedy::Again | Remedy::None => {}
             }
-            // A newer map ends the pause early, whatever the reason for it was.
+            // A newer map ends the pause early, regardless of the reason for the pause.
             self.inner
                 .feed
                 .newer_than(routes.map().version, pause)

@@ -1,9 +1,9 @@
-//! Settings of the library and of one transaction.
+//! Options of the library and of a transaction.
 
 pub use controller_client::Identity;
 use std::time::Duration;
 
-/// Settings of the library.
+/// The options of the library.
 ///
 /// ```
 /// use client::Options;
@@ -18,21 +18,22 @@ use std::time::Duration;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Connections per shard.
+    /// The maximum number of connections for each shard.
     pub connections: usize,
-    /// Total time that one call of `with_shard` may spend on attempts and pauses.
+    /// The total time that one call of `with_shard` may spend on attempts and pauses.
     pub retry_for: Duration,
-    /// First pause between two attempts; each further one is about twice as long.
+    /// The first pause between two attempts. Each later pause is about twice as long.
     pub first_pause: Duration,
-    /// Longest pause between two attempts.
+    /// The longest pause between two attempts.
     pub longest_pause: Duration,
-    /// Tells the controller this often which keys were used most, as far as it wants to know; none: never.
+    /// How often the library reports the most used keys to the controller; `None`: never.
     pub report_load: Option<Duration>,
-    /// Lookups fail with [`crate::RouteError::Stale`] once no controller has said anything for longer than this; none:
-    /// they go on for ever with the map that is known, which a shard's guard makes safe for writes. Below half a second it
-    /// may be exceeded while a controller is there.
+    /// The time after which lookups fail with [`crate::RouteError::Stale`] if no controller has answered; `None`:
+    /// lookups use the cached map for an unlimited time. For writes that is safe because of the shard's guard. If the
+    /// value is below half a second, it may be exceeded although a controller answers.
     pub max_staleness: Option<Duration>,
-    /// The token for the controllers and whom to trust about them; by default as the environment says.
+    /// The token for the controllers, and the trusted certificate authorities. By default they come from the
+    /// environment.
     pub identity: Identity,
 }
 
@@ -50,24 +51,24 @@ impl Default for Options {
     }
 }
 
-/// Isolation level of a transaction.
+/// The isolation level of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Isolation {
-    /// Each statement sees what was committed before it.
+    /// Each statement sees what was committed before the statement.
     #[default]
     ReadCommitted,
     /// All statements see one snapshot.
     RepeatableRead,
-    /// As if transactions ran one after the other.
+    /// The result is the same as if the transactions ran one after the other.
     Serializable,
 }
 
-/// How one transaction runs.
+/// The options of one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TransactionOptions {
-    /// Isolation level.
+    /// The isolation level.
     pub isolation: Isolation,
-    /// False: the acknowledgement does not wait for the disk, a crash of the server may lose the transaction.
+    /// False: the commit is acknowledged before it is on disk, so a crash of the server may lose the transaction.
     pub synchronous_commit: bool,
 }
 
@@ -81,7 +82,7 @@ impl Default for TransactionOptions {
 }
 
 impl TransactionOptions {
-    /// The statements that begin such a transaction, in one round trip.
+    /// Returns the statements that begin such a transaction, in one round trip.
     pub(crate) fn begin(self) -> String {
         let level = match self.isolation {
             Isolation::ReadCommitted => "read committed",

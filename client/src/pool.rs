@@ -1,4 +1,4 @@
-//! Connections to shards, kept for reuse; one that was left in the middle of something is closed.
+//! Connections to shards, kept for reuse. A connection whose transaction did not end normally is closed.
 
 use crate::access::ShardAccess;
 use crate::error::ClientError;
@@ -12,11 +12,11 @@ use std::sync::{PoisonError, RwLock};
 
 type Pool = managed::Pool<Shard>;
 type Object = managed::Object<Shard>;
-/// Why no connection was lent.
+/// Why the pool returned no connection.
 pub(crate) type PoolError = managed::PoolError<ConnectError>;
 
-/// Opens connections to one shard. The connection string is resolved anew for each of them, so that
-/// a password or a certificate can be renewed under a running application.
+/// Opens connections to one shard. It resolves the connection string for each connection, so that a password or a
+/// certificate can be renewed while the application runs.
 #[derive(Debug)]
 pub(crate) struct Shard(Dsn);
 
@@ -57,7 +57,7 @@ impl Pools {
         }
     }
 
-    /// The shard's pool, made when it is first asked for.
+    /// Returns the shard's pool, which is created on first use.
     pub(crate) fn of(&self, shard: &ShardName) -> Result<Pool, ClientError> {
         let known = self.pools.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(pool) = known.get(shard) {
@@ -88,7 +88,7 @@ impl Pools {
     }
 }
 
-/// A connection on loan. It goes back only when its transaction has ended in order.
+/// A borrowed connection. It returns to the pool only if its transaction has ended normally.
 #[derive(Debug)]
 pub(crate) struct Loan {
     object: Option<Object>,
@@ -103,7 +103,7 @@ impl Loan {
         }
     }
 
-    /// No transaction is open on the connection any more.
+    /// Records that the connection has no open transaction any more.
     pub(crate) fn end(&mut self) {
         self.ended = true;
     }

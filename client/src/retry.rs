@@ -1,4 +1,4 @@
-//! Which refusals are worth another attempt, and how long to pause before it.
+//! Decides which errors permit another attempt, and the pause before it.
 
 use crate::error::BoxError;
 use connect::{Class, ConnectError};
@@ -8,25 +8,25 @@ use std::error::Error;
 use std::time::Duration;
 use tokio_postgres::error::Severity;
 
-/// What an error that came before the commit was sent asks for.
+/// What to do after an error that occurred before the commit was sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Remedy {
-    /// The guard refused the key for good or for a moment: look for a newer map, then again.
+    /// The guard refused the key, permanently or for a moment: wait for a newer map, then try again.
     RefreshNotOwner,
-    /// The guard refused the key because the shard does not own it yet.
+    /// The guard refused the key because the shard does not own it yet: wait for a newer map, then try again.
     RefreshNotOpen,
-    /// Again after a pause.
+    /// Try again after a pause.
     Again,
-    /// The application's matter.
+    /// Return the error to the application.
     None,
 }
 
-/// Finds the server's or the connection's word in a chain of errors.
+/// Finds the error of the server or the connection in a chain of errors.
 pub(crate) fn remedy(error: &BoxError) -> Remedy {
     postgres_error(error.as_ref()).map_or(Remedy::None, remedy_of)
 }
 
-/// What an error of tokio-postgres asks for.
+/// Decides what to do after an error of tokio-postgres.
 pub(crate) fn remedy_of(error: &tokio_postgres::Error) -> Remedy {
     let Some(state) = error.code() else {
         let lost = error.is_closed() || caused_by_io(error);
@@ -35,14 +35,14 @@ pub(crate) fn remedy_of(error: &tokio_postgres::Error) -> Remedy {
     match state.code() {
         SQLSTATE_NOT_OWNER => Remedy::RefreshNotOwner,
         SQLSTATE_NOT_OPEN => Remedy::RefreshNotOpen,
-        // serialization failure, deadlock; server stopping, crashed or starting; no connection left
+        // Serialization failure, deadlock; the server stops, has crashed or starts; no connection is free.
         "40001" | "40P01" | "57P01" | "57P02" | "57P03" | "53300" => Remedy::Again,
         code if code.starts_with("08") => Remedy::Again,
         _ => Remedy::None,
     }
 }
 
-/// What a connection that was not opened asks for.
+/// Decides what to do if a connection could not be opened.
 pub(crate) fn remedy_of_connect(error: &ConnectError) -> Remedy {
     match error.class() {
         Class::Transient => Remedy::Again,
@@ -50,7 +50,7 @@ pub(crate) fn remedy_of_connect(error: &ConnectError) -> Remedy {
     }
 }
 
-/// True when a commit that ended so is certain to have been rolled back: the session lives and says so.
+/// Returns true if a failed commit was certainly rolled back: the session still exists and reported the error.
 pub(crate) fn refused_at_commit(error: &tokio_postgres::Error) -> bool {
     error
         .as_db_error()
@@ -79,7 +79,7 @@ fn caused_by_io(error: &tokio_postgres::Error) -> bool {
     false
 }
 
-/// Pauses that double, each spread by a fifth to both sides.
+/// Pauses that double. Each is changed at random by up to a fifth.
 #[derive(Debug)]
 pub(crate) struct Pauses {
     next: Duration,
@@ -94,7 +94,7 @@ impl Pauses {
         }
     }
 
-    /// The next pause.
+    /// Returns the next pause.
     pub(crate) fn next(&mut self) -> Duration {
         let pause = self.next.mul_f64(rand::rng().random_range(0.8..1.2));
         self.next = (self.next * 2).min(self.longest);

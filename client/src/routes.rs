@@ -1,8 +1,8 @@
-//! One version of the map with an index from keys to shards, built when the version arrives.
+//! One version of the map, with an index from keys to shards that is built when the version arrives.
 //!
-//! Ranges are cuts in key order, virtual shards a table with one entry for each, listed keys a hash table. Keys that are
-//! numbers are kept as such, in order: a lookup among a million then touches few lines of memory.
-//! Absent: any answer for a key that has no mapping but an error.
+//! For ranges the index has the bounds in key order, for virtual shards a table with one entry for each, for listed
+//! keys a hash table. Numeric keys are stored as sorted numbers, so that a lookup among a million keys reads little
+//! memory. A key without a mapping always causes an error.
 
 use crate::error::RouteError;
 use crate::into_key::IntoKey;
@@ -14,10 +14,10 @@ use plans::shard_map::{MapError, ShardMap, Strategy};
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Maps with more virtual shards are searched: their table would be larger than it is worth.
+/// Maps with more virtual shards are searched, because their table would be too large.
 const LARGEST_TABLE: u32 = 1 << 16;
 
-/// One version of a map, ready for lookups: as [`crate::Map`] has it, or of a map that came another way.
+/// One version of a map, prepared for lookups: the version of a [`crate::Map`], or a map from another source.
 ///
 /// ```
 /// use client::{Routes, ShardMap};
@@ -36,29 +36,29 @@ const LARGEST_TABLE: u32 = 1 << 16;
 #[derive(Debug)]
 pub struct Routes {
     map: Arc<ShardMap>,
-    /// Each owner once.
+    /// The names of the owners, each once.
     shards: Vec<ShardName>,
     index: Index,
 }
 
-/// Where keys are found.
+/// The index from keys to owners.
 #[derive(Debug)]
 enum Index {
     Keys(Cuts<Key>),
     Numbers(Cuts<i64>),
-    /// By virtual shard.
+    /// The owner of each virtual shard.
     Buckets(Vec<Option<Owner>>),
-    /// By ranges of virtual shards.
+    /// Ranges of virtual shards.
     ManyBuckets(Cuts<u32>),
     ListedKeys(HashMap<Key, Owner>),
     ListedNumbers(Sorted<i64, Owner>),
 }
 
 impl Routes {
-    /// Checks the map and builds its index. `O(mappings)`, on a list map `O(keys)`.
+    /// Checks the map and builds its index, in `O(mappings)`, or for a list map in `O(keys)`.
     ///
     /// # Errors
-    /// [`MapError`] for a map whose mappings overlap, or are none of its kind.
+    /// [`MapError`] if mappings overlap or do not have the kind of the map.
     pub fn new(map: ShardMap) -> Result<Self, MapError> {
         let map = map.validated()?;
         let shards = map.shards();
@@ -70,21 +70,21 @@ impl Routes {
         })
     }
 
-    /// The map itself.
+    /// Returns the map.
     #[must_use]
     pub fn map(&self) -> &Arc<ShardMap> {
         &self.map
     }
 
-    /// The shard that has `key`.
+    /// Returns the shard that owns `key`.
     ///
     /// # Errors
-    /// [`RouteError`] for an unmapped key, and for a value that is no key of this map.
+    /// [`RouteError`] if no shard owns the key, or the value is not a key of this map.
     pub fn shard_for(&self, key: impl IntoKey) -> Result<&ShardName, RouteError> {
         self.shard_of(&self.accept(&key.into_key())?)
     }
 
-    /// `key` as a key of this map.
+    /// Converts `key` to the key types of this map.
     pub(crate) fn accept(&self, key: &Key) -> Result<Key, RouteError> {
         accept(&self.map.key, key).map_err(|source| RouteError::Key {
             key: key.clone(),
@@ -93,7 +93,7 @@ impl Routes {
         })
     }
 
-    /// The owner of a key that [`Routes::accept`] has let pass.
+    /// Returns the owner of a key that [`Routes::accept`] has converted.
     pub(crate) fn shard_of(&self, key: &Key) -> Result<&ShardName, RouteError> {
         let owner = match &self.index {
             Index::Keys(cuts) => cuts.owner(key),
@@ -154,7 +154,7 @@ impl Index {
     }
 }
 
-/// The value of a key that is a number, in the order of keys of its type.
+/// Returns a numeric key as a number with the same order.
 fn number(key: &Key) -> Option<i64> {
     match key {
         Key::Int(value) | Key::Timestamp(value) => Some(*value),

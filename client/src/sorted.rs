@@ -1,27 +1,29 @@
-//! Many keys in order, found with few looks at memory that is not at hand.
+//! Many keys in order, with lookups that cause few cache misses.
 //!
-//! Numbers are guessed: a table says between which entries those lie that are about as far from the least one. Where too
-//! many are, because a few numbers lie far from the others, and for keys that are no numbers, samples lead there: above the entries lie samples, each level every [`STRIDE`]th of the one below: the upper ones stay in the processor's
-//! caches, and of the entries one short run is read. A binary search would look at twenty places all over a million.
+//! For numbers, a table estimates the position: for equal parts of the span of numbers it has the number of entries
+//! before each part. If a part has too many entries, because a few numbers are far from the others, and for keys that
+//! are not numbers, the lookup uses levels of samples: each level has every [`STRIDE`]th key of the level below, and
+//! the upper levels stay in the processor's caches. Of the entries it then reads one short run. A binary search among a
+//! million entries would read twenty distant places.
 
 use plans::key::Key;
 use std::num::NonZeroU32;
 
-/// Entries between two samples.
+/// The number of entries between two samples.
 const STRIDE: usize = 8;
-/// Entries for each place of the table of guesses, if they are spread evenly.
+/// The average number of entries for each part of the estimate table.
 const TOGETHER: usize = 4;
-/// More than these are not looked at one by one.
+/// A run with more entries than this is searched, not scanned.
 const CROWD: usize = 16;
-/// A level that is no longer than this has no samples above it.
+/// A level with no more keys than this has no samples above it.
 const SHORT: usize = 512;
 
-/// An owner, counted from 1, so that none takes no room.
+/// The number of an owner, from 1, so that `Option<Owner>` needs no additional memory.
 pub(crate) type Owner = NonZeroU32;
 
-/// A key that may say how far it is from another.
+/// A key that may be a number.
 pub(crate) trait Spread: Ord + Clone {
-    /// How far it is above `least`; none for what is no number, or not above it.
+    /// Returns the distance from `least`; `None` if the key is not a number or is below `least`.
     fn above(&self, least: &Self) -> Option<u64>;
 }
 
@@ -43,25 +45,25 @@ impl Spread for Key {
     }
 }
 
-/// Entries in key order, each key beside its value: both are in one page of memory.
+/// Entries in key order. Each key is next to its value, so that both are in the same cache line.
 #[derive(Debug)]
 pub(crate) struct Sorted<K, V> {
     entries: Vec<(K, V)>,
-    /// The shortest first.
+    /// The levels of samples, the shortest first.
     samples: Vec<Vec<K>>,
     guesses: Guesses,
 }
 
-/// How many entries lie before each place of the numbers' span, which is divided evenly.
+/// For equal parts of the span of the numbers: how many entries come before each part.
 #[derive(Debug, Default)]
 struct Guesses {
     before: Vec<u32>,
-    /// A number's place is how far it is above the least one, without so many of the lowest bits.
+    /// The part of a number is its distance from the least one, shifted right by this many bits.
     bits: u32,
 }
 
 impl Guesses {
-    /// Of keys in order; none where they are no numbers.
+    /// Builds the table from sorted keys. It is empty if they are not numbers.
     fn new<K: Spread>(keys: impl ExactSizeIterator<Item = K> + Clone) -> Self {
         let (Some(least), Some(last)) = (keys.clone().next(), keys.clone().last()) else {
             return Self::default();
@@ -89,7 +91,8 @@ impl Guesses {
         usize::try_from(far >> self.bits).ok()
     }
 
-    /// The entries among which the one that is `far` above the least has its neighbours, of `all`.
+    /// Returns the run of entries that contains the neighbours of the entry with the distance `far` from the least one.
+    /// `all` is the number of entries.
     fn run(&self, far: u64, all: usize) -> Option<(usize, usize)> {
         let place = self.place(far)?;
         let entry = |before: &u32| usize::try_from(*before).unwrap_or(usize::MAX);
@@ -100,7 +103,7 @@ impl Guesses {
 }
 
 impl<K: Spread, V> Sorted<K, V> {
-    /// Of entries in any order, whose keys differ.
+    /// Builds the structure from entries in any order. Their keys must differ.
     pub(crate) fn new(mut entries: Vec<(K, V)>) -> Self {
         entries.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
         let mut samples: Vec<Vec<K>> = Vec::new();
@@ -118,7 +121,7 @@ impl<K: Spread, V> Sorted<K, V> {
         }
     }
 
-    /// The last entry whose key is not above `key`.
+    /// Returns the last entry whose key is not above `key`.
     pub(crate) fn last_up_to(&self, key: &K) -> Option<&(K, V)> {
         let far = self.entries.first().and_then(|(least, _)| key.above(least));
         let run = far.and_then(|far| self.guesses.run(far, self.entries.len()));
@@ -127,31 +130,33 @@ impl<K: Spread, V> Sorted<K, V> {
         self.entries.get(up_to.checked_sub(1)?)
     }
 
-    /// The entries among which `key` has its neighbours; none where it lies below all.
+    /// Returns the run of entries that contains the neighbours of `key`, or `None` if it is below all entries.
     fn sampled(&self, key: &K) -> Option<(usize, usize)> {
         let mut run = (0, usize::MAX);
         for level in &self.samples {
             let up_to = count(level, run, |sample| sample <= key);
-            // The next level has at least the entry that the last of these samples is, and less than the next sample.
+            // In the next level, this run begins at the entry of the last of these samples, and ends before the next
+            // sample.
             run = (up_to.checked_sub(1)? * STRIDE, up_to * STRIDE);
         }
         Some(run)
     }
 
-    /// What is kept for `key`.
+    /// Returns the value of `key`.
     pub(crate) fn get(&self, key: &K) -> Option<&V> {
         let (found, value) = self.last_up_to(key)?;
         (found == key).then_some(value)
     }
 }
 
-/// For how many entries it holds, of which those in `run` are looked at: for all before it does, for none after it.
+/// Returns the number of entries for which `holds` is true. It must be true for all entries before `run`, and for none
+/// after it.
 fn count<T>(entries: &[T], (from, to): (usize, usize), holds: impl Fn(&T) -> bool) -> usize {
     let run = entries.get(from..to.min(entries.len())).unwrap_or(&[]);
     if run.len() > CROWD {
         return from + run.partition_point(holds);
     }
-    // No look waits for the one before it.
+    // All entries are compared, so that no comparison waits for the result of another one.
     from + run.iter().filter(|entry| holds(entry)).count()
 }
 
@@ -159,16 +164,16 @@ fn every<'a, K: Clone + 'a>(keys: impl Iterator<Item = &'a K>) -> Vec<K> {
     keys.step_by(STRIDE).cloned().collect()
 }
 
-/// Half-open pieces of an order: from each cut on, up to the next, another owner, or nobody.
+/// Half-open pieces of an order: from each cut to the next, another owner or no owner.
 #[derive(Debug)]
 pub(crate) struct Cuts<K> {
-    /// The owner of what lies below all cuts.
+    /// The owner below all cuts.
     below: Option<Owner>,
     above: Sorted<K, Option<Owner>>,
 }
 
 impl<K: Spread> Cuts<K> {
-    /// Of pieces in order that do not overlap; a missing end has no bound.
+    /// Builds the cuts from sorted pieces that do not overlap. A missing end is unbounded.
     pub(crate) fn new(pieces: impl Iterator<Item = (Option<K>, Option<K>, Owner)>) -> Self {
         let mut below = None;
         let mut cuts: Vec<(K, Option<Owner>)> = Vec::new();
@@ -186,7 +191,7 @@ impl<K: Spread> Cuts<K> {
         }
     }
 
-    /// The owner of `key`.
+    /// Returns the owner of `key`.
     pub(crate) fn owner(&self, key: &K) -> Option<Owner> {
         match self.above.last_up_to(key) {
             Some((_, owner)) => *owner,

@@ -1,4 +1,4 @@
-//! Server-sent events, as far as the map's feed uses them: `event`, `data`, and comments.
+//! Parses server-sent events with the fields that the map's feed uses: `event`, `data`, and comments.
 
 /// One event.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -7,7 +7,7 @@ pub(crate) struct Event {
     pub(crate) data: String,
 }
 
-/// Cuts a stream of bytes into events; bytes may arrive in any portions.
+/// Splits a stream of bytes into events. The bytes may arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub(crate) struct Parser {
     buffer: Vec<u8>,
@@ -15,7 +15,7 @@ pub(crate) struct Parser {
 }
 
 impl Parser {
-    /// Takes the next portion and returns the events that it completes.
+    /// Adds bytes, and returns the events that they complete.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> Vec<Event> {
         self.buffer.extend_from_slice(bytes);
         let mut complete = Vec::new();

@@ -1,31 +1,32 @@
-//! What the library had to do, counted since the map was connected.
+//! The counters of the library, since the map was connected.
 
 use plans::id::MapVersion;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
-/// Counters of one [`crate::Map`], and how old what it knows is.
+/// The counters of one [`crate::Map`], and the age of its information.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
-    /// Keys that were looked up, by transactions too.
+    /// The number of looked-up keys, including those of transactions.
     pub lookups: u64,
-    /// Of these, keys that have no shard, or are no keys of the map, or were asked for while the map was too old.
+    /// The number of these keys that have no shard, are not keys of the map, or were looked up while the map was too
+    /// old.
     pub lookups_refused: u64,
-    /// Attempts after the first, for any reason.
+    /// The number of attempts after the first one, for any reason.
     pub retries: u64,
-    /// Writes refused with SM001: the shard does not own the key, or not for the moment.
+    /// The number of writes refused with SM001: the shard does not own the key any more, or refuses it for the moment.
     pub not_owner: u64,
-    /// Writes refused with SM002: the shard does not own the key yet.
+    /// The number of writes refused with SM002: the shard does not own the key yet.
     pub not_open: u64,
-    /// Newer versions of the map taken over.
+    /// The number of newer map versions that replaced the cached one.
     pub refreshes: u64,
-    /// Times that the change feed was opened again.
+    /// How often the change feed was opened again.
     pub reconnects: u64,
-    /// Commits whose outcome is unknown.
+    /// The number of commits with an unknown outcome.
     pub commits_unknown: u64,
     /// The version of the map in use.
     pub version: MapVersion,
-    /// For how long no controller has said anything: the map may be older than the fleet by as much.
+    /// The time since a controller last answered. The map may be out of date by this time.
     pub silence: Duration,
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct Counters {
 }
 
 impl Counters {
-    /// What is counted here; the rest as `feed` has it.
+    /// Combines the counters of this struct with those of `feed`.
     pub(crate) fn read(&self, feed: Stats) -> Stats {
         Stats {
             lookups: self.lookups.load(Relaxed),
@@ -54,7 +55,7 @@ impl Counters {
     }
 }
 
-/// Adds one.
+/// Adds one to a counter.
 pub(crate) fn count(counter: &AtomicU64) {
     counter.fetch_add(1, Relaxed);
 }

@@ -1,6 +1,6 @@
 //! The controller's HTTP interface, as far as the demo uses it.
 
-use crate::foreseen::StepForecast;
+use crate::forecast::StepForecast;
 use controller_client::{ControllerClient, Identity};
 use plans::failure::Failure;
 use plans::id::MapName;
@@ -21,44 +21,44 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 /// Why a call failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
-    /// No answer.
+    /// The controller did not answer.
     #[error("the controller did not answer {call}")]
     Unreachable {
         /// Method and path.
         call: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: reqwest::Error,
     },
-    /// Nothing can be asked.
+    /// The HTTP client could not be created.
     #[error(transparent)]
     ClientSetup(#[from] controller_client::SetupError),
-    /// Refused.
+    /// The controller refused the request.
     #[error("the controller refused {call} with {status}: {problem}")]
     Refused {
         /// Method and path.
         call: String,
-        /// HTTP status.
+        /// The HTTP status.
         status: u16,
-        /// The answer's text.
+        /// The text of the response.
         problem: String,
     },
 }
 
-/// A migration as the interface shows it.
+/// A migration, as the controller reports it.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct MigrationStatus {
     pub(crate) id: String,
     pub(crate) state: MigrationState,
-    /// What holds it back before it starts.
+    /// What it waits for before it starts.
     #[serde(default)]
     pub(crate) waiting_for: Option<String>,
     #[serde(default)]
     pub(crate) failure: Option<Failure>,
-    /// How the operator ended the hold, once he has.
+    /// How the operator ended the hold, if it has ended.
     #[serde(default)]
     pub(crate) hold_end: Option<String>,
-    /// Who performs its steps.
+    /// The agent that performs its steps.
     #[serde(default)]
     pub(crate) owner: Option<MigrationOwner>,
     #[serde(default)]
@@ -94,13 +94,13 @@ impl MigrationStatus {
             .is_some_and(|step| step.state == StepState::Done)
     }
 
-    /// The typed output of a step that is done.
+    /// Returns the result of a step that is done.
     pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Option<T> {
         let output = self.step(kind)?.output.clone()?;
         serde_json::from_value(output).ok()
     }
 
-    /// Why it stopped, in one line.
+    /// Returns in one line why the migration stopped.
     pub(crate) fn reason(&self) -> String {
         match &self.failure {
             Some(failure) => failure.message.clone(),
@@ -109,7 +109,7 @@ impl MigrationStatus {
     }
 }
 
-/// What the last looks at the shards found, and what was done about it.
+/// The results of the last probes of the shards, and what was done about them.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct FleetReport {
     pub(crate) shards: Vec<ShardProbe>,
@@ -118,19 +118,19 @@ pub(crate) struct FleetReport {
     pub(crate) done: Vec<String>,
 }
 
-/// The last look at a shard.
+/// The last probe of a shard.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct ShardProbe {
     pub(crate) failure: Option<String>,
 }
 
-/// What a controller says of itself.
+/// The state of a controller.
 #[derive(Debug, Clone, Deserialize)]
 struct ControllerHealth {
     leader: Option<String>,
 }
 
-/// The controller's report, as far as the demo reads it.
+/// The controller's report of an operation, as far as the demo reads it.
 #[derive(Debug, Clone, Deserialize)]
 struct OperationReport {
     moves: Vec<ReportedMove>,
@@ -141,17 +141,17 @@ struct ReportedMove {
     foreseen: Vec<StepForecast>,
 }
 
-/// A caller of controllers: of the first one, until it does not answer.
+/// A client of the controllers. It uses the first one until that does not answer.
 #[derive(Debug, Clone)]
 pub(crate) struct Api {
     caller: ControllerClient,
     bases: Arc<[String]>,
-    /// Grows with each turn to the next one.
+    /// Incremented each time the client switches to the next controller.
     turns: Arc<AtomicUsize>,
 }
 
 impl Api {
-    /// `bases` has one address at least.
+    /// Creates a client. `bases` has at least one URL.
     pub(crate) fn new(bases: Vec<String>, identity: &Identity) -> Result<Self, ApiError> {
         Ok(Self {
             caller: ControllerClient::new(identity)?,
@@ -164,7 +164,7 @@ impl Api {
         &self.bases[self.turns.load(Ordering::Relaxed) % self.bases.len()]
     }
 
-    /// Turns to the next controller, where there is one.
+    /// Switches to the next controller, if there is one.
     pub(crate) fn turn(&self) {
         self.turns.fetch_add(1, Ordering::Relaxed);
     }
@@ -178,7 +178,7 @@ impl Api {
         answer.is_ok_and(|response| response.status().is_success())
     }
 
-    /// The leader's address, if one leads.
+    /// Returns the URL of the leader, if a controller leads.
     pub(crate) async fn leader(&self) -> Result<Option<String>, ApiError> {
         let health: ControllerHealth = self.get("/api/v1/health").await?;
         Ok(health.leader)
@@ -190,7 +190,7 @@ impl Api {
         Ok(())
     }
 
-    /// Gives a registered shard another connection string.
+    /// Changes the connection string of a registered shard.
     pub(crate) async fn set_dsn(&self, name: &str, dsn: &str) -> Result<(), ApiError> {
         let path = format!("/api/v1/shards/{name}");
         let call = format!("PATCH {path}");
@@ -238,7 +238,7 @@ impl Api {
         Ok(created["id"].as_str().unwrap_or_default().to_owned())
     }
 
-    /// Why attempts of its cutover were released, in order.
+    /// Returns why attempts of the migration's cutover were given up, in order.
     pub(crate) async fn released(&self, id: &str) -> Result<Vec<String>, ApiError> {
         let events: Vec<Value> = self.get(&format!("/api/v1/migrations/{id}/events")).await?;
         let attempts = events
@@ -253,20 +253,20 @@ impl Api {
         self.get(&format!("/api/v1/migrations/{id}")).await
     }
 
-    /// The newest operation's id.
+    /// Returns the id of the newest operation.
     pub(crate) async fn newest(&self) -> Result<Option<String>, ApiError> {
         let all: Vec<Value> = self.get("/api/v1/operations?limit=1").await?;
         let id = all.first().and_then(|newest| newest["id"].as_str());
         Ok(id.map(str::to_owned))
     }
 
-    /// How well the ends of the steps of an operation were foreseen.
+    /// Returns the errors of the estimated end times of an operation's steps.
     pub(crate) async fn foreseen(&self, id: &str) -> Result<Vec<StepForecast>, ApiError> {
         let report: OperationReport = self.get(&format!("/api/v1/operations/{id}/report")).await?;
         Ok(report.moves.into_iter().flat_map(|m| m.foreseen).collect())
     }
 
-    /// The evidence of an operation as one HTML file.
+    /// Returns the report of an operation as one HTML file.
     pub(crate) async fn evidence(&self, id: &str) -> Result<String, ApiError> {
         let path = format!("/api/v1/operations/{id}/report?format=html");
         let call = format!("GET {path}");
@@ -281,13 +281,13 @@ impl Api {
         Ok(())
     }
 
-    /// What the last looks at the shards found.
+    /// Returns the results of the last probes of the shards.
     pub(crate) async fn fleet(&self) -> Result<FleetReport, ApiError> {
         self.get("/api/v1/fleet").await
     }
 
-    /// Has every shard looked at; `apply`: a store that is older than the fleet is moved forward; `accept`: shards whose
-    /// servers are the right ones.
+    /// Makes the controller probe every shard. `apply`: lost flips are added to a store that is older than the fleet.
+    /// `accept`: shards whose servers the operator accepts.
     pub(crate) async fn reconcile(
         &self,
         apply: bool,

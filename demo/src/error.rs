@@ -1,4 +1,4 @@
-//! Why a run did not end as it was meant to.
+//! Why a run did not end as intended.
 
 use crate::api::ApiError;
 use crate::checker::CheckError;
@@ -8,85 +8,85 @@ use crate::shop::ShopError;
 use plans::state::migration::MigrationState;
 use std::path::PathBuf;
 
-/// A run that did not end as it was meant to. Everything that it started was stopped again.
+/// A run that did not end as intended. All programs that it had started were stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum DemoError {
-    /// A database server.
+    /// An error of a database server.
     #[error(transparent)]
     Cluster(#[from] cluster::ClusterError),
-    /// A connection string.
+    /// An invalid connection string.
     #[error(transparent)]
     Dsn(#[from] connect::DsnError),
     /// Options that contradict each other.
     #[error(transparent)]
     Options(#[from] crate::options::OptionError),
-    /// The shop's tables and rows.
+    /// An error with the application's tables and rows.
     #[error(transparent)]
     Shop(#[from] ShopError),
-    /// The first digest.
+    /// The baseline could not be read.
     #[error(transparent)]
     Baseline(#[from] BaselineError),
-    /// The client library.
+    /// An error of the client library.
     #[error(transparent)]
     Client(#[from] client::ClientError),
-    /// The controller.
+    /// An error of the controller.
     #[error(transparent)]
     Api(#[from] ApiError),
-    /// The checker.
+    /// An error of the checker.
     #[error(transparent)]
     Check(#[from] CheckError),
-    /// The count of what is left.
+    /// The leftover objects could not be counted.
     #[error(transparent)]
     Leftovers(#[from] LeftoversError),
-    /// A file, a socket or a task.
+    /// An error of a file, a socket or a task.
     #[error("could not {action}")]
     Io {
         /// What was tried.
         action: String,
-        /// Why.
+        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// A program is not where it should be.
+    /// A program does not exist.
     #[error("program {} is missing", path.display())]
     ProgramMissing {
-        /// Where it was looked for.
+        /// The path where it was expected.
         path: PathBuf,
     },
-    /// A program ended by itself.
+    /// A program ended without a command.
     #[error("{program} gave no verdict: {output}")]
     Program {
-        /// Its name.
+        /// The name of the program.
         program: String,
-        /// What it wrote.
+        /// Its output.
         output: String,
     },
     /// A small disk could not be mounted.
     #[error("could not mount a disk at {}: {output}", path.display())]
     NoMount {
-        /// Where.
+        /// The mount point.
         path: PathBuf,
-        /// What mount said.
+        /// The output of mount.
         output: String,
     },
-    /// A clock for one server could not be built.
+    /// The library for a server's own clock could not be built.
     #[error("could not build a clock: {output}")]
     NoClock {
-        /// What the compiler said.
+        /// The output of the compiler.
         output: String,
     },
-    /// Nothing of what was asked for can be done on this machine.
+    /// This machine permits none of the requested cases.
     #[error("none of these cases can be run here: {}", reasons.join("; "))]
     LeftOut {
         /// What is missing.
         reasons: Vec<String>,
     },
-    /// Something did not happen in time.
+    /// Something did not happen within its time limit.
     #[error("waited {seconds} s in vain for {what}")]
     Stalled {
-        /// What was waited for.
+        /// What was expected.
         what: String,
-        /// For how long.
+        /// The time limit in seconds.
         seconds: u64,
     },
     /// The migration stopped.
@@ -94,18 +94,18 @@ pub enum DemoError {
     Stopped {
         /// The migration.
         id: String,
-        /// Its state.
+        /// The state of the migration.
         state: MigrationState,
-        /// The steps' failures.
+        /// The failures of its steps.
         reason: String,
     },
-    /// The report says so.
+    /// The report contains problems.
     #[error("the run ended, but not as it must: {}", problems.join("; "))]
     Unclean {
-        /// What is amiss.
+        /// The problems.
         problems: Vec<String>,
     },
-    /// The user stopped it.
+    /// The user stopped the run.
     #[error("interrupted")]
     Interrupted,
 }
@@ -116,7 +116,7 @@ impl DemoError {
         move |source| Self::Io { action, source }
     }
 
-    /// What mends it, where that is known.
+    /// Returns what the user can do, if that is known.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {

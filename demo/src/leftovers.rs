@@ -1,4 +1,4 @@
-//! What Shardwright has left on the shards, found by the names of its objects.
+//! Counts objects of Shardwright that remain on the shards, by their names.
 
 use connect::{ConnectError, Dsn, Session};
 use plans::id::ShardName;
@@ -6,36 +6,36 @@ use plans::names::{REPLICATION_PREFIX, SCHEMA, TRIGGER_PREFIX};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Objects on all shards together.
+/// The objects on all shards together.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Leftovers {
-    /// Replication slots.
+    /// The number of replication slots.
     pub slots: i64,
-    /// Publications.
+    /// The number of publications.
     pub publications: i64,
-    /// Guard triggers.
+    /// The number of guard triggers.
     pub guards: i64,
-    /// Schemas with more in them than the id of the database.
+    /// The number of schemas that contain more than the id of the database.
     pub schemas: i64,
-    /// Sessions.
+    /// The number of sessions.
     pub backends: i64,
-    /// What stays by design: a shard that gave keys away refuses them for good.
+    /// Objects that remain intentionally: a shard permanently refuses writes to keys that it has released.
     pub standing: Standing,
 }
 
-/// What stays by design after a completed move.
+/// Objects that remain intentionally after a completed move.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Standing {
-    /// Guard triggers "never again one of my keys".
+    /// The number of guard triggers for released keys.
     pub guards: i64,
-    /// The schemas with their functions and registers.
+    /// The number of schemas with their functions and registers.
     pub schemas: i64,
 }
 
 /// Why the objects could not be counted.
 #[derive(Debug, thiserror::Error)]
 pub enum LeftoversError {
-    /// No connection.
+    /// A shard could not be reached.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// The query failed.
@@ -43,14 +43,14 @@ pub enum LeftoversError {
     Query {
         /// The shard.
         shard: ShardName,
-        /// The server's words.
+        /// The error of the server.
         #[source]
         source: tokio_postgres::Error,
     },
 }
 
 impl Leftovers {
-    /// Objects that should not be there.
+    /// Returns the number of objects that should not remain.
     #[must_use]
     pub fn total(&self) -> u64 {
         let all = [
@@ -63,10 +63,10 @@ impl Leftovers {
         all.iter().map(|count| count.unsigned_abs()).sum()
     }
 
-    /// Counts on every shard; guards and schemas of shards that gave keys away for good are standing.
+    /// Counts the objects on every shard. Guards and schemas of shards that have released keys count as intentional.
     ///
     /// # Errors
-    /// [`LeftoversError`], naming the shard.
+    /// [`LeftoversError`] names the shard.
     pub async fn count(
         shards: &[(ShardName, Dsn)],
         sources: &[ShardName],

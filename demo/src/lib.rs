@@ -1,15 +1,15 @@
-//! The demonstration: shards that an application writes to are split, merged, moved, and a ledger proves the result.
+//! The demo: it splits, merges or moves shards while an application writes, and checks the result with a ledger.
 //!
-//! Order: private servers and programs ([`run`]), a shop with rows ([`shop`]), clients that write and remember
-//! what was acknowledged ([`workload`], [`ledger`]), a migration by the ordinary interface, and a checker that
-//! knows only SQL, the shard map and the ledger ([`checker`]).
+//! [`run`] starts private servers and programs. [`shop`] creates tables and rows. [`workload`] runs clients that write,
+//! and [`ledger`] records what was acknowledged. A migration runs with the ordinary interface. The checker
+//! ([`checker`]) uses only SQL, the shard map and the ledger.
 
 mod api;
 pub mod checker;
 mod drive;
 mod error;
 mod fleet;
-mod foreseen;
+mod forecast;
 pub mod ledger;
 mod leftovers;
 mod options;
@@ -23,7 +23,7 @@ pub mod workload;
 pub use api::ApiError;
 pub use drive::{TimeSpread, WriteBlocks, run, write_stops};
 pub use error::DemoError;
-pub use foreseen::StepForecast;
+pub use forecast::StepForecast;
 pub use leftovers::{Leftovers, LeftoversError, Standing};
 pub use options::{
     AfterRepair, CutoverMoment, DemoTask, Kill, MapOperation, OptionError, Options, Process,

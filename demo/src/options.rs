@@ -1,4 +1,4 @@
-//! What a demo run is to do.
+//! The options of a demo run.
 
 use crate::shop::KeyShape;
 use plans::request::{DualWrite, Mode};
@@ -7,48 +7,50 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-/// Settings of a run; every one has a default.
+/// The options of a run. Every option has a default.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Which operation, on which kind of map.
+    /// The operation, and the kind of map.
     pub task: DemoTask,
-    /// Versions of the shards' servers.
+    /// The versions of the shards' servers.
     pub servers: Servers,
-    /// Size of the shop: 1 is about two million rows.
+    /// The size of the data: 1 is about two million rows.
     pub scale: f64,
-    /// Clients side by side.
+    /// The number of concurrent clients.
     pub clients: u32,
-    /// Transactions per second of all clients together, at most.
+    /// The maximum number of transactions per second of all clients together.
     pub rate: f64,
-    /// Acknowledged transactions to reach at least; by default 20,000 at scale 1 and fewer below.
+    /// The least number of acknowledged transactions; by default 20,000 at scale 1, and fewer for a smaller scale.
     pub transactions: Option<u64>,
-    /// Where to write the report as JSON.
+    /// The file to which the report is written as JSON.
     pub report: Option<PathBuf>,
-    /// Where to write the migration's evidence, as one HTML file.
+    /// The file to which the migration's report is written as one HTML file.
     pub evidence: Option<PathBuf>,
-    /// Where to write the histories of lists, as JSON lines.
+    /// The file to which the histories of lists are written as JSON lines.
     pub history: Option<PathBuf>,
-    /// A process to kill, and in which step.
+    /// A process to kill, and the step in which it is killed.
     pub kill: Option<Kill>,
-    /// When writes are acknowledged while both shards are kept in step.
+    /// When writes are acknowledged, while the stream applies changes on the other shard.
     pub dual_write: DualWrite,
-    /// Give the keys back after the flip.
+    /// True to roll back after the flip.
     pub rollback: bool,
-    /// Abort in these steps, which come before the flip: one migration after the other.
+    /// Steps before the flip in which a migration is aborted, one migration after the other.
     pub abort_at: Vec<StepKind>,
-    /// Pause and resume in these steps of one migration.
+    /// Steps in which one migration is paused and resumed.
     pub pause_in: Vec<StepKind>,
-    /// Make trouble that ends in a failed migration, mend it, and go on.
+    /// Failures that make a migration fail. They are repaired, and the migration continues.
     pub troubles: Vec<Trouble>,
-    /// For so many seconds a target is away, while the source's log is watched.
+    /// For how many seconds the target is unreachable, while the source's log is observed.
     pub outage_s: u32,
-    /// Kill the controller and both agents here, start nothing for a while, and watch who takes writes.
+    /// The moment at which the controller and both agents are killed. For a while nothing is started, and the demo
+    /// observes which shard accepts writes.
     pub orphan: Option<CutoverMoment>,
-    /// An agent stands still here for longer than the budget of the write-blocked window, while the application writes.
+    /// The moment at which an agent is stopped for longer than the budget of the write-blocked window, while the
+    /// application writes.
     pub stall: Option<CutoverMoment>,
-    /// Leave clusters, logs and ledger in place.
+    /// True to keep clusters, logs and ledger.
     pub keep: bool,
-    /// Makes the run repeatable, as far as concurrency allows.
+    /// Makes the run repeatable, as far as concurrency permits.
     pub seed: u64,
     /// The folder of `shardwright`, `shardwright-agent` and `shardwright-ledger`; by default that of this program.
     pub programs: Option<PathBuf>,
@@ -88,7 +90,7 @@ const MOVING_ONLINE: u64 = 1_000;
 const MOVING_OFFLINE: u64 = 100;
 
 impl Options {
-    /// Acknowledged transactions to reach at least.
+    /// Returns the least number of acknowledged transactions.
     #[must_use]
     pub fn goal(&self) -> u64 {
         #[expect(
@@ -100,7 +102,7 @@ impl Options {
         self.transactions.unwrap_or(scaled.max(FEWEST_TRANSACTIONS))
     }
 
-    /// Acknowledged transactions on moving keys to reach at least when an operation ends.
+    /// Returns the least number of acknowledged transactions with moving keys at the end of an operation.
     #[must_use]
     pub fn goal_on_moving_keys(&self) -> u64 {
         match self.task.mode {
@@ -109,7 +111,7 @@ impl Options {
         }
     }
 
-    /// Whether the run is disturbed on purpose.
+    /// Returns whether the run contains intentional failures.
     pub(crate) fn disturbed(&self) -> bool {
         let steps = self.abort_at.len() + self.pause_in.len() + self.troubles.len();
         self.kill.is_some()
@@ -123,7 +125,7 @@ impl Options {
         self.dual_write == DualWrite::Synchronous
     }
 
-    /// Whether each shard has a server of its own, and the control store another.
+    /// Returns whether each shard and the control store have servers of their own.
     pub(crate) fn apart(&self) -> bool {
         self.task == DemoTask::default() || self.disturbed() || self.is_synchronous()
     }
@@ -155,11 +157,11 @@ pub enum Process {
     Agent,
     /// The controller.
     Controller,
-    /// The PostgreSQL server that the keys leave.
+    /// The PostgreSQL server of the source.
     Source,
-    /// The PostgreSQL server that the keys come to.
+    /// The PostgreSQL server of the target.
     Target,
-    /// The PostgreSQL server with the control store.
+    /// The PostgreSQL server of the control store.
     Store,
 }
 
@@ -172,7 +174,7 @@ impl Process {
         Self::Store,
     ];
 
-    /// The name on the command line and in the report.
+    /// Returns the name on the command line and in the report.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -194,85 +196,85 @@ impl fmt::Display for Process {
 /// A process to kill with SIGKILL while a step runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kill {
-    /// Which process.
+    /// The process.
     pub process: Process,
-    /// In which step.
+    /// The step.
     pub step: StepKind,
 }
 
-/// Why `PROCESS@STEP` or a step's name is not understood.
+/// Why `PROCESS@STEP` or the name of a step is not valid.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OptionError {
-    /// Not of the form.
+    /// The text does not have this form.
     #[error("{text:?} is not of the form NAME@STEP")]
     Form {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// No such process.
+    /// The process does not exist.
     #[error("{text:?} is not a process: agent, controller, source, target or store")]
     Process {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// No such operation.
+    /// The operation does not exist.
     #[error("{text:?} is not an operation: split, merge, move, isolate, drain or rebalance")]
     Operation {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// No such strategy.
+    /// The strategy does not exist.
     #[error("{text:?} is not a strategy: range, hash or list")]
     Strategy {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// No such shape of a key.
+    /// The shape of the key does not exist.
     #[error("{text:?} is not a key of the demo: bigint, text,bigint or timestamptz")]
     Shape {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// No such measure.
+    /// The measure does not exist.
     #[error("{text:?} is not a measure: rows, bytes or writes")]
     Measure {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// Options that exclude each other.
+    /// The options exclude each other.
     #[error("{reason}")]
     Contradiction {
-        /// Which, and why.
+        /// The options, and the reason.
         reason: &'static str,
     },
-    /// No such trouble.
+    /// The failure does not exist.
     #[error("{text:?} is not a trouble: password, disk, down or away")]
     Trouble {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// No such moment.
+    /// The moment does not exist.
     #[error(
         "{text:?} is not a moment of the cutover: fenced, before_check, before_seal, sealed or flipped"
     )]
     Moment {
-        /// What was given.
+        /// The text.
         text: String,
     },
-    /// No case of the torture.
+    /// The case of fault injection does not exist.
     #[error(
         "{text:?} is no case: COMPONENT@STEP/FAULT, for example agent@copy/kill; the faults are {faults}"
     )]
     Case {
-        /// What was given.
+        /// The text.
         text: String,
-        /// The faults' names.
+        /// The names of the faults.
         faults: String,
     },
-    /// No such step.
+    /// The step does not exist.
     #[error("{text:?} is not a step; the steps are {}", step_names())]
     Step {
-        /// What was given.
+        /// The text.
         text: String,
     },
 }
@@ -281,10 +283,10 @@ fn step_names() -> String {
     FORWARD.map(StepKind::name).join(", ")
 }
 
-/// The step called `text`.
+/// Returns the step with this name.
 ///
 /// # Errors
-/// [`OptionError::Step`], with the names that exist.
+/// [`OptionError::Step`] with the existing names.
 pub fn parse_step(text: &str) -> Result<StepKind, OptionError> {
     let all = FORWARD.into_iter().chain([StepKind::Rollback]);
     all.into_iter()

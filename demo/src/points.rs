@@ -1,4 +1,4 @@
-//! Where in a step a process is stopped: the fail points that the demo uses.
+//! The fail points that the demo uses, at which a process is stopped in a step.
 
 use crate::options::{CutoverMoment, Kill, Process};
 use plans::step::StepKind;
@@ -6,20 +6,20 @@ use plans::step::StepKind;
 /// The process that passes a fail point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum PassedBy {
-    /// Whichever agent performs the step.
+    /// The agent that performs the step.
     Agents,
     /// The controller.
     Controller,
 }
 
-/// A fail point, and who passes it.
+/// A fail point, and the process that passes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PassedPoint {
     pub(crate) name: String,
     pub(crate) passed_by: PassedBy,
 }
 
-/// The point at which a kill strikes.
+/// Returns the fail point at which a process is killed.
 pub(crate) fn of_kill(kill: Kill) -> PassedPoint {
     match kill.process {
         Process::Agent | Process::Source | Process::Target => of_step(kill.step),
@@ -28,7 +28,7 @@ pub(crate) fn of_kill(kill: Kill) -> PassedPoint {
     }
 }
 
-/// The point inside a step where its agent waits.
+/// Returns the fail point in a step at which its agent waits.
 pub(crate) fn of_step(step: StepKind) -> PassedPoint {
     let name = match step {
         StepKind::Preflight => "preflight.checked",
@@ -54,7 +54,7 @@ pub(crate) fn of_step(step: StepKind) -> PassedPoint {
     }
 }
 
-/// The point where an agent waits in the middle of the cutover.
+/// Returns the fail point in the middle of the cutover at which an agent waits.
 pub(crate) fn of_moment(moment: CutoverMoment) -> PassedPoint {
     PassedPoint {
         name: format!("cutover.{moment}"),
@@ -62,8 +62,8 @@ pub(crate) fn of_moment(moment: CutoverMoment) -> PassedPoint {
     }
 }
 
-/// The cutover is struck where it hurts most: for the controller, the flip is committed and nobody knows it yet;
-/// for the store, everything waits for the flip.
+/// Returns the fail point for a kill of the controller or the store. For the cutover it is the worst case: for the
+/// controller, the flip is committed and no process knows it yet; for the store, all processes wait for the flip.
 fn of_controller(step: StepKind, cutover: &str) -> PassedPoint {
     let name = if step == StepKind::Cutover {
         cutover.to_owned()

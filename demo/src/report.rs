@@ -1,8 +1,8 @@
-//! The report of a run, as JSON and in plain words.
+//! The report of a run, as JSON and as text.
 
 use crate::api::MigrationStatus;
 use crate::checker::CheckReport;
-use crate::foreseen::StepForecast;
+use crate::forecast::StepForecast;
 use crate::leftovers::Leftovers;
 use crate::options::{DemoTask, MapOperation, Servers};
 use plans::request::Mode;
@@ -24,134 +24,136 @@ pub use operation::{LoadBalance, MovedKeys};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RunOutcome {
-    /// The shard is split.
+    /// The operation is complete.
     Completed,
-    /// The migration was taken back before the flip.
+    /// The migration was aborted before the flip.
     Unwound,
-    /// The migration was taken back after the flip.
+    /// The migration was rolled back after the flip.
     RolledBack,
-    /// The migration stopped.
+    /// The migration failed.
     Failed,
 }
 
-/// What happened.
+/// The report of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunReport {
-    /// Which operation.
+    /// The operation.
     #[serde(default)]
     pub operation: MapOperation,
     /// How the map divides keys.
     #[serde(default = "by_range")]
     pub strategy: Strategy,
-    /// Whether the application went on writing to the moving keys.
+    /// Whether the application continued to write to the moving keys.
     #[serde(default)]
     pub mode: Mode,
-    /// Major versions of the servers that it ran on.
+    /// The major versions of the servers.
     #[serde(default)]
     pub servers: Servers,
-    /// How it ended.
+    /// How the run ended.
     pub result: RunOutcome,
-    /// Migrations submitted; more than one if one was unwound before the flip.
+    /// The number of submitted migrations. It is greater than 1 if one was aborted before the flip.
     pub attempts: u32,
-    /// The moves of the operation, in the plan's order.
+    /// The moves of the operation, in the order of the plan.
     #[serde(default)]
     pub moves: Vec<MovedKeys>,
-    /// Rows that were copied.
+    /// The number of copied rows.
     pub rows_moved: i64,
-    /// Bytes that were copied.
+    /// The number of copied bytes.
     pub bytes_copied: i64,
-    /// Bytes that were copied a second time.
+    /// The number of bytes that were copied a second time.
     pub bytes_copied_twice: i64,
-    /// Bytes of the largest chunk: an interruption may copy as much again for each stream.
+    /// The bytes of the largest chunk. An interruption can cause this many bytes to be copied again for each COPY
+    /// session.
     #[serde(default)]
     pub largest_chunk_bytes: i64,
-    /// Wall time of the copy, seconds.
+    /// The duration of the copy in seconds.
     pub copy_seconds: f64,
-    /// How long writes to the moving keys were refused, milliseconds; of several moves the longest.
+    /// The write-blocked window in milliseconds; of several moves the longest.
     pub window_ms: WriteBlockTimes,
-    /// The same for the way back.
+    /// The write-blocked window of the rollback.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rollback_window_ms: Option<WriteBlockTimes>,
-    /// Writes that the guards counted as refused in the write stops of the moves, the ways back left out.
+    /// The number of writes that the guards refused in the write-blocked windows of the moves, without rollbacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes_refused: Option<i64>,
-    /// The checker's verdict.
+    /// The result of the checker.
     pub ledger: CheckReport,
     /// The migration's own comparison.
     pub verify: ComparedRows,
-    /// Versions of the shard map.
+    /// The versions of the shard map.
     pub map_version: MapVersions,
-    /// What Shardwright left on the shards.
+    /// Objects of Shardwright that remain on the shards.
     pub leftovers: Leftovers,
-    /// The kill, if one was asked for.
+    /// The kill, if one was requested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kill: Option<KilledProcess>,
-    /// Steps in which a migration was aborted, in order.
+    /// The steps in which a migration was aborted, in order.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub aborted_at: Vec<StepKind>,
-    /// Steps in which the migration was paused and resumed.
+    /// The steps in which the migration was paused and resumed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paused_in: Vec<StepKind>,
-    /// Trouble that was made and mended.
+    /// The failures that were caused and repaired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<TroubleReport>,
-    /// What was seen while nothing of ours ran.
+    /// The observations while no controller and no agent ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orphan: Option<OrphanedCutover>,
-    /// What was seen while an agent stood still in the cutover.
+    /// The observations while an agent was stopped in the cutover.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stall: Option<StalledCutover>,
-    /// Attempts that the cutover of the last move took.
+    /// The number of cutover attempts of the last move.
     #[serde(default)]
     pub cutover_attempts: i64,
-    /// How long moving keys were read-only, milliseconds, from the first move's begin to the last one's flip.
+    /// For how many milliseconds moving keys were read-only, from the beginning of the first move to the flip of the
+    /// last one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub read_only_ms: Option<u64>,
-    /// Reads of moving keys that succeeded while the keys were read-only.
+    /// The number of reads of moving keys that succeeded while the keys were read-only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reads_while_read_only: Option<u64>,
-    /// The load of the shards, where the operation evens it out.
+    /// The load of the shards, if the operation is a rebalance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balance: Option<LoadBalance>,
-    /// How well the ends of steps were foreseen.
+    /// The errors of the estimated end times of steps.
     #[serde(default)]
     pub foreseen: Vec<StepForecast>,
-    /// What the clients met.
+    /// The counters of the client library.
     pub clients: ClientCounts,
-    /// Where ledger and logs are; gone after the run unless they are kept.
+    /// The folder of ledger and logs. It is removed after the run unless it is to be kept.
     pub evidence: String,
 }
 
-/// Rows that `verify` compared.
+/// The rows that `verify` compared.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ComparedRows {
-    /// Rows.
+    /// The number of compared rows.
     pub rows_compared: i64,
-    /// Those that differ.
+    /// The number of rows that differ.
     pub different: i64,
 }
 
-/// Versions of the shard map.
+/// The versions of the shard map.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct MapVersions {
-    /// At the beginning.
+    /// The version at the beginning.
     pub before: i64,
-    /// At the end.
+    /// The version at the end.
     pub after: i64,
 }
 
-/// What the client library had to do.
+/// The counters of the client library.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ClientCounts {
-    /// Attempts after the first.
+    /// The number of attempts after the first one.
     pub retries: u64,
-    /// Writes refused because the shard does not own the key.
+    /// The number of writes refused because the shard does not own the key any more.
     pub not_owner: u64,
-    /// Writes refused because the shard does not own the key yet.
+    /// The number of writes refused because the shard does not own the key yet.
     pub not_open: u64,
-    /// Newer maps taken over.
+    /// The number of newer maps that replaced the cached one.
     pub refreshes: u64,
-    /// Commits whose outcome had to be looked up.
+    /// The number of commits with an unknown outcome.
     pub commits_unknown: u64,
 }
 
@@ -172,7 +174,7 @@ fn by_range() -> Strategy {
 }
 
 impl RunReport {
-    /// An empty report.
+    /// Creates an empty report.
     pub(crate) fn begun(task: &DemoTask, servers: Servers, evidence: String) -> Self {
         Self {
             servers,
@@ -210,7 +212,7 @@ impl RunReport {
         }
     }
 
-    /// The figures of all moves so far, added up; of the write stops the longest.
+    /// Adds the figures of all moves so far; of the write-blocked windows the longest.
     pub(crate) fn count(&mut self, moves: &[MigrationStatus]) {
         let sum = |figure: fn(&Copied) -> i64| {
             let copied = moves
@@ -251,7 +253,7 @@ impl RunReport {
         }
     }
 
-    /// Everything that is not as it must be; empty after a good run.
+    /// Returns everything that is wrong; empty after a good run.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let ledger = &self.ledger;

@@ -1,16 +1,17 @@
-//! Lines over time, drawn by the server as SVG, with a sentence and a table of the same figures.
+//! Line charts over time. The server draws them as SVG and adds a sentence and a table with the same figures.
 
 use askama::Template;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// The drawing is 170 high; this part of it is the lines'.
+/// The width of the drawing, which is 170 high, and the position of the plot area in it, in units of the SVG.
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 70.0;
 const TOP: f64 = 12.0;
 const BOTTOM: f64 = 146.0;
-/// Points of a line; of more of them the highest of each stretch is drawn.
+/// The largest number of points of a line. If there are more, each group of consecutive points is drawn as its highest
+/// point.
 const POINTS: usize = 280;
-/// Rows of the table.
+/// The largest number of rows of the table.
 const ROWS: usize = 12;
 
 /// One line: its name, and its values by time, oldest first.
@@ -19,7 +20,7 @@ pub(crate) struct ChartLine<'a> {
     pub(crate) points: Vec<(DateTime<Utc>, f64)>,
 }
 
-/// Some lines over one time.
+/// A chart with several lines over the same time.
 #[derive(Template)]
 #[template(path = "chart.html")]
 pub(crate) struct Chart {
@@ -37,14 +38,15 @@ struct DrawnLine {
     points: String,
 }
 
-/// A label at a place of an axis.
+/// A label at a position of an axis.
 struct AxisLabel {
+    /// The coordinate along the axis.
     at: f64,
     label: String,
 }
 
 impl Chart {
-    /// Draws `lines`, their values written by `show`; nothing where there are no two moments.
+    /// Draws `lines`; `show` formats their values. Returns `None` if the points do not have two different times.
     pub(crate) fn of(
         title: &str,
         lines: &[ChartLine<'_>],
@@ -93,11 +95,12 @@ impl Chart {
     }
 }
 
+/// Returns the time between two points, in milliseconds.
 fn millis(from: DateTime<Utc>, to: DateTime<Utc>) -> f64 {
     (to - from).num_milliseconds() as f64
 }
 
-/// The next of 1, 2, 5, 10, 20, ... that is not below `most`.
+/// Returns the smallest of the numbers 1, 2, 5, 10, 20, ... that is at least `most`.
 fn round_up(most: f64) -> f64 {
     if most <= 0.0 {
         return 1.0;
@@ -107,7 +110,7 @@ fn round_up(most: f64) -> f64 {
     steps.into_iter().find(|top| *top >= most).unwrap_or(most)
 }
 
-/// At most `most` of the points: of each stretch the highest.
+/// Returns at most `most` points: the highest point of each group.
 fn thinned(
     points: &[(DateTime<Utc>, f64)],
     most: usize,
@@ -120,6 +123,7 @@ fn thinned(
     points.chunks(stretch).filter_map(highest)
 }
 
+/// Returns the sentence that describes the lines.
 fn summary(title: &str, lines: &[ChartLine<'_>], show: fn(f64) -> String) -> String {
     let summaries = lines.iter().filter_map(|line| {
         let most = line
@@ -138,6 +142,7 @@ fn summary(title: &str, lines: &[ChartLine<'_>], show: fn(f64) -> String) -> Str
     format!("{title}: {}.", summaries.collect::<Vec<_>>().join("; "))
 }
 
+/// Returns the rows of the table: the points of the first line, with the values of the other lines at that time.
 fn table(lines: &[ChartLine<'_>], show: fn(f64) -> String) -> Vec<(String, Vec<String>)> {
     let Some(first) = lines.first() else {
         return Vec::new();

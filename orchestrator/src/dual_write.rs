@@ -1,9 +1,9 @@
-//! How a change stream is told to people: capture while the copy runs, dual-write from then on, and of which kind.
+//! Describes a change stream for people: capture during the copy, afterwards dual-write, synchronous or not.
 
 use chrono::DateTime;
 use plans::wire::{DualWriteState, StreamMode, StreamStatus};
 
-/// What the stream is: `capture` while its changes are only kept.
+/// Returns the phase of the stream: `capture` while the agent only spools its changes, afterwards `dual-write`.
 pub(crate) fn phase(stream: &StreamStatus) -> &'static str {
     match stream.mode {
         StreamMode::Spooling => "capture",
@@ -11,7 +11,7 @@ pub(crate) fn phase(stream: &StreamStatus) -> &'static str {
     }
 }
 
-/// When a write is acknowledged: `synchronous`, `asynchronous`, or `degraded` with since when and why.
+/// Returns when a write is acknowledged: `synchronous`, `asynchronous`, or `degraded` with the time and the reason.
 pub(crate) fn state(stream: &StreamStatus) -> String {
     match &stream.dual_write {
         DualWriteState::Asynchronous => "asynchronous".to_owned(),

@@ -1,12 +1,12 @@
-//! Decides and remembers: the control store, the controller, the API and the command line.
+//! The control plane: the control store, the controller, the API and the command line.
 //!
 //! ```text
 //! plan ─► store (one transaction) ─► controller::decide (pure) ─► dispatch ─► agent
 //!                  ▲                                                           │
 //!                  └────────────── controller::settle ◄── report ◄─────────────┘
 //! ```
-//! Every change is one compare-and-set in the store with its events.
-//! Absent: connections to shards; agents have those.
+//! Every change is one compare-and-set in the store together with its journal entries. This crate has no connections to
+//! shards; only agents have them.
 
 pub mod access;
 pub mod api;

@@ -1,4 +1,4 @@
-//! The program `shardwright`: the command line, and by `serve` the controller.
+//! The program `shardwright`: the command line, and with the command `serve` the controller.
 
 use orchestrator::cli::{Cli, USAGE};
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             let code = if error.use_stderr() { USAGE } else { 0 };
-            // Nothing can be said when stderr is closed.
+            // An error is ignored: if stderr is closed, nothing can be reported.
             let _ = error.print();
             return ExitCode::from(code);
         }
@@ -23,7 +23,7 @@ fn main() -> ExitCode {
     match runtime.block_on(cli.run()) {
         Ok(code) => ExitCode::from(code),
         Err(error) => {
-            error.tell();
+            error.report();
             ExitCode::from(error.exit_code())
         }
     }

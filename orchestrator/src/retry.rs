@@ -1,22 +1,23 @@
-//! From a class of failure to the pause before the next attempt; the only file that knows `backoff`.
+//! Retries: computes the pause before the next attempt from the class of a failure. Only this file uses the crate
+//! `backoff`.
 //!
-//! The x-th retry waits `min(zmin + rand(0.8 z, 1.2 z) * (2^x - 1), zmax)`.
+//! The pause before retry x is `min(zmin + rand(0.8 z, 1.2 z) * (2^x - 1), zmax)`.
 
 use backoff::backoff::{Backoff, Constant, Stop};
 use plans::failure::RetryClass;
 use rand::Rng;
 use std::time::Duration;
 
-/// The pauses.
+/// The parameters of the pauses between attempts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// Added to every growing pause.
+    /// The constant part of each growing pause.
     pub zmin: Duration,
-    /// Unit of a growing pause.
+    /// The unit of a growing pause.
     pub z: Duration,
-    /// Longest growing pause.
+    /// The longest growing pause.
     pub zmax: Duration,
-    /// The pause that does not grow.
+    /// The pause for failures whose pause does not grow.
     pub fixed: Duration,
 }
 
@@ -32,7 +33,7 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// The pause before the `retry`-th retry, from 1; `None`: do not try again.
+    /// Returns the pause before retry number `retry`, from 1; `None` if there must be no retry.
     #[must_use]
     pub fn pause(&self, class: RetryClass, retry: u32) -> Option<Duration> {
         let mut backoff: Box<dyn Backoff> = match class {
@@ -47,7 +48,7 @@ impl RetryPolicy {
     }
 }
 
-/// The growing pauses, one after the other.
+/// The sequence of growing pauses.
 #[derive(Debug)]
 struct GrowingPauses {
     policy: RetryPolicy,
@@ -61,7 +62,7 @@ impl Backoff for GrowingPauses {
 
     fn next_backoff(&mut self) -> Option<Duration> {
         self.retry = self.retry.saturating_add(1);
-        // 2^20 units are more than any limit.
+        // 2^20 units exceed every limit.
         let growth = f64::from(2_u32.pow(self.retry.min(20)) - 1);
         let factor = rand::rng().random_range(0.8..1.2);
         let pause = self.policy.zmin + self.policy.z.mul_f64(factor * growth);

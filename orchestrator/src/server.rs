@@ -1,4 +1,4 @@
-//! The server of a controller: the API and the dashboard behind one door.
+//! The server of a controller: the API and the dashboard on one listener.
 
 use crate::api::{self, ConnectionLimits};
 use crate::controller::Controller;
@@ -7,11 +7,11 @@ use axum::Router;
 use std::sync::Arc;
 use tokio_rustls::rustls::ServerConfig;
 
-/// Serves the API and the dashboard of `controller` on `listener`, and makes it stand for the lead, until the task is
-/// dropped. Unless it was told another address, others are sent to the one that is listened on.
+/// Serves the API and the dashboard of `controller` on `listener`, and lets it campaign for the leadership, until the
+/// task is dropped. If no other URL was set, other controllers redirect clients to the address of the listener.
 ///
 /// # Errors
-/// What the operating system says of the listener.
+/// The error of the operating system.
 pub async fn serve(
     listener: tokio::net::TcpListener,
     controller: Controller,
@@ -21,10 +21,10 @@ pub async fn serve(
     serve_within(listener, controller, tls, limits, |app| app).await
 }
 
-/// As [`serve`], with other limits and something around all routes.
+/// Does the same as [`serve`] with other limits; `around` wraps all routes.
 ///
 /// # Errors
-/// As [`serve`]
+/// The errors of [`serve`].
 pub async fn serve_within(
     listener: tokio::net::TcpListener,
     controller: Controller,

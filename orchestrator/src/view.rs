@@ -1,4 +1,4 @@
-//! A migration as the API shows it: everything a screen or a script needs, in one document.
+//! A migration in the API: one document with everything that a page or a script needs.
 
 mod effect;
 pub(crate) mod figures;
@@ -35,148 +35,150 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a list shows.
+/// A migration in a list.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MigrationSummary {
-    /// Its id.
+    /// The id of the migration.
     pub id: MigrationId,
-    /// Where it is.
+    /// The state of the migration.
     pub state: MigrationState,
-    /// The operation that it is one move of; the same id where that is the only move.
+    /// The id of the operation. If the operation has one move, it is the id of the migration.
     pub operation_id: MigrationId,
-    /// Its name within the plan.
+    /// The name of the move in the plan.
     #[serde(rename = "move")]
     pub move_id: String,
-    /// Who owns the moving keys.
+    /// The ownership of the moving keys.
     pub ownership: Ownership,
-    /// split, merge, move, isolate, drain or rebalance.
+    /// The kind of the operation: split, merge, move, isolate, drain or rebalance.
     pub operation: String,
-    /// Whether the application goes on writing.
+    /// `online` if the application continues to write during the move, otherwise `offline`.
     pub mode: Mode,
     /// The map.
     pub map: MapName,
-    /// Where the keys were.
+    /// The shard that owns the keys before the move.
     pub source: ShardName,
-    /// Where they go.
+    /// The shard that receives the keys.
     pub target: ShardName,
-    /// The keys.
+    /// The moving keys.
     pub keys: KeySet,
-    /// What it waits for.
+    /// What the migration waits for, if it waits.
     pub waiting_for: Option<String>,
-    /// Why it failed.
+    /// Why the migration has failed, if it has.
     pub failure: Option<Failure>,
-    /// Map versions that it meets and makes.
+    /// The versions of the map before and after the move.
     pub map_version: MigrationVersions,
-    /// Who submitted it.
+    /// The user who submitted the operation.
     pub submitted_by: String,
-    /// When.
+    /// When the operation was submitted.
     pub created_at: DateTime<Utc>,
-    /// When the controller took it up.
+    /// When the migration started.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it ended.
+    /// When the migration ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// Grows with each change.
+    /// A number that increases with each change of the migration.
     pub revision: i64,
 }
 
-/// Map versions of a migration.
+/// The map versions of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MigrationVersions {
-    /// Before the flip.
+    /// The version before the flip.
     pub before: MapVersion,
-    /// Made by the flip.
+    /// The version that the flip created.
     pub after: Option<MapVersion>,
-    /// Made by the roll back.
+    /// The version that the rollback created.
     pub back: Option<MapVersion>,
 }
 
-/// Everything about one migration.
+/// A migration with all details.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MigrationView {
-    /// What a list shows.
+    /// The fields that lists contain.
     #[serde(flatten)]
     pub summary: MigrationSummary,
-    /// Hash of the plan.
+    /// The hash of the plan.
     pub plan_hash: String,
-    /// The last cutover attempt, in either direction.
+    /// The number of the last cutover attempt; a rollback continues the same count.
     pub attempt: AttemptNo,
-    /// The owner's fencing token.
+    /// The number of the last assignment of the migration to an agent. It increases with each new assignment.
     pub epoch: Epoch,
-    /// Who owns it.
+    /// The agent process that owns the migration.
     pub owner: Option<OwnerView>,
-    /// The cutover was approved.
+    /// True if the cutover was approved.
     pub approved: bool,
-    /// Who approved it, where more than one has to: `plan.options.approvals`.
+    /// The approvals, if `plan.options.approvals` is greater than 1.
     #[serde(default)]
     pub approvals: Vec<Approval>,
     /// How the hold was ended.
     pub hold_end: Option<HoldEnd>,
-    /// When the running hold ends by itself; no roll back is possible afterwards.
+    /// When the running hold ends without a command. Afterwards a rollback, or another cutover after a rollback, is
+    /// impossible.
     #[serde(default)]
     pub hold_ends_at: Option<DateTime<Utc>>,
-    /// Writers that block the cutover, and that an operator may allow to be ended.
+    /// Transactions that prevent the cutover. An operator may permit the agent to end them.
     #[serde(default)]
     pub cancel: Option<CancelRequest>,
-    /// Hooks that are called before its next phase.
+    /// The hooks that are called before the next phase.
     #[serde(default)]
     pub hook: Option<HookRequest>,
-    /// What it may take of its shards.
+    /// The limits of the load that the migration causes on its shards.
     #[serde(default)]
     pub limits: Option<MigrationLimits>,
-    /// The steps in order.
+    /// The steps, in order.
     pub steps: Vec<StepView>,
-    /// The change stream, if one runs.
+    /// The change stream, if one is running.
     pub stream: Option<StreamStatus>,
-    /// What it waits for, or is slowed by; what only a person can end comes first.
+    /// The reasons why the migration waits or is slow; those that only a person can end come first.
     #[serde(default)]
     pub waits: Vec<WaitReason>,
-    /// What an abort, or a roll back that has ended, could not remove from the shards; `cleanup` removes it.
+    /// Objects that an abort, or the end of a rollback, could not remove from the shards. `cleanup` removes them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub leftovers: Vec<LeftObject>,
-    /// What it does.
+    /// The plan of the move.
     pub plan: MovePlan,
 }
 
 /// The process that owns a migration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OwnerView {
-    /// The agent.
+    /// The name of the agent.
     pub agent: AgentName,
-    /// Which process of it.
+    /// The process of the agent.
     pub instance: InstanceId,
-    /// Its lease lasts.
+    /// True if the lease of the process has not ended.
     pub live: bool,
 }
 
-/// One step.
+/// A step of a migration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepView {
-    /// Its name.
+    /// The name of the step.
     pub id: StepId,
-    /// What it does.
+    /// The kind of the step.
     pub kind: StepKind,
-    /// One sentence about it.
+    /// A short description of the step.
     pub summary: String,
-    /// Where it is.
+    /// The state of the step.
     pub state: StepState,
-    /// Attempts begun since it was last reset.
+    /// The number of attempts since the last reset.
     pub attempt: u32,
-    /// Epoch of the last dispatch.
+    /// The epoch of the last dispatch.
     pub epoch: Epoch,
-    /// Not dispatched before this time.
+    /// The step is not dispatched before this time.
     pub next_at: Option<DateTime<Utc>>,
-    /// First dispatch.
+    /// When the step was first dispatched.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it was done.
+    /// When the step was done.
     pub finished_at: Option<DateTime<Utc>>,
-    /// How long agents worked on it until it was done, milliseconds; pauses, and waits between attempts, are left out.
+    /// How long agents worked on the step until it was done, in milliseconds, without pauses and waits between
+    /// attempts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub worked_ms: Option<i64>,
-    /// What it returned.
+    /// The result of the step.
     pub output: Option<Value>,
-    /// Why its last attempt failed.
+    /// Why the last attempt failed.
     pub failure: Option<Failure>,
-    /// How far it is, or was.
+    /// The progress of the running attempt, or of the last one.
     pub progress: Option<Progress>,
 }
 
@@ -211,7 +213,7 @@ impl From<&Migration> for MigrationSummary {
 }
 
 impl MigrationView {
-    /// What holds the running step back, if anything does.
+    /// Returns what slows the running step, if anything does.
     #[must_use]
     pub fn slowed(&self) -> Option<&ThrottleStatus> {
         let mut steps = self.steps.iter();
@@ -219,7 +221,7 @@ impl MigrationView {
         running.progress.as_ref()?.slowed.as_ref()
     }
 
-    /// The document, with the figures of the last heartbeat where there are some.
+    /// Returns the view of a migration, with the figures of the last heartbeat, if there are any.
     #[must_use]
     pub fn new(
         snapshot: &Snapshot,

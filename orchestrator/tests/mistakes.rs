@@ -37,6 +37,8 @@ async fn run(url: &str, line: &[&str]) -> (i32, String, String) {
 const SPLIT: &str = "operation: split\nmap: tenants\nsource: a\ninto:\n\
     - { shard: a, keys: { to: 5 } }\n- { shard: b, keys: { from: 5 } }\n";
 
+const HOOKS: &str = "hooks:\n- {name: a, on: [all], command: [/bin/true]}\n";
+
 #[tokio::test]
 async fn equal_mistakes_have_equal_exit_codes() {
     let (server, folder) = (Server::start().await, Folder::new());
@@ -48,6 +50,8 @@ async fn equal_mistakes_have_equal_exit_codes() {
         "limit.yaml",
         format!("{SPLIT}options: {{ copy_streams: 17 }}\n"),
     );
+    let hooks = folder.file("hooks.yaml", HOOKS);
+    let hook = vec!["hook", "test", "nothing", "--hooks", &hooks];
     for (line, code, words) in [
         // Files that cannot be read, or that are malformed.
         (vec!["plan", "/nowhere/x"], 64, "no such file"),
@@ -94,6 +98,12 @@ async fn equal_mistakes_have_equal_exit_codes() {
         ),
         (vec!["plan", &no_map], 3, "there is no map nothing"),
         (vec!["wait", "nothing", "--for", "flipped"], 3, "nothing"),
+        (
+            vec!["list", "--context", "nothing"],
+            3,
+            "no context nothing",
+        ),
+        (hook, 3, "no hook \"nothing\""),
     ] {
         let (found, out, said) = run(&server.url, &line).await;
         assert_eq!(found, code, "{line:?}: {said}");

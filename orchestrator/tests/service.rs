@@ -181,7 +181,10 @@ async fn a_controller_tells_the_service_manager_when_it_is_ready_alive_and_stopp
     serve.arg(&folder);
     let mut child = manager.start(serve);
     // The private server, which knows this protocol too, says nothing before.
-    assert_eq!(manager.next().await, "READY=1\nSTATUS=stands for the lead");
+    assert_eq!(
+        manager.next().await,
+        "READY=1\nSTATUS=is a candidate for the lead"
+    );
     assert_eq!(
         manager.told("STATUS=leads").await,
         "STATUS=leads under term 1"

@@ -1,8 +1,9 @@
-//! Every finding that stands in the way of a move, or is worth knowing: its number, its name, its remedy.
+//! The registry of findings: everything that prevents a move, or that is worth knowing, with a number, a name and a
+//! remedy.
 //!
-//! A finding names its row by `noun.reason`; the row gives it the number that is searched for and the severity.
-//! A number is never given to something else, and docs/doctor.md has a chapter for each.
-//! Absent: looking; that is the agent's.
+//! A finding refers to its row by the name `noun.reason`. The row contains the number and the severity. A number is
+//! never reused for another finding, and docs/doctor.md has a chapter for each. This module examines nothing; the agent
+//! does.
 
 mod codes;
 mod examine;
@@ -15,25 +16,25 @@ pub use script::{Script, ShardDatabase, script};
 
 use crate::failure::Severity;
 
-/// What is known of one kind of finding.
+/// One kind of finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FindingCode {
-    /// The number, `SW` and four digits; the first two are the group.
+    /// The number: `SW` and four digits, of which the first two are the group.
     pub sw: &'static str,
-    /// The name in `noun.reason` form.
+    /// The name, in the form `noun.reason`.
     pub name: &'static str,
-    /// How grave it is.
+    /// The severity.
     pub severity: Severity,
-    /// What is found, in a few words.
+    /// What was found, in a few words.
     pub title: &'static str,
     /// What goes wrong.
     pub wrong: &'static str,
-    /// What the operator does about it, with the statements where there are any.
+    /// What the operator can do about it, with SQL statements if there are any.
     pub remedy: &'static str,
 }
 
 impl FindingCode {
-    /// The chapter that docs/doctor.md has of it, without the heading's marks.
+    /// Returns the text of its chapter in docs/doctor.md, without the marks of the heading.
     #[must_use]
     pub fn chapter(&self) -> String {
         let severity = match self.severity {
@@ -49,19 +50,19 @@ impl FindingCode {
     }
 }
 
-/// Rows that belong together.
+/// A group of related findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CodeGroup {
-    /// What they are about.
+    /// The subject of the group.
     pub title: &'static str,
-    /// The rows, by number.
+    /// The findings, ordered by number.
     pub codes: &'static [FindingCode],
 }
 
-/// All rows, group by group.
+/// All findings, by group.
 pub const GROUPS: &[CodeGroup] = codes::GROUPS;
 
-/// The row of a name, or of a number.
+/// Returns the finding with this name or number.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static FindingCode> {
     let mut codes = GROUPS.iter().flat_map(|group| group.codes);

@@ -1,44 +1,44 @@
-//! A failure as it travels from an agent to the operator: what, how to retry, what fixes it.
+//! A failure as an agent reports it to the operator: what happened, whether to try again, and what fixes it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Whether and how a failed step is tried again.
+/// Whether and how the controller tries a failed step again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum RetryClass {
-    /// Trying again cannot help: someone must mend something first (bad password, missing table).
+    /// Not at all: a person must fix something first, for example a wrong password or a missing table.
     None,
-    /// Try again at a fixed interval (a gate that is not met yet, a lock that is taken).
+    /// At a fixed interval, for example when a condition does not hold yet or a lock is taken.
     Fixed,
-    /// Try again with growing pauses (connection loss, serialization, throttling).
+    /// With growing pauses, for example after a lost connection, a serialization failure or throttling.
     Exponential,
 }
 
-/// Why a step did not complete.
+/// Why a step or an inspection failed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
-    /// Stable code in `noun.reason` form, for example `connect.refused`.
+    /// A stable code in the form `noun.reason`, for example `connect.refused`.
     pub code: String,
-    /// What happened, with the objects' names.
+    /// What happened, with the names of the objects.
     pub message: String,
-    /// What mends it.
+    /// What the user can do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// How to try again.
+    /// Whether and how the controller tries again.
     pub retry: RetryClass,
 }
 
-/// How grave a finding is.
+/// The severity of a finding.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing.
+    /// Useful to know.
     Note,
-    /// May hurt.
+    /// Possibly harmful.
     Warning,
-    /// Nothing starts before this is mended.
+    /// Nothing starts before it is fixed.
     Refused,
 }

@@ -1,62 +1,63 @@
-//! SQL that removes a finding: statements, each with the stage of a script at which it runs.
+//! SQL that fixes a finding: statements, each with the stage of the script in which it runs.
 
 use crate::id::ShardName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// When a statement runs: all of a stage before those of the next, so that each finds what it needs.
+/// The stage in which a statement runs. All statements of a stage run before those of the next, so that each finds what
+/// it needs.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum FixStage {
-    /// Roles, memberships, privileges.
+    /// Roles, memberships and privileges.
     Roles,
     /// Settings of the server, the database and the role.
     Settings,
-    /// Functions, which every later statement may call.
+    /// Functions, which later statements may call.
     Functions,
-    /// Deletes rows; a script has such statements only where they are asked for.
+    /// Deletions of rows. A script contains them only if they were requested.
     Deletes,
-    /// Columns and how a table is stored.
+    /// Columns, and how a table is stored.
     Tables,
-    /// Indexes, built beside the application's writes.
+    /// Indexes, created with CONCURRENTLY.
     Indexes,
-    /// What identifies rows: it needs columns and indexes.
+    /// Replica identities, which need columns and indexes.
     Identities,
     /// Constraints that are checked against the rows.
     Constraints,
-    /// Triggers, rules, sequences.
+    /// Triggers, rules and sequences.
     Others,
 }
 
-/// One statement, or a few that belong together, for `psql`; it can run again, and then changes nothing more.
+/// One statement, or a few related ones, for `psql`. If it runs again, it changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FixStatement {
-    /// When it runs.
+    /// The stage.
     pub stage: FixStage,
-    /// With its last semicolon; a condition is one of `psql`.
+    /// The text with its last semicolon. A condition is written as a command of `psql`.
     pub sql: String,
 }
 
-/// What removes a finding.
+/// The SQL that fixes a finding.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Fix {
     /// The shard in whose database it runs.
     pub shard: ShardName,
-    /// In the order in which they run.
+    /// The statements in the order in which they run.
     pub statements: Vec<FixStatement>,
 }
 
 impl FixStatement {
-    /// Statements with commands of `psql` between them, as they are.
+    /// Creates a fix from statements with commands of `psql` between them. The text is used unchanged.
     #[must_use]
     pub fn psql(stage: FixStage, text: impl Into<String>) -> Self {
         let sql = text.into();
         Self { stage, sql }
     }
 
-    /// A statement of this stage; the last semicolon is added.
+    /// Creates a fix of this stage from one statement, and adds the last semicolon.
     #[must_use]
     pub fn new(stage: FixStage, sql: impl AsRef<str>) -> Self {
         let sql = sql.as_ref().trim_end_matches(';');

@@ -1,4 +1,4 @@
-//! The registered shards, as far as a plan must know them.
+//! The registered shards, with the data that a plan needs.
 
 use crate::id::ShardName;
 use crate::identity::DatabaseIdentity;
@@ -6,39 +6,40 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A shard and how to reach it; secrets are references that only an agent resolves.
+/// A shard and its connection string. Secrets in it are references that only an agent resolves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardRef {
-    /// The shard's name.
+    /// The name of the shard.
     pub name: ShardName,
-    /// Its number in the fleet, by which sequences are shared out.
+    /// The number of the shard in the fleet. It determines which sequence values the shard issues.
     pub number: i32,
-    /// Connection string without inline secrets.
+    /// The connection string, without secrets.
     pub dsn: String,
-    /// The database that it must lead to; none: it was not registered yet.
+    /// The database to which the connection string must lead. It has no value until the database is registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<DatabaseIdentity>,
 }
 
-/// A shard's place in the fleet.
+/// The properties of a shard in the fleet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardInfo {
-    /// Its name.
+    /// The name of the shard.
     pub name: ShardName,
-    /// Its number in the fleet, from 1; never given to another shard. Sequences are shared out by it.
+    /// The number of the shard in the fleet, from 1. It is never reused for another shard, and determines which
+    /// sequence values the shard issues.
     pub number: i32,
-    /// Labels of the operator's, such as region=eu.
+    /// Labels that the operator assigns, such as region=eu.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// How much load it should carry, relative to the others; 100 unless said otherwise.
+    /// How much load the shard should carry, relative to the other shards. The default is 100.
     #[serde(default = "default_capacity")]
     pub capacity: u32,
-    /// Bytes of rows that it can hold; none: not limited.
+    /// The bytes of rows that the shard can hold. Without a value there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space: Option<u64>,
 }
 
-/// The capacity of a shard of which nothing is said.
+/// The default capacity of a shard.
 pub const DEFAULT_CAPACITY: u32 = 100;
 
 fn default_capacity() -> u32 {

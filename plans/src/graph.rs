@@ -1,4 +1,4 @@
-//! The step graph: nodes, edges, what is ready.
+//! The step graph: its nodes and edges, and which steps are ready.
 
 use crate::id::StepId;
 use crate::step::StepKind;
@@ -9,33 +9,33 @@ use std::collections::BTreeSet;
 /// One step of a graph.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepNode {
-    /// Its name in this graph.
+    /// The name of the step in this graph.
     pub id: StepId,
-    /// What it does.
+    /// The kind of work.
     pub kind: StepKind,
-    /// Steps that must be done before.
+    /// The steps that must be done before this one.
     pub after: Vec<StepId>,
 }
 
-/// Steps and the order between them; [`StepGraph::new`] refuses a cycle.
+/// Steps and their dependencies. [`StepGraph::new`] refuses a cycle.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StepGraph {
-    /// Nodes, each after the ones it depends on.
+    /// The nodes. Each node comes after those on which it depends.
     pub nodes: Vec<StepNode>,
 }
 
-/// Why nodes do not make a graph.
+/// Why a list of steps is not a valid step graph.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GraphError {
-    /// A step depends on itself, on a later one, or on one that is not there.
+    /// A step depends on itself, on a later step, or on a step that does not exist.
     #[error("step {step} depends on {missing}, which does not come before it")]
     Order {
         /// The step.
         step: StepId,
-        /// What it names.
+        /// The dependency.
         missing: StepId,
     },
-    /// Two steps share a name.
+    /// Two steps have the same name.
     #[error("two steps are called {step}")]
     Duplicate {
         /// The name.
@@ -44,10 +44,10 @@ pub enum GraphError {
 }
 
 impl StepGraph {
-    /// Checks that every dependency comes earlier, which rules out cycles.
+    /// Checks that each step comes after those on which it depends, so that there is no cycle.
     ///
     /// # Errors
-    /// [`GraphError`], naming the step.
+    /// [`GraphError`] names the step.
     pub fn new(nodes: Vec<StepNode>) -> Result<Self, GraphError> {
         let mut visited = BTreeSet::new();
         for node in &nodes {
@@ -66,14 +66,14 @@ impl StepGraph {
         Ok(Self { nodes })
     }
 
-    /// Steps that are not done and whose dependencies all are, in graph order.
+    /// Returns the steps that are not done and whose dependencies are all done, in the order of the graph.
     pub fn ready<'a>(&'a self, done: &'a BTreeSet<StepId>) -> impl Iterator<Item = &'a StepNode> {
         self.nodes.iter().filter(|node| {
             !done.contains(&node.id) && node.after.iter().all(|id| done.contains(id))
         })
     }
 
-    /// The node called `id`.
+    /// Returns the node with this id.
     #[must_use]
     pub fn node(&self, id: &StepId) -> Option<&StepNode> {
         self.nodes.iter().find(|node| &node.id == id)

@@ -1,4 +1,4 @@
-//! Names and numbers that must not be mixed up.
+//! Types for names and numbers, so that the compiler does not accept one for another.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ macro_rules! text_id {
         pub struct $name(pub String);
 
         impl $name {
-            /// The name as text.
+            /// Returns the name as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -43,7 +43,7 @@ macro_rules! number_id {
         pub struct $name(pub i64);
 
         impl $name {
-            /// The number that follows.
+            /// Returns the next number.
             #[must_use]
             pub fn next(self) -> Self {
                 Self(self.0 + 1)
@@ -59,50 +59,50 @@ macro_rules! number_id {
 }
 
 text_id!(
-    /// A migration: lower-case letters and digits, so that it can stand inside SQL object names.
+    /// The id of a migration: lower-case letters and digits, so that it can be part of SQL names.
     MigrationId
 );
 text_id!(
-    /// A shard: one database of the fleet, by the operator's name for it.
+    /// The operator's name for a shard, which is one database of the fleet.
     ShardName
 );
 text_id!(
-    /// A shard map, by the operator's name for it.
+    /// The operator's name for a shard map.
     MapName
 );
 text_id!(
-    /// An agent, by the name its operator gave it; stable over restarts.
+    /// The operator's name for an agent. It stays the same when the agent restarts.
     AgentName
 );
 text_id!(
-    /// One process of an agent; new at every start.
+    /// The random id of one process of an agent. Each process has another one.
     InstanceId
 );
 text_id!(
-    /// A node of a step graph.
+    /// The name of a node of a step graph.
     StepId
 );
 number_id!(
-    /// Fencing token of a migration's owner: only the highest may act (I7).
+    /// The number of a lease. Only the agent with the highest epoch may write on the shards (I7).
     Epoch
 );
 number_id!(
-    /// A version of a shard map; grows by one at each flip.
+    /// The number of a version of a shard map. It grows by one at each flip.
     MapVersion
 );
 number_id!(
-    /// The number of a cutover attempt within one migration (C2).
+    /// The number of a cutover attempt of one migration (C2).
     AttemptNo
 );
 
-/// Longest migration id that still fits into every object name derived from it.
+/// The greatest length of a migration id with which all object names derived from it are valid.
 pub const MIGRATION_ID_MAX: usize = 24;
 
 impl MigrationId {
-    /// Accepts lower-case letters and digits only, starting with a letter.
+    /// Accepts text of lower-case letters and digits that begins with a letter.
     ///
     /// # Errors
-    /// The text itself, when it cannot be a migration id.
+    /// Returns the text if it cannot be a migration id.
     pub fn parse(text: &str) -> Result<Self, String> {
         let starts_well = text.starts_with(|c: char| c.is_ascii_lowercase());
         let plain = text

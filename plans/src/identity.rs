@@ -1,7 +1,8 @@
-//! Which database a shard is: what tells it from every other one, its copies among them.
+//! The identity of a shard's database, which distinguishes it from every other database and from copies of it.
 //!
-//! Databases of one server differ in their OID, a physical copy that was promoted in its timeline, a restored dump in
-//! the server. The random id tells that a database was registered here, and is not another that came to its place.
+//! Databases of one server differ in their OID. A physical copy that was promoted differs in its timeline. A restored
+//! dump is on another server, or has another OID. The random id shows that the database was registered, and that no
+//! other database has replaced it.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -10,20 +11,21 @@ use std::fmt;
 /// The identity of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct DatabaseIdentity {
-    /// `system_identifier` of the cluster; a physical copy shares it.
+    /// The `system_identifier` of the cluster. A physical copy has the same one.
     pub system: String,
-    /// Timeline of the cluster; a promoted standby has a new one.
+    /// The timeline of the cluster. A promoted standby has a new one.
     pub timeline: i32,
-    /// OID of the database; none: it was not read, by an older version.
+    /// The OID of the database. It has no value if an older version recorded the identity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub database: Option<u32>,
-    /// Random id that is kept in the database, in `shardwright.database`; none: it was not registered, or not read.
+    /// A random id, which is stored in the table `shardwright.database` of the database. It has no value if the
+    /// database is not registered or the id was not read.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
 }
 
 impl DatabaseIdentity {
-    /// True unless `found` differs in something that is known of this one.
+    /// Returns true if no part that both identities know differs.
     #[must_use]
     pub fn accepts(&self, found: &Self) -> bool {
         self.is_same_database(found)
@@ -31,8 +33,8 @@ impl DatabaseIdentity {
             && (self.id.is_none() || self.id == found.id)
     }
 
-    /// True when `found` is this database at some time: also a standby that was promoted in its place, or what was
-    /// restored from before it had an id.
+    /// Returns true if `found` is this database at any time: also after a standby was promoted in its place, or after
+    /// it was restored to a time when it had no id.
     #[must_use]
     pub fn is_same_database(&self, found: &Self) -> bool {
         self.system == found.system
@@ -40,14 +42,14 @@ impl DatabaseIdentity {
             && (self.id.is_none() || found.id.is_none() || self.id == found.id)
     }
 
-    /// True when `found` is this database on a later timeline: a standby was promoted in its place, or a copy that is no
-    /// such standby, which only an operator can tell.
+    /// Returns true if `found` is this database on a later timeline. Then a standby was promoted in its place, or
+    /// `found` is another copy. Only an operator can distinguish these.
     #[must_use]
     pub fn was_promoted_to(&self, found: &Self) -> bool {
         self.is_same_database(found) && self.timeline < found.timeline
     }
 
-    /// True when both are known to be one database, whatever their random ids are.
+    /// Returns true if both are known to be the same database, regardless of their random ids.
     #[must_use]
     pub fn is_at_place_of(&self, other: &Self) -> bool {
         self.database.is_some()

@@ -1,4 +1,4 @@
-//! What an agent is asked to look at on shards, outside of any migration; only mends, sweeps and closings change anything.
+//! Inspections: tasks of agents on shards outside of any migration. Only repairs, sweeps and closings change anything.
 
 pub mod check;
 mod directory;
@@ -24,46 +24,46 @@ use reconcile::CloseTask;
 use serde::{Deserialize, Serialize};
 use sweep::{SweepTask, Swept};
 
-/// A question with the id that its answer carries.
+/// An inspection, with an id that its result contains too.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InspectionTask {
-    /// Names the answer.
+    /// The id.
     pub id: String,
-    /// What to look at.
+    /// The inspection.
     pub inspection: Inspection,
 }
 
-/// What to look at.
+/// An inspection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "inspection", rename_all = "snake_case")]
 pub enum Inspection {
-    /// Two shards, for a move between them.
+    /// Examines two shards for a move between them.
     Survey(SurveyTask),
-    /// One shard, for what would stand in the way of a move.
+    /// Examines one shard for what would prevent a move.
     Doctor(DoctorTask),
-    /// Where the load of a shard is.
+    /// Measures the load of a shard.
     Load(LoadTask),
-    /// A directory table of the operator's, to import a map from.
+    /// Reads a directory table of the operator, from which a map is imported.
     Directory(DirectoryTask),
-    /// One part of the check of a map.
+    /// Performs one part of the check of a map.
     Check(Box<CheckTask>),
-    /// Mends one defect that a check found.
+    /// Repairs one defect that a check found.
     #[serde(rename = "mend")]
     Repair(Box<RepairTask>),
-    /// Everything of ours on a shard.
+    /// Lists all objects of Shardwright on a shard.
     Inventory(InventoryTask),
-    /// Which database a connection string leads to.
+    /// Reads the identity of the database to which a connection string leads.
     Identify(IdentifyTask),
-    /// Removes what no live migration explains.
+    /// Removes objects that belong to no unfinished migration.
     Sweep(Box<SweepTask>),
-    /// Closes keys on a shard that is older than the map.
+    /// Closes keys on a shard that was restored to an older state than the map.
     Close(Box<CloseTask>),
-    /// What the last comparisons of a migration found.
+    /// Reads what the last comparisons of a migration found.
     Differences(Box<ReportTask>),
 }
 
 impl Inspection {
-    /// The shards that it looks at.
+    /// Returns the shards that it inspects.
     #[must_use]
     pub fn shards(&self) -> Vec<&ShardRef> {
         match self {
@@ -82,29 +82,29 @@ impl Inspection {
     }
 }
 
-/// What was seen.
+/// The result of an inspection.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "inspected", rename_all = "snake_case")]
 pub enum Inspected {
-    /// Answer to [`Inspection::Survey`].
+    /// The result of [`Inspection::Survey`].
     Survey(Survey),
-    /// Answer to [`Inspection::Doctor`].
+    /// The result of [`Inspection::Doctor`].
     Doctor(Examined),
-    /// Answer to [`Inspection::Load`].
+    /// The result of [`Inspection::Load`].
     Load(Load),
-    /// Answer to [`Inspection::Directory`].
+    /// The result of [`Inspection::Directory`].
     Directory(Directory),
-    /// Answer to [`Inspection::Check`].
+    /// The result of [`Inspection::Check`].
     Check(Checked),
-    /// Answer to [`Inspection::Repair`].
+    /// The result of [`Inspection::Repair`].
     #[serde(rename = "mend")]
     Repair(RepairResult),
-    /// Answer to [`Inspection::Inventory`].
+    /// The result of [`Inspection::Inventory`].
     Inventory(Box<Inventory>),
-    /// Answer to [`Inspection::Identify`].
+    /// The result of [`Inspection::Identify`].
     Identified(Identified),
-    /// Answer to [`Inspection::Sweep`] and [`Inspection::Close`].
+    /// The result of [`Inspection::Sweep`] and [`Inspection::Close`].
     Swept(Swept),
-    /// Answer to [`Inspection::Differences`].
+    /// The result of [`Inspection::Differences`].
     Differences(Differences),
 }

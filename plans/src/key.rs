@@ -1,8 +1,8 @@
-//! One value of a shard key, and the types that it may have.
+//! A value of a shard key, and the types of shard keys.
 //!
 //! Values compare as PostgreSQL compares them (text by bytes, as under collation "C"), and they hash as
-//! PostgreSQL hashes them; golden vectors that a server computes hold both to it.
-//! A request may write any key as a plain string or number; [`accept`] gives it the type of the map's key.
+//! PostgreSQL hashes them. Tests compare both with vectors that a server has computed.
+//! A request may contain any key as a plain string or number. [`accept`] converts it to the type of the map's key.
 
 mod hash;
 mod json;
@@ -26,7 +26,7 @@ pub enum KeyType {
     Integer,
     /// 64-bit integer.
     Bigint,
-    /// `text` or `varchar`; ordered by bytes.
+    /// `text` or `varchar`, ordered by bytes.
     Text,
     /// `uuid`.
     Uuid,
@@ -39,7 +39,7 @@ pub enum KeyType {
 }
 
 impl KeyType {
-    /// Every type.
+    /// All types.
     pub const ALL: [Self; 8] = [
         Self::Smallint,
         Self::Integer,
@@ -51,7 +51,7 @@ impl KeyType {
         Self::Timestamptz,
     ];
 
-    /// The type's name in SQL, requests and the store.
+    /// Returns the name of the type in SQL, in requests and in the control store.
     #[must_use]
     pub fn sql_name(self) -> &'static str {
         match self {
@@ -66,13 +66,13 @@ impl KeyType {
         }
     }
 
-    /// The type called `name`.
+    /// Returns the type with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.sql_name() == name)
     }
 
-    /// The name in `pg_type`; columns of type `varchar` fit [`KeyType::Text`] too.
+    /// Returns the name in `pg_type`. A column of type `varchar` is a [`KeyType::Text`] too.
     #[must_use]
     pub fn catalog_name(self) -> &'static str {
         match self {
@@ -87,7 +87,7 @@ impl KeyType {
         }
     }
 
-    /// A column of this type as an expression that compares the way [`Key`] does.
+    /// Returns an SQL expression that compares a column of this type in the same way as [`Key`].
     #[must_use]
     pub fn comparable(self, column: &str) -> String {
         match self {
@@ -102,7 +102,8 @@ impl KeyType {
         }
     }
 
-    /// A column's 64-bit hash with seed 0, from built-in immutable functions that every version has.
+    /// Returns an SQL expression for a column's 64-bit hash with seed 0. It uses built-in immutable functions that
+    /// every supported version has.
     #[must_use]
     pub fn hashed(self, column: &str) -> String {
         match self {
@@ -113,11 +114,11 @@ impl KeyType {
                 "pg_catalog.hashtextextended({column}::pg_catalog.text collate pg_catalog.\"C\", 0)"
             ),
             Self::Uuid => format!("pg_catalog.uuid_hash_extended({column}, 0)"),
-            // bytea's own hash function cannot be called by name before PostgreSQL 18.
+            // The hash function of bytea itself exists in SQL only since PostgreSQL 18.
             Self::Bytea => format!(
                 "pg_catalog.hashtextextended(pg_catalog.encode({column}, 'hex') collate pg_catalog.\"C\", 0)"
             ),
-            // A row hashes its only field by that type's own function, which has no name of its own.
+            // A row hashes its only field with the hash function of this type, which SQL cannot call directly.
             Self::Date | Self::Timestamptz => {
                 format!("pg_catalog.hash_record_extended(row({column}), 0)")
             }
@@ -145,18 +146,18 @@ pub enum Key {
     Uuid([u8; 16]),
     /// `bytea`.
     Bytes(Vec<u8>),
-    /// `date`: days since 2000-01-01; the extremes of the type are the infinities.
+    /// `date`: days since 2000-01-01. The least and the greatest value are the infinities.
     Date(i32),
-    /// `timestamptz`: microseconds since 2000-01-01 00:00 UTC; the extremes of the type are the infinities.
+    /// `timestamptz`: microseconds since 2000-01-01 00:00 UTC. The least and the greatest value are the infinities.
     Timestamp(i64),
-    /// A composite key, one value for each column.
+    /// A composite key, with one value for each column.
     Row(Vec<Key>),
 }
 
-/// Why a value is no key of the map.
+/// Why a value is not a key of the map.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum KeyError {
-    /// Another type, or not readable as this one.
+    /// The value has another type, or cannot be read as this one.
     #[error("{key} is not a {expected}")]
     Type {
         /// The value.
@@ -164,22 +165,22 @@ pub enum KeyError {
         /// The type of the map's key.
         expected: KeyType,
     },
-    /// Another number of values than the key has columns.
+    /// The number of values is not the number of the key's columns.
     #[error("{key} has {found} value(s), the key has {expected} column(s)")]
     Columns {
         /// The value.
         key: String,
-        /// Values given.
+        /// The number of values.
         found: usize,
-        /// Columns of the key.
+        /// The number of the key's columns.
         expected: usize,
     },
 }
 
-/// `key` with the types of the map's key columns.
+/// Converts `key` to the types of the map's key columns.
 ///
 /// # Errors
-/// [`KeyError`] with the value and what was expected.
+/// [`KeyError`] with the value and the expected type.
 pub fn accept(types: &[KeyType], key: &Key) -> Result<Key, KeyError> {
     let columns = |found: usize| KeyError::Columns {
         key: key.to_string(),
@@ -204,7 +205,7 @@ pub fn accept(types: &[KeyType], key: &Key) -> Result<Key, KeyError> {
 }
 
 impl KeyType {
-    /// `key` as a value of this type.
+    /// Converts `key` to a value of this type.
     ///
     /// # Errors
     /// [`KeyError::Type`].
@@ -230,7 +231,7 @@ impl KeyType {
         })
     }
 
-    /// The smallest value of this type.
+    /// Returns the smallest value of this type.
     #[must_use]
     pub fn least(self) -> Key {
         match self {
@@ -245,14 +246,14 @@ impl KeyType {
         }
     }
 
-    /// Reads a value of this type from text, as a CSV file or a command line has it.
+    /// Reads a value of this type from the text in a CSV file or a command line.
     #[must_use]
     pub fn read(self, text: &str) -> Option<Key> {
         match self {
             Self::Smallint => text.parse::<i16>().ok().map(|value| Key::Int(value.into())),
             Self::Integer => text.parse::<i32>().ok().map(|value| Key::Int(value.into())),
             Self::Bigint => text.parse().ok().map(Key::Int),
-            // No text in PostgreSQL has a zero byte.
+            // A text in PostgreSQL cannot contain a zero byte.
             Self::Text => (!text.contains('\0')).then(|| Key::Text(text.to_owned())),
             Self::Uuid => uuid::Uuid::parse_str(text)
                 .ok()
@@ -279,7 +280,7 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 impl Key {
-    /// The value as PostgreSQL prints it (`DateStyle` ISO, time zone UTC); a composite one in parentheses.
+    /// Returns the value as PostgreSQL prints it (`DateStyle` ISO, time zone UTC). A composite key is in parentheses.
     #[must_use]
     pub fn text(&self) -> String {
         match self {
@@ -296,7 +297,7 @@ impl Key {
         }
     }
 
-    /// The value as it is written in files and commands: as [`Key::text`], a composite one as JSON.
+    /// Returns the value as files and commands contain it: as [`Key::text`], a composite key as JSON.
     #[must_use]
     pub(crate) fn written(&self) -> String {
         match self {
@@ -310,10 +311,10 @@ impl Key {
         }
     }
 
-    /// The value as an SQL literal of the column's type, safe to stand in any statement.
+    /// Returns the value as an SQL literal of the column's type, which is safe in any statement.
     ///
-    /// An integer that the type does not hold, as the end of a range may be, is a `bigint`, which compares
-    /// with it.
+    /// The end of a range can be an integer that the type cannot hold. It becomes a `bigint`, which can be compared
+    /// with the column.
     #[must_use]
     pub fn sql_literal(&self, kind: KeyType) -> String {
         let literal = quote_literal(&self.text());
@@ -330,7 +331,7 @@ impl Key {
         format!("{literal}::pg_catalog.{}", kind.catalog_name())
     }
 
-    /// The values, one for each column of the key.
+    /// Returns the values, one for each column of the key.
     #[must_use]
     pub fn values(&self) -> &[Self] {
         match self {

@@ -1,8 +1,8 @@
-//! Sets of shard-key values and the one SQL predicate that each compiles to.
+//! Sets of shard keys, and the SQL predicate into which each set is compiled.
 //!
-//! The same text serves COPY's WHERE, the publication's row filter, the guard's WHEN, the verifier, the
-//! drop and the search for stray rows; [`KeySet::contains`] is its twin for routing.
-//! A set is kept in normal form: in order, nothing empty, nothing twice, neighbours joined.
+//! The same predicate is used in the WHERE of COPY, the row filter of the publication, the WHEN of the guard, the
+//! comparison, the deletion of rows and the search for stray rows. [`KeySet::contains`] decides the same for routing. A
+//! set is kept in normal form: ordered, without empty or repeated parts, and with adjacent parts joined.
 
 mod interval;
 mod predicate;
@@ -16,17 +16,17 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
 use std::fmt;
 
-/// A set of keys that moves or lives as one.
+/// A set of keys that moves together, or that one mapping contains.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
 pub enum KeySet {
-    /// Half-open ranges of the key itself.
+    /// Half-open ranges of keys.
     Range(Vec<KeyRange>),
-    /// Virtual shards: keys by their hash.
+    /// Virtual shards, to which keys belong by their hash.
     Hash(Buckets),
-    /// Keys one by one.
+    /// Single keys.
     List(BTreeSet<Key>),
 }
 
@@ -36,38 +36,38 @@ pub enum KeySet {
 )]
 #[serde(deny_unknown_fields)]
 pub struct Buckets {
-    /// Virtual shards of the map, a power of two.
+    /// The number of virtual shards of the map, a power of two.
     pub of: u32,
-    /// Which of them.
+    /// The ranges that belong to the set.
     pub ranges: Vec<BucketRange>,
 }
 
-/// Half-open ends of one piece of a set, as bytes in key order; a missing end has no bound.
+/// The half-open ends of one piece of a set, as bytes in key order. A missing end is unbounded.
 pub type Span = (Option<Vec<u8>>, Option<Vec<u8>>);
 
 impl KeySet {
-    /// One range of keys.
+    /// Creates a set with one range of keys.
     #[must_use]
     pub fn range(from: Option<Key>, to: Option<Key>) -> Self {
         Self::Range(vec![KeyRange { from, to }]).normal()
     }
 
-    /// The virtual shards `from <= bucket < to` of `of`.
+    /// Creates a set with the virtual shards `from <= bucket < to` of `of`.
     #[must_use]
     pub fn buckets(of: u32, from: u32, to: u32) -> Self {
         let ranges = vec![BucketRange { from, to }];
         Self::Hash(Buckets { of, ranges }).normal()
     }
 
-    /// Keys one by one.
+    /// Creates a set of single keys.
     #[must_use]
     pub fn list(keys: impl IntoIterator<Item = Key>) -> Self {
         Self::List(keys.into_iter().collect())
     }
 
-    /// The set of `key` alone; under a hash map its whole virtual shard.
+    /// Returns the set that contains only `key`, or under a hash map its whole virtual shard.
     ///
-    /// The range of the last value of a key type has no upper end, and so holds that value alone.
+    /// For the last value of a key type the range has no upper end, so it contains only this value.
     #[must_use]
     pub fn only(&self, key: &Key) -> Option<Self> {
         match self {
@@ -80,7 +80,7 @@ impl KeySet {
         }
     }
 
-    /// The same set in normal form.
+    /// Returns the same set in normal form.
     #[must_use]
     pub fn normal(self) -> Self {
         match self {
@@ -92,10 +92,10 @@ impl KeySet {
         }
     }
 
-    /// The set with each key as a value of the map's key types, in normal form.
+    /// Converts each key to the types of the map's key columns, and returns the set in normal form.
     ///
     /// # Errors
-    /// [`KeyError`] for the first key that is none.
+    /// [`KeyError`] for the first key that cannot be converted.
     pub fn accept(self, types: &[KeyType]) -> Result<Self, KeyError> {
         let set = match self {
             Self::Range(ranges) => {
@@ -115,7 +115,7 @@ impl KeySet {
         Ok(set.normal())
     }
 
-    /// True when no key can lie in the set.
+    /// Returns true if no key can be in the set.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -125,7 +125,7 @@ impl KeySet {
         }
     }
 
-    /// True when `key` is in the set: the twin of [`KeySet::predicate`].
+    /// Returns true if `key` is in the set. It decides the same as the SQL of [`KeySet::predicate`].
     #[must_use]
     pub fn contains(&self, key: &Key) -> bool {
         match self {
@@ -140,19 +140,20 @@ impl KeySet {
         }
     }
 
-    /// True when some key is in both sets.
+    /// Returns true if a key is in both sets.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         !self.intersection(other).is_empty()
     }
 
-    /// True when every key of `other` lies in this set.
+    /// Returns true if every key of `other` is in this set.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
         other.minus(self).is_empty()
     }
 
-    /// Keys of both. Sets of different kinds have nothing in common: a map has one kind.
+    /// Returns the keys that are in both sets. Sets of different kinds have no common key, because a map has only one
+    /// kind.
     #[must_use]
     pub fn intersection(&self, other: &Self) -> Self {
         match (self, other) {
@@ -168,7 +169,7 @@ impl KeySet {
         }
     }
 
-    /// Keys of either; `other` is left out when it is of another kind.
+    /// Returns the keys that are in either set. If `other` is of another kind, it is ignored.
     #[must_use]
     pub fn union(&self, other: &Self) -> Self {
         match (self, other) {
@@ -183,7 +184,7 @@ impl KeySet {
         }
     }
 
-    /// Keys of this set that are not in `other`.
+    /// Returns the keys of this set that are not in `other`.
     #[must_use]
     pub fn minus(&self, other: &Self) -> Self {
         match (self, other) {
@@ -199,7 +200,7 @@ impl KeySet {
         }
     }
 
-    /// The empty set of the same kind.
+    /// Returns the empty set of the same kind.
     #[must_use]
     pub fn none(&self) -> Self {
         match self {
@@ -212,7 +213,7 @@ impl KeySet {
         }
     }
 
-    /// The pieces of the set, each a set of its own: ranges, ranges of buckets, single keys.
+    /// Returns the pieces of the set, each as a separate set: ranges, ranges of virtual shards, single keys.
     #[must_use]
     pub fn pieces(&self) -> Vec<Self> {
         match self {
@@ -228,7 +229,7 @@ impl KeySet {
         }
     }
 
-    /// The pieces as spans of bytes, for a constraint that two sets of one map do not meet.
+    /// Returns the pieces as spans of bytes, for a constraint that forbids an overlap of two sets of one map.
     #[must_use]
     pub fn spans(&self) -> Vec<Span> {
         match self {
@@ -254,7 +255,7 @@ impl KeySet {
     }
 }
 
-/// The virtual shard of a key.
+/// Returns the virtual shard of a key.
 #[must_use]
 pub fn bucket_of(key: &Key, of: u32) -> u32 {
     let bucket = key.hash64() & u64::from(of.saturating_sub(1));
@@ -294,7 +295,7 @@ fn from_buckets(of: u32, intervals: Vec<Interval<u32>>) -> KeySet {
     KeySet::Hash(Buckets { of, ranges })
 }
 
-/// How many pieces or keys a text for people shows.
+/// The maximum number of pieces or keys in a text for people.
 const SHOWN: usize = 8;
 
 impl fmt::Display for KeySet {

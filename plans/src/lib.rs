@@ -1,10 +1,10 @@
-//! What a migration is: keys, shard maps, requests, plans, step graphs, states and wire messages.
+//! The types of a migration: keys, shard maps, requests, plans, step graphs, states and wire messages.
 //!
-//! Everything here is pure: no clock, no randomness, no I/O, no async.
-//! The orchestrator decides with these types, the agents act on them, the client library routes by them.
-//! ARCHITECTURE.md has the drawing, docs/protocol.md the invariants I1 to I10 and the cutover C1 to C11.
+//! The crate is pure: it uses no clock, no randomness, no I/O and no async. The controller decides with these types,
+//! agents act on them, and the client library routes with them. ARCHITECTURE.md describes the components.
+//! docs/protocol.md defines the invariants I1 to I10 and the parts of a cutover, C1 to C11.
 
-// clippy.toml beside this crate says which types and methods these are, and why.
+// clippy.toml of this crate lists the forbidden types and methods, with reasons.
 #![deny(clippy::disallowed_types, clippy::disallowed_methods)]
 #![deny(clippy::as_conversions, clippy::print_stdout, clippy::print_stderr)]
 

@@ -1,6 +1,6 @@
-//! Names of everything that a migration creates on a shard; nothing of ours has a name from elsewhere.
+//! The names of all objects that a migration creates on a shard. Shardwright creates no object with any other name.
 //!
-//! An orphan sweep recognises our objects by these names alone.
+//! The search for leftover objects recognises them only by these names.
 
 use crate::id::{MapName, MigrationId};
 use schemars::JsonSchema;
@@ -8,43 +8,44 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fmt;
 
-/// The schema on each shard that holds our tables, registers and guard functions.
+/// The schema on each shard with Shardwright's tables, registers and guard functions.
 pub const SCHEMA: &str = "shardwright";
-/// Prefix of replication slots, publications and origins.
+/// The prefix of replication slots, publications and replication origins.
 pub const REPLICATION_PREFIX: &str = "shardwright_";
-/// Prefix of the publication that exists while a shard's log is watched for its load.
+/// The prefix of the publication that exists while the load of a shard is measured from its log.
 pub const LOAD_PREFIX: &str = "shardwright_load_";
-/// Prefix of guard triggers on the user's tables.
+/// The prefix of guard triggers on the application's tables.
 pub const TRIGGER_PREFIX: &str = "shardwright_guard_";
-/// Prefix of event triggers that refuse changes of the moving tables.
+/// The prefix of event triggers that refuse changes of the moving tables' definitions.
 pub const DDL_PREFIX: &str = "shardwright_ddl_";
-/// Setting that marks a transaction of ours, so that guards let it pass.
+/// The setting that marks a transaction of Shardwright, so that the guards accept its writes.
 pub const BYPASS_SETTING: &str = "shardwright.bypass";
-/// Prefix of the logical messages that mark points in a change stream.
+/// The prefix of the logical messages that mark points in a change stream.
 pub const MARKER_PREFIX: &str = "shardwright";
-/// Prefix of the logical messages whose commit is timed; they say nothing.
+/// The prefix of the logical messages with which the duration of a commit is measured. They have no content.
 pub const PROBE_PREFIX: &str = "shardwright.probe";
-/// SQLSTATE raised for a write to a key this shard no longer owns, or does not own for the moment.
+/// The SQLSTATE for a write to a key that this shard does not own any more, or for which writes are refused at the
+/// moment.
 pub const SQLSTATE_NOT_OWNER: &str = "SM001";
-/// SQLSTATE raised for a write to a key this shard does not own yet.
+/// The SQLSTATE for a write to a key that this shard does not own yet.
 pub const SQLSTATE_NOT_OPEN: &str = "SM002";
-/// SQLSTATE raised for TRUNCATE while a migration is under way.
+/// The SQLSTATE for a TRUNCATE during a migration.
 pub const SQLSTATE_REFUSED: &str = "SM003";
 
-/// Setting that holds the identity of the database that a session of ours must be in.
+/// The setting with the identity of the database that a session of Shardwright expects.
 pub const IDENTITY_SETTING: &str = "shardwright.identity";
-/// SQLSTATE raised to a session of ours that is in another database than the one that was registered.
+/// The SQLSTATE for a session of Shardwright that is in another database than the registered one.
 pub const SQLSTATE_OTHER_DATABASE: &str = "SM008";
-/// SQLSTATE raised to a process of ours whose epoch is no longer the newest.
+/// The SQLSTATE for a process of Shardwright with an outdated epoch.
 pub const SQLSTATE_SUPERSEDED: &str = "SM009";
 
-/// Which way a change stream runs.
+/// The direction of a change stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
-    /// From source to target: before the flip.
+    /// From source to target, before the flip.
     Forward,
-    /// From target to source: after the flip, while a roll back is possible.
+    /// From target to source, after the flip, while a rollback is possible.
     Reverse,
 }
 
@@ -58,104 +59,108 @@ impl fmt::Display for Direction {
 }
 
 impl MigrationId {
-    /// Replication slot of one direction; it lives on the shard that the stream comes from.
+    /// Returns the name of the replication slot of one direction. It is on the upstream shard.
     #[must_use]
     pub fn slot(&self, direction: Direction) -> String {
         format!("{REPLICATION_PREFIX}{self}_{}", suffix(direction))
     }
 
-    /// Publication of one direction, beside its slot.
+    /// Returns the name of the publication of one direction. It is on the same shard as the slot.
     #[must_use]
     pub fn publication(&self, direction: Direction) -> String {
         format!("{REPLICATION_PREFIX}{self}_{}", suffix(direction))
     }
 
-    /// The register: the sequence in [`SCHEMA`] whose value opens or closes this migration's keys.
+    /// Returns the name of the register: the sequence in [`SCHEMA`] whose value opens or closes this migration's keys.
     #[must_use]
     pub fn register(&self) -> String {
         format!("own_{self}")
     }
 
-    /// The sequence in [`SCHEMA`] that counts the writes that this migration's guard refused.
+    /// Returns the name of the sequence in [`SCHEMA`] that counts the writes that this migration's guard has refused.
     #[must_use]
     pub fn refusals(&self) -> String {
         format!("refused_{self}")
     }
 
-    /// The row guard's function in [`SCHEMA`].
+    /// Returns the name of the row guard's function in [`SCHEMA`].
     #[must_use]
     pub fn guard_function(&self) -> String {
         format!("guard_{self}")
     }
 
-    /// The row guard's function in [`SCHEMA`] for a table without the key, by its place among the tables.
+    /// Returns the name of the row guard's function in [`SCHEMA`] for a table without the key. `table` is its index in
+    /// the plan's tables.
     #[must_use]
     pub fn through_function(&self, table: usize) -> String {
         format!("guard_{self}_{table}")
     }
 
-    /// The TRUNCATE guard's function in [`SCHEMA`].
+    /// Returns the name of the TRUNCATE guard's function in [`SCHEMA`].
     #[must_use]
     pub fn truncate_function(&self) -> String {
         format!("guard_truncate_{self}")
     }
 
-    /// The function in [`SCHEMA`] by which the row guard tells others' statements from ours.
+    /// Returns the name of the function in [`SCHEMA`] with which the row guard distinguishes statements of Shardwright
+    /// from others.
     #[must_use]
     pub fn foreign_function(&self) -> String {
         format!("guard_foreign_{self}")
     }
 
-    /// The function in [`SCHEMA`] that keeps cascades from the rows of a shard that does not own them.
+    /// Returns the name of the function in [`SCHEMA`] that prevents cascades from changing rows on a shard that does
+    /// not own them.
     #[must_use]
     pub fn cascade_function(&self) -> String {
         format!("guard_cascade_{self}")
     }
 
-    /// The sequence in [`SCHEMA`] that tells whether cascades skip this migration's rows.
+    /// Returns the name of the sequence in [`SCHEMA`] that determines whether cascades skip this migration's rows.
     #[must_use]
     pub fn skips(&self) -> String {
         format!("skips_{self}")
     }
 
-    /// The sequence in [`SCHEMA`] that counts the rows that cascades have skipped.
+    /// Returns the name of the sequence in [`SCHEMA`] that counts the rows that cascades have skipped.
     #[must_use]
     pub fn skipped(&self) -> String {
         format!("skipped_{self}")
     }
 
-    /// The event trigger that refuses changes of the moving tables, and its function in [`SCHEMA`]; `event` = end or drop.
+    /// Returns the name of the event trigger that refuses changes of the moving tables' definitions, and of its
+    /// function in [`SCHEMA`]. `event` is end or drop.
     #[must_use]
     pub fn ddl_guard(&self, event: &str) -> String {
         format!("{DDL_PREFIX}{self}_{event}")
     }
 
-    /// A guard trigger on a moving table, for `event` = insert, update, delete, truncate or cascade.
+    /// Returns the name of a guard trigger on a moving table. `event` is insert, update, delete, truncate or cascade.
     #[must_use]
     pub fn trigger(&self, event: &str) -> String {
         format!("{TRIGGER_PREFIX}{self}_{event}")
     }
 
-    /// `application_name` of our sessions, by what they do.
+    /// Returns the `application_name` of Shardwright's sessions with this role.
     #[must_use]
     pub fn application_name(&self, role: &str) -> String {
         format!("shardwright/{self}/{role}")
     }
 }
 
-/// The guard's function of a map on a shard, for keys that the shard gave away, in [`SCHEMA`].
+/// Returns the name of the guard's function in [`SCHEMA`] for keys of this map that the shard has released.
 #[must_use]
 pub fn released_keys_function(map: &MapName) -> String {
     format!("guard_away_{}", short(map))
 }
 
-/// A guard trigger for keys that were given away, for `event` = insert, update or delete.
+/// Returns the name of a guard trigger for released keys. `event` is insert, update or delete.
 #[must_use]
 pub fn released_keys_trigger(map: &MapName, event: &str) -> String {
     format!("{TRIGGER_PREFIX}away_{}_{event}", short(map))
 }
 
-/// Twelve digits that stand for a map's name, which may be too long or hold any character.
+/// Returns twelve digits that identify a map, because its name may be too long or contain any character.
 fn short(map: &MapName) -> String {
     let digest = Sha256::digest(map.as_str().as_bytes());
     digest

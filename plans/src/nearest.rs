@@ -1,10 +1,10 @@
-//! The name that was probably meant where one is not known.
+//! Finds the known name that was probably meant by an unknown one.
 
-/// The known name that differs from `name` by a typing error or by upper and lower case, if there is one.
+/// Returns the known name that differs from `name` only by a spelling mistake or by case, if there is one.
 #[must_use]
 pub fn nearest_name<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let typed = name.to_lowercase();
-    // One letter of a short name, a third of a long one.
+    // A short name may differ in one letter, a long one in a third of its letters.
     let allowed = (typed.chars().count() / 3).max(1);
     known
         .into_iter()

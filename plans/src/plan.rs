@@ -1,4 +1,4 @@
-//! A plan: what will be done, with a hash over it; `apply` takes no other.
+//! A plan: what will be done, with a hash of its content. The command `apply` accepts only plans with a correct hash.
 
 use crate::doctor::Finding;
 use crate::graph::StepGraph;
@@ -13,180 +13,181 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-/// Keys that go from one shard to another, with their tables.
+/// A key set that moves from one shard to another, with its tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Move {
-    /// Where the keys are.
+    /// The shard that owns the keys before the move.
     pub source: ShardName,
-    /// Where they go.
+    /// The shard that owns the keys after the move.
     pub target: ShardName,
-    /// The keys.
+    /// The moving keys.
     pub keys: KeySet,
-    /// The tables, parents before children.
+    /// The moving tables, parents before children.
     pub tables: Vec<MovingTable>,
 }
 
-/// What a plan expects; orientation only, never a safety decision.
+/// Estimated figures of a move. No safety decision depends on them.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
-    /// Rows that move.
+    /// The number of rows that move.
     pub rows: i64,
-    /// Heap bytes that move.
+    /// The heap bytes that move.
     pub bytes: i64,
-    /// Write stop of the moving keys that the budget allows, milliseconds; offline: until the flip.
+    /// The longest time in milliseconds for which an attempt may refuse writes to the moving keys. Offline: until the
+    /// flip.
     pub write_stop_budget_ms: u32,
 }
 
-/// What a move waits for before it starts.
+/// Another move for which a move waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct After {
-    /// The other move of the same plan.
+    /// The id of the other move in the same plan.
     #[serde(rename = "move")]
     pub id: String,
-    /// How far it must be.
+    /// How far the other move must be.
     pub until: Until,
 }
 
-/// How far another move must be.
+/// How far the other move must be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Until {
-    /// The map names its target.
+    /// The map names its target as owner.
     Flipped,
-    /// Its old rows are gone.
+    /// Its old rows are removed.
     Finished,
 }
 
-/// Whether the target has the tables already.
+/// Whether the target already has the tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TargetState {
-    /// It is empty; the move creates the tables.
+    /// The target is empty. The move creates the tables.
     New,
-    /// It is a live shard with the same tables.
+    /// The target is a live shard with the same tables.
     Live,
 }
 
 /// One move of a plan.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedMove {
-    /// Its name within the plan: m1, m2 and so on.
+    /// The id of the move in the plan: m1, m2 and so on.
     pub id: String,
-    /// What it waits for.
+    /// The moves for which this one waits.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<After>,
-    /// Why it is made, for people.
+    /// The reason for the move, for people.
     pub why: String,
-    /// Whether the application goes on writing.
+    /// Whether the application continues to write to the moving keys.
     pub mode: Mode,
-    /// Whether the target has the tables already.
+    /// Whether the target already has the tables.
     pub target: TargetState,
-    /// Drop the tables on the source once nothing is left in them.
+    /// True to drop the tables on the source once they have no rows.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub drop_tables: bool,
-    /// Hash over the moving tables' schema on the source.
+    /// A hash of the moving tables' definitions on the source.
     pub schema_fingerprint: String,
-    /// The move.
+    /// The source, the target, the keys and the tables.
     #[serde(rename = "move")]
     pub moving: Move,
-    /// Steps and their order.
+    /// The steps and their order.
     pub graph: StepGraph,
-    /// What is to be expected.
+    /// The estimated figures.
     pub estimate: Estimate,
 }
 
-/// What will be done.
+/// A plan of an operation, with all its moves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Plan {
-    /// Form of this document.
+    /// The version of the format of this document.
     pub api_version: String,
-    /// The operation's name.
+    /// The name of the operation.
     pub operation: String,
-    /// The map.
+    /// The name of the map.
     pub map: MapName,
-    /// The version of the map that the plan was made for.
+    /// The version of the map for which the plan was made.
     pub map_version: MapVersion,
-    /// The control store that the version belongs to.
+    /// The id of the control store to which this version belongs.
     pub incarnation: String,
     /// How the map divides keys.
     pub strategy: Strategy,
-    /// Types of the key's columns.
+    /// The types of the key's columns.
     pub key: Vec<KeyType>,
-    /// How the shards avoid issuing the same sequence values.
+    /// How shards avoid issuing the same sequence values.
     pub sequences: Sequences,
-    /// Tables that are left alone.
+    /// Tables that do not belong to the map.
     pub ignore: Vec<String>,
-    /// How the migration behaves.
+    /// Options of the migrations.
     pub options: Options,
-    /// The moves, in the order in which they start where nothing else decides.
+    /// The moves, in the order in which they start unless a dependency requires another order.
     pub moves: Vec<PlannedMove>,
-    /// What is to be expected of all moves together.
+    /// The estimated figures of all moves together.
     pub estimate: Estimate,
-    /// What was considered, for people: balance before and after, keys that are left where they are.
+    /// Notes for people: the balance before and after, and keys that stay on their shard.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Warnings and notes of the surveys; a plan with a refusal is never made.
+    /// Warnings and notes of the surveys. A plan with a refusal is never made.
     pub findings: Vec<Finding>,
-    /// Moves that were tried; figures, which are no part of what is agreed on.
+    /// The results of trial runs. They are figures, and the hash does not include them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub trials: Vec<MoveTrial>,
-    /// SHA-256 over all of the above but the trials.
+    /// The SHA-256 over all fields except `trials`.
     #[serde(default)]
     pub hash: String,
 }
 
-/// A move of a plan that was tried.
+/// A move of a plan that was tried on its target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveTrial {
-    /// The move.
+    /// The id of the move.
     #[serde(rename = "move")]
     pub id: String,
-    /// What was tried.
+    /// The results.
     #[serde(flatten)]
     pub figures: Trial,
 }
 
-/// The plan of one migration: one move with what it needs of the whole.
+/// The plan of one migration: one move, with the fields of the whole plan that it needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MovePlan {
-    /// The operation that it is part of.
+    /// The name of the operation to which the move belongs.
     pub operation: String,
-    /// The map.
+    /// The name of the map.
     pub map: MapName,
-    /// The version of the map that the plan was made for.
+    /// The version of the map for which the plan was made.
     pub map_version: MapVersion,
-    /// The control store that the version belongs to.
+    /// The id of the control store to which this version belongs.
     pub incarnation: String,
     /// How the map divides keys.
     pub strategy: Strategy,
-    /// Types of the key's columns.
+    /// The types of the key's columns.
     pub key: Vec<KeyType>,
-    /// How the shards avoid issuing the same sequence values.
+    /// How shards avoid issuing the same sequence values.
     pub sequences: Sequences,
-    /// Tables that are left alone.
+    /// Tables that do not belong to the map.
     pub ignore: Vec<String>,
-    /// How the migration behaves.
+    /// Options of the migration.
     pub options: Options,
-    /// Its name within the plan.
+    /// The id of the move in the plan.
     pub id: String,
-    /// What it waits for.
+    /// The moves for which this one waits.
     pub after: Vec<After>,
-    /// Why it is made, for people.
+    /// The reason for the move, for people.
     pub why: String,
-    /// Whether the application goes on writing.
+    /// Whether the application continues to write to the moving keys.
     pub mode: Mode,
-    /// Whether the target has the tables already.
+    /// Whether the target already has the tables.
     pub target: TargetState,
-    /// Drop the tables on the source once nothing is left in them.
+    /// True to drop the tables on the source once they have no rows.
     pub drop_tables: bool,
-    /// Hash over the moving tables' schema on the source.
+    /// A hash of the moving tables' definitions on the source.
     pub schema_fingerprint: String,
-    /// The move.
+    /// The source, the target, the keys and the tables.
     #[serde(rename = "move")]
     pub moving: Move,
-    /// Steps and their order.
+    /// The steps and their order.
     pub graph: StepGraph,
-    /// What is to be expected.
+    /// The estimated figures.
     pub estimate: Estimate,
     /// Findings of the whole plan.
     pub findings: Vec<Finding>,
@@ -194,18 +195,18 @@ pub struct MovePlan {
     pub hash: String,
 }
 
-/// The form that this version writes.
+/// The version of the format that this program writes.
 pub const API_VERSION: &str = "shardwright/v2";
 
 impl Plan {
-    /// The plan with its hash filled in.
+    /// Returns the plan with its hash.
     #[must_use]
     pub fn sealed(mut self) -> Self {
         self.hash = self.computed_hash();
         self
     }
 
-    /// The plan of each move, in order.
+    /// Returns the plan of each move, in order.
     pub fn migrations(&self) -> impl Iterator<Item = MovePlan> {
         self.moves.iter().cloned().map(|planned| MovePlan {
             operation: self.operation.clone(),
@@ -232,7 +233,7 @@ impl Plan {
         })
     }
 
-    /// SHA-256 in hex over the plan without its trials and its hash field.
+    /// Returns the SHA-256 of the plan without its trials and its hash, in hexadecimal.
     #[must_use]
     pub fn computed_hash(&self) -> String {
         let bare = Self {
@@ -247,10 +248,10 @@ impl Plan {
             .collect()
     }
 
-    /// Reads a plan file.
+    /// Parses a plan file.
     ///
     /// # Errors
-    /// [`PlanFileError`] when it is malformed, of another form, or was edited after it was written.
+    /// [`PlanFileError`] if the file is malformed, has another format, or was edited after it was written.
     pub fn parse(text: &str) -> Result<Self, PlanFileError> {
         let plan: Self = serde_json::from_str(text).map_err(|error| PlanFileError::Malformed {
             line: error.line(),
@@ -272,23 +273,23 @@ impl Plan {
 /// Why a plan file is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanFileError {
-    /// Not JSON of this form.
+    /// The file is not a JSON document of this form.
     #[error("the plan cannot be read: {message}")]
     Malformed {
-        /// Line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// Column, from 1.
+        /// The column, from 1.
         column: usize,
-        /// The parser's words.
+        /// The error message of the parser.
         message: String,
     },
-    /// Written by another version.
+    /// Another version has written the file.
     #[error("the plan has the form {found:?}, this version reads {API_VERSION:?}")]
     Form {
-        /// What the file says.
+        /// The format in the file.
         found: String,
     },
-    /// Contents and hash differ.
+    /// The content does not have the hash in the file.
     #[error("the plan was changed after it was written: its hash does not match its contents")]
     Edited,
 }

@@ -1,4 +1,4 @@
-//! A plan as text for people.
+//! Prints a plan as text for people.
 
 use crate::failure::Severity;
 use crate::plan::{MoveTrial, Plan, PlannedMove, TargetState, Until};
@@ -7,7 +7,7 @@ use crate::table::{CopyBy, TableKey, stream_format};
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// The whole plan.
+/// Returns the text of the whole plan.
 #[must_use]
 pub fn plan_text(plan: &Plan) -> String {
     let mut out = String::new();
@@ -21,7 +21,7 @@ pub fn plan_text(plan: &Plan) -> String {
     out
 }
 
-/// What an operator decides by: which keys go where, how much that is, what it costs, and what was found.
+/// Returns the facts for an operator's decision: the keys of each move, their amount, the effects, and the findings.
 #[must_use]
 pub fn plan_summary(plan: &Plan) -> String {
     let mut out = String::new();
@@ -37,7 +37,7 @@ pub fn plan_summary(plan: &Plan) -> String {
     out
 }
 
-/// Notes, findings, trials and the hash.
+/// Writes notes, findings, trials and the hash.
 fn write_end(out: &mut String, plan: &Plan) {
     if !plan.notes.is_empty() {
         let _ = writeln!(out, "\nNotes");
@@ -67,7 +67,7 @@ fn write_end(out: &mut String, plan: &Plan) {
     let _ = writeln!(out, "\nPlan hash {}", plan.hash);
 }
 
-/// What was tried of a move.
+/// Describes the trial run of a move.
 fn trial_text(trial: &MoveTrial) -> String {
     let figures = &trial.figures;
     let without = match figures.without_rows {
@@ -85,8 +85,8 @@ fn trial_text(trial: &MoveTrial) -> String {
     )
 }
 
-/// Whether a character puts what follows elsewhere: controls, ends of lines among them, and those that change the
-/// direction of writing.
+/// Returns whether a character moves the text that follows it: control characters, line ends, and characters that
+/// change the direction of writing.
 #[must_use]
 pub fn is_disruptive(char: char) -> bool {
     let turns = matches!(
@@ -96,7 +96,7 @@ pub fn is_disruptive(char: char) -> bool {
     turns || char.is_control()
 }
 
-/// Names and words of others within a line of ours; what would leave the line is written out.
+/// Escapes characters of foreign names and texts that would leave the line.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_disruptive) {
@@ -173,7 +173,7 @@ fn write_move(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt:
     write_modes(out, plan, planned)
 }
 
-/// The steps of a move with their locks, and its tables.
+/// Writes the steps of a move with their locks, and its tables.
 fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     let moving = &planned.moving;
     writeln!(out, "  schema           {}", planned.schema_fingerprint)?;
@@ -196,7 +196,7 @@ fn write_details(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     write_tables(out, planned)
 }
 
-/// The tables that move, and how.
+/// Writes the tables that move, and how each one moves.
 fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     let moving = &planned.moving;
     writeln!(out, "  Tables (parents first)")?;
@@ -227,7 +227,7 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     Ok(())
 }
 
-/// What the mode costs, and what the other one would.
+/// Writes the effects of the mode, and of the other mode.
 fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
     let amount = bytes(planned.estimate.bytes);
     match planned.mode {
@@ -255,7 +255,7 @@ fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt
     }
 }
 
-/// Bytes with a binary unit, one decimal.
+/// Returns a number of bytes with a binary unit and one decimal.
 #[must_use]
 pub fn bytes(amount: i64) -> String {
     const UNITS: [&str; 6] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];

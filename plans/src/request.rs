@@ -1,6 +1,6 @@
 //! A request: what the operator writes, in YAML or JSON.
 //!
-//! Absent: whether it fits a map; that is the planner's to say.
+//! This module checks a request without a map. The planner checks whether it fits the map.
 
 mod check;
 mod operations;
@@ -16,50 +16,50 @@ use crate::id::MapName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What to do, to which map, and how.
+/// An operation on a map, with its options.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "operation", rename_all = "lowercase", deny_unknown_fields)]
 pub enum Request {
-    /// Divide a shard's keys; all parts but the one that stays go to other shards.
+    /// Divide a shard's keys into parts. One part may stay; the others move to other shards.
     Split(Split),
-    /// Gather the keys of two or more shards on one.
+    /// Move the keys of two or more shards to one shard.
     Merge(Merge),
-    /// Give key sets, or all keys of a shard, to another shard.
+    /// Move key sets, or all keys of a shard, to another shard.
     Move(MoveKeys),
     /// Give a tenant a shard of its own.
     Isolate(Isolate),
-    /// Empty a shard.
+    /// Move all keys of a shard to other shards.
     Drain(Drain),
-    /// Even out the load of a map's shards.
+    /// Distribute the load of a map evenly over its shards.
     Rebalance(Rebalance),
 }
 
-/// Why a request cannot be read.
+/// Why a request cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// Malformed, with the place.
+    /// The text is malformed. The error has a position.
     #[error("the request cannot be read: {message}")]
     Malformed {
-        /// The place, the parser's words, and the lines around the place.
+        /// The position, the parser's message, and the lines around the position.
         message: String,
-        /// Line, from 1.
+        /// The line, from 1.
         line: Option<u64>,
-        /// Column, from 1.
+        /// The column, from 1.
         column: Option<u64>,
     },
-    /// Read, but contradictory; all reasons at once.
+    /// The request was parsed, but it contradicts itself. The error has all reasons.
     #[error("the request is not valid: {}", problems.join("; "))]
     Invalid {
-        /// Each reason.
+        /// The reasons.
         problems: Vec<String>,
     },
 }
 
 impl Request {
-    /// Reads a request from YAML or JSON (JSON is YAML) and checks what can be checked without a map.
+    /// Parses a request from YAML or JSON (JSON is YAML), and checks what can be checked without a map.
     ///
     /// # Errors
-    /// [`RequestError`] with line and column, or with every contradiction found.
+    /// [`RequestError`] with line and column, or with every contradiction.
     pub fn parse(text: &str) -> Result<Self, RequestError> {
         let request = parse::read(text)?;
         let problems = request.problems();
@@ -70,13 +70,13 @@ impl Request {
         }
     }
 
-    /// The JSON schema of a request, for editors.
+    /// Returns the JSON schema of a request, for editors.
     #[must_use]
     pub fn json_schema() -> serde_json::Value {
         schemars::schema_for!(Self).to_value()
     }
 
-    /// The operation's name.
+    /// Returns the name of the operation.
     #[must_use]
     pub fn operation(&self) -> &'static str {
         match self {
@@ -89,7 +89,7 @@ impl Request {
         }
     }
 
-    /// The map that the request is about.
+    /// Returns the map of the request.
     #[must_use]
     pub fn map(&self) -> &MapName {
         match self {
@@ -102,7 +102,7 @@ impl Request {
         }
     }
 
-    /// The options.
+    /// Returns the options.
     #[must_use]
     pub fn options(&self) -> &Options {
         match self {
@@ -115,7 +115,7 @@ impl Request {
         }
     }
 
-    /// The sharded tables, where the request lists them, and the tables to leave alone.
+    /// Returns the sharded tables, if the request lists them, and the tables that do not belong to the map.
     #[must_use]
     pub fn tables(&self) -> (&Tables, &[String]) {
         match self {

@@ -32,19 +32,19 @@ use std::fmt;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Strategy {
-    /// Half-open ranges of the key itself.
+    /// Half-open ranges of keys.
     Range,
-    /// Virtual shards: ranges of the key's hash.
+    /// Virtual shards, to which keys belong by their hash.
     Hash,
-    /// Keys one by one, as a directory table has them.
+    /// Single keys, as in a directory table.
     List,
 }
 
-/// Virtual shards of a hash map, unless its maker says otherwise.
+/// The default number of virtual shards of a hash map.
 pub const DEFAULT_BUCKETS: u32 = 4096;
 
 impl Strategy {
-    /// The name in SQL, requests and reports.
+    /// Returns the name in SQL, requests and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Strategy {
         }
     }
 
-    /// The strategy called `name`.
+    /// Returns the strategy with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Range, Self::Hash, Self::List]
@@ -69,14 +69,14 @@ impl fmt::Display for Strategy {
     }
 }
 
-/// What a reader may expect of a mapping.
+/// Whether a migration is moving keys of a mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum MappingState {
-    /// Nothing is under way.
+    /// No migration is moving these keys.
     #[default]
     Active,
-    /// A migration is moving some of these keys; they are still owned by the shard named here.
+    /// A migration is moving some of these keys. The shard of the mapping still owns them.
     Moving,
 }
 
@@ -85,9 +85,9 @@ pub enum MappingState {
 pub struct Mapping {
     /// The keys: one range, one range of virtual shards, or a list.
     pub keys: KeySet,
-    /// Their owner.
+    /// The owner of the keys.
     pub shard: ShardName,
-    /// Whether a migration is under way.
+    /// Whether a migration is moving some of the keys.
     #[serde(default)]
     pub state: MappingState,
 }
@@ -95,43 +95,43 @@ pub struct Mapping {
 /// One version of a shard map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardMap {
-    /// The map's name.
+    /// The name of the map.
     pub name: MapName,
-    /// How keys are divided.
+    /// How the map divides keys.
     pub strategy: Strategy,
-    /// Types of the key's columns: one, or up to three for a range map.
+    /// The types of the key's columns: one, or up to three for a range map.
     pub key: Vec<KeyType>,
-    /// Virtual shards of a hash map; 0 for the others.
+    /// The number of virtual shards of a hash map; 0 for other maps.
     #[serde(default)]
     pub buckets: u32,
-    /// This version.
+    /// The number of this version.
     pub version: MapVersion,
-    /// Random id of the control store that made this version: a restored store is a different one.
+    /// The random id of the control store that created this version. A restored store has another id.
     pub incarnation: String,
-    /// The migration that made this version, if any.
+    /// The migration whose flip created this version, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<MigrationId>,
-    /// What holds for every version: tables, rules, sequences.
+    /// The settings, which apply to every version: tables, rules, sequences.
     #[serde(default)]
     pub settings: MapSettings,
-    /// Mappings in key order; they do not overlap.
+    /// The mappings in key order. They do not overlap.
     pub mappings: Vec<Mapping>,
 }
 
-/// Why a map, or a change of one, is refused.
+/// Why a map, or a change of a map, is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum MapError {
-    /// Two mappings share keys.
+    /// Two mappings have keys in common.
     #[error("map {map}: {first} and {second} overlap")]
     Overlap {
         /// The map.
         map: MapName,
         /// One key set.
         first: KeySet,
-        /// The other.
+        /// The other key set.
         second: KeySet,
     },
-    /// A mapping without keys.
+    /// A mapping has no keys.
     #[error("map {map}: key set {keys} of shard {shard} is empty")]
     Empty {
         /// The map.
@@ -141,38 +141,38 @@ pub enum MapError {
         /// The key set.
         keys: KeySet,
     },
-    /// The keys to move are not all owned by the source.
+    /// The source does not own all keys that are to move.
     #[error("map {map} version {version}: {keys} is not owned by shard {shard} as a whole")]
     NotOwned {
         /// The map.
         map: MapName,
-        /// Its version.
+        /// The version of the map.
         version: MapVersion,
         /// The keys.
         keys: KeySet,
-        /// The shard that should own them.
+        /// The shard that should own the keys.
         shard: ShardName,
     },
-    /// A key set of another kind than the map's.
+    /// The kind of the key set does not fit the strategy of the map.
     #[error("map {map} divides keys by {strategy}; {keys} is of another kind")]
     Kind {
         /// The map.
         map: MapName,
-        /// How it divides keys.
+        /// How the map divides keys.
         strategy: Strategy,
         /// The key set.
         keys: KeySet,
     },
-    /// A key that is none of this map's.
+    /// A key has the wrong type for this map.
     #[error("map {map}: {source}")]
     Key {
         /// The map.
         map: MapName,
-        /// What is wrong with it.
+        /// What is wrong with the key.
         #[source]
         source: KeyError,
     },
-    /// The map's own shape.
+    /// The map itself is invalid.
     #[error("map {map}: {problem}")]
     Shape {
         /// The map.
@@ -183,9 +183,9 @@ pub enum MapError {
 }
 
 impl ShardMap {
-    /// The shard that owns `key`; `None` for an unmapped key.
+    /// Returns the mapping of the shard that owns `key`; `None` if no shard owns it.
     ///
-    /// Binary search over range and hash mappings, `O(log n)`; list mappings are asked one by one.
+    /// It uses a binary search over range and hash mappings, `O(log n)`. List mappings are checked one after the other.
     #[must_use]
     pub fn locate(&self, key: &Key) -> Option<&Mapping> {
         let after = match self.strategy {
@@ -209,14 +209,14 @@ impl ShardMap {
             .filter(|mapping| mapping.keys.contains(key))
     }
 
-    /// Everything that `shard` owns.
+    /// Returns all keys that `shard` owns.
     #[must_use]
     pub fn owned_by(&self, shard: &ShardName) -> KeySet {
         let owned = self.mappings.iter().filter(|m| &m.shard == shard);
         owned.fold(self.no_keys(), |all, mapping| all.union(&mapping.keys))
     }
 
-    /// The empty set of this map's kind.
+    /// Returns the empty set of this map's kind.
     #[must_use]
     pub fn no_keys(&self) -> KeySet {
         match self.strategy {
@@ -226,7 +226,7 @@ impl ShardMap {
         }
     }
 
-    /// The shards that own keys, in name order.
+    /// Returns the shards that own keys, ordered by name.
     #[must_use]
     pub fn shards(&self) -> Vec<ShardName> {
         let mut names: Vec<ShardName> = self.mappings.iter().map(|m| m.shard.clone()).collect();
@@ -235,11 +235,11 @@ impl ShardMap {
         names
     }
 
-    /// Checks shape and mappings, and brings them into order: one piece a mapping, neighbours of one shard
-    /// kept apart as they were given; the keys of a list map gathered by shard.
+    /// Checks the map and its mappings, and orders them. Each mapping gets one piece. Adjacent ranges of one shard stay
+    /// separate; the keys of a list map are grouped by shard.
     ///
     /// # Errors
-    /// [`MapError`], naming the key sets.
+    /// [`MapError`] names the key sets.
     pub fn validated(mut self) -> Result<Self, MapError> {
         self.check_shape()?;
         let mut mappings = Vec::with_capacity(self.mappings.len());
@@ -271,7 +271,7 @@ impl ShardMap {
         Ok(self)
     }
 
-    /// `keys` as this map has them: its kind, its key types.
+    /// Converts `keys` to the kind and the key types of this map.
     ///
     /// # Errors
     /// [`MapError::Kind`] or [`MapError::Key`].
@@ -360,7 +360,7 @@ impl ShardMap {
     }
 }
 
-/// True when a range begins at or before `key`.
+/// Returns true if a range begins at or before `key`.
 fn starts_by(keys: &KeySet, key: &Key) -> bool {
     match keys {
         KeySet::Range(ranges) => ranges

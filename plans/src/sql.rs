@@ -1,19 +1,20 @@
-//! Names and texts as SQL writes them.
+//! Quotes names and texts for SQL.
 
-/// `text` between two of `mark`, each of which it holds is doubled: how SQL, PgBouncer and the server's lists of names quote.
+/// Puts `text` between two `mark`s, and doubles every `mark` inside it. SQL, PgBouncer and the server's lists of names
+/// are quoted in this way.
 #[must_use]
 pub fn quoted(text: &str, mark: char) -> String {
     let doubled = text.replace(mark, &format!("{mark}{mark}"));
     format!("{mark}{doubled}{mark}")
 }
 
-/// Quotes an identifier for SQL, always.
+/// Quotes an identifier for SQL, even if it is not necessary.
 #[must_use]
 pub fn quote_ident(name: &str) -> String {
     quoted(name, '"')
 }
 
-/// Quotes a string literal for SQL (standard_conforming_strings is on in every session of ours).
+/// Quotes a string literal for SQL. All sessions of Shardwright have `standard_conforming_strings` on.
 #[must_use]
 pub fn quote_literal(text: &str) -> String {
     if text.contains('\\') {

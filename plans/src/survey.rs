@@ -1,4 +1,4 @@
-//! What an agent reads from a shard so that a plan can be made; nothing is changed there.
+//! The survey: what an agent reads from the shards so that a plan can be made. Nothing is changed.
 
 use crate::doctor::Finding;
 use crate::plan::TargetState;
@@ -8,68 +8,69 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What to look at.
+/// The task of a survey.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SurveyTask {
     /// The map.
     pub map: crate::id::MapName,
-    /// The shard that the keys leave.
+    /// The source of the move.
     pub source: crate::fleet::ShardRef,
-    /// The shard that the keys come to.
+    /// The target of the move.
     pub target: crate::fleet::ShardRef,
     /// The map's tables and rules, with the tables of the request.
     pub settings: MapSettings,
     /// The moving keys, for the estimates.
     pub keys: crate::key_set::KeySet,
-    /// The types that the key columns must have.
+    /// The types of the key columns.
     pub key: Vec<crate::key::KeyType>,
-    /// Whether the application goes on writing.
+    /// Whether the application continues to write to the moving keys.
     pub mode: crate::request::Mode,
-    /// Tables that nobody lists are left alone: they were when the plan was made.
+    /// True if the plan was already made: tables that no list contains are ignored, as they were when the plan was
+    /// made.
     #[serde(default)]
     pub again: bool,
-    /// Whether the move is tried.
+    /// True to try the move.
     #[serde(default)]
     pub trial: bool,
 }
 
-/// What was seen.
+/// The result of a survey.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Survey {
     /// The moving tables, parents before children.
     pub tables: Vec<MovingTable>,
-    /// Estimated share of rows that move, per million, in the order of `tables`.
+    /// For each of `tables`, the estimated part of its rows that moves, in millionths.
     pub moving_ppm: Vec<i64>,
-    /// Whether the target has the tables already.
+    /// Whether the target already has the tables.
     pub target: TargetState,
-    /// Major versions of both servers.
+    /// The major versions of both servers.
     #[serde(default)]
     pub majors: MajorVersions,
-    /// Hash over columns, types, keys and indexes of the moving tables on the source.
+    /// A hash of columns, types, keys and indexes of the moving tables on the source.
     pub schema_fingerprint: String,
-    /// Everything that stands in the way or is worth knowing.
+    /// Everything that prevents the move or is worth knowing.
     pub findings: Vec<Finding>,
-    /// What was tried, where it came to its end.
+    /// The result of the trial, if it was completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<Trial>,
 }
 
-/// How long a trial may take.
+/// The time limit of a trial.
 pub const TRIAL_LIMIT: Duration = Duration::from_secs(300);
 
-/// A move that was tried: its steps in small on the target, and rolled back.
+/// The trial of a move: its steps with few rows on the target, rolled back at the end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Trial {
-    /// Objects of the schema that were created.
+    /// The number of schema objects that were created.
     pub objects: u64,
-    /// Tables whose rows were tried.
+    /// The number of tables whose rows were tried.
     pub tables: u64,
-    /// Of these, tables of which no row was seen that moves.
+    /// The number of these tables of which no moving row was found.
     pub without_rows: u64,
-    /// Rows that were copied, compared and changed.
+    /// The number of rows that were copied, compared and changed.
     pub rows: u64,
-    /// Their bytes as they were copied.
+    /// The bytes of these rows in the copy.
     pub bytes: u64,
-    /// How long it took, milliseconds.
+    /// The duration in milliseconds.
     pub milliseconds: u64,
 }

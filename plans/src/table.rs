@@ -1,4 +1,4 @@
-//! The user's tables, as far as a move must know them.
+//! The application's tables, with the data that a move needs.
 
 mod copy_by;
 mod format;
@@ -23,35 +23,36 @@ pub use name::TableName;
 pub enum TableKey {
     /// Columns of the table hold the shard key.
     Columns(Vec<KeyColumn>),
-    /// A row belongs where the row that it refers to belongs; such tables move offline only.
+    /// Each row belongs to the shard of the row to which it refers. Such tables move only offline.
     Through(Box<ThroughTable>),
-    /// A reference table: every shard has the same rows, and a new shard gets them all.
+    /// A reference table: every shard has the same rows, and a new shard receives all of them.
     Reference,
 }
 
 /// A column of the shard key.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct KeyColumn {
-    /// The column.
+    /// The name of the column.
     pub name: String,
-    /// The type that the map gives it.
+    /// The key type in the map.
     #[serde(rename = "type")]
     pub kind: KeyType,
 }
 
-/// The table that a row belongs to.
+/// The parent table to whose rows a table's rows belong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ThroughTable {
-    /// The table that is referred to.
+    /// The name of the parent table.
     pub parent: TableName,
-    /// Pairs of a column of this table and the parent's column that it equals.
+    /// Pairs of a column of this table and the equal column of the parent.
     pub columns: Vec<(String, String)>,
     /// How the parent's rows are tied to the shard key.
     pub key: TableKey,
 }
 
 impl TableKey {
-    /// The predicate of `keys` over a row called `row` (a table's alias, `new`, `old`); empty: bare columns.
+    /// Returns the predicate of `keys` for a row named `row` (a table's alias, `new`, `old`). If it is empty, columns
+    /// have no prefix.
     #[must_use]
     pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
         self.nested(keys, row, 0)
@@ -91,49 +92,49 @@ impl TableKey {
     }
 }
 
-/// A table whose rows move, with what the copy, the guard and the apply need to know of it.
+/// A table whose rows move, with the data that copy, guard and apply need.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MovingTable {
-    /// The table; of a partitioned one each leaf is a table of its own.
+    /// The name. Each leaf of a partitioned table is a separate table.
     pub table: TableName,
-    /// For a leaf: the partitioned table at the top, which the map lists and applications name.
+    /// For a leaf: the root of its partitioned table, whose name the map and applications use.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub partition_of: Option<TableName>,
     /// How its rows are tied to the shard key.
     pub key: TableKey,
-    /// Columns that identify a row: those of the primary key, or of the index that is the replica identity, in its order;
-    /// they contain the key's columns. Empty: only the whole row does, which is its replica identity (full).
+    /// The columns that identify a row: those of the primary key, or of the replica identity index, in index order.
+    /// They include the key's columns. Empty: only the whole row identifies it (replica identity FULL).
     #[serde(alias = "primary_key")]
     pub identity: Vec<String>,
-    /// How many columns of the identity, from the first on, its index holds in the types' own ascending order; absent: all
-    /// of them. With 0 its order is another one, and rows are looked up by equality.
+    /// The number of leading identity columns that the index has in the types' default ascending order; without a
+    /// value: all. With 0 the index has another order, and rows are looked up by equality.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lookup_columns: Option<usize>,
     /// All columns in table order.
     pub columns: Vec<Column>,
-    /// Estimated rows of the whole table.
+    /// The estimated number of rows of the whole table.
     pub rows: i64,
-    /// Size of the whole table's heap and TOAST, bytes.
+    /// The size of the whole table's heap and TOAST, in bytes.
     pub bytes: i64,
-    /// How its rows lie, where it can be divided by key.
+    /// The physical order of its rows, if the table can be divided by key.
     #[serde(rename = "order", default, skip_serializing_if = "Option::is_none")]
     pub row_order: Option<RowOrder>,
-    /// What the copy divides it by.
+    /// How the copy divides the table.
     #[serde(default)]
     pub copy_by: CopyBy,
-    /// Why.
+    /// The reason for `copy_by`.
     #[serde(default)]
     pub copy_why: String,
-    /// In which form its rows are copied.
+    /// The format in which its rows are copied.
     #[serde(default)]
     pub format: Format,
-    /// Why.
+    /// The reason for `format`.
     #[serde(default)]
     pub format_why: String,
 }
 
 impl MovingTable {
-    /// A table of which no more is known than its name and how its rows are tied to the key.
+    /// Creates a table of which only the name and its tie to the key are known.
     #[must_use]
     pub fn bare(table: TableName, key: TableKey) -> Self {
         Self {
@@ -153,15 +154,15 @@ impl MovingTable {
         }
     }
 
-    /// Columns that can be written: all but the stored generated ones.
+    /// Returns the columns that can be written: all except stored generated ones.
     pub fn written_columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().filter(|column| !column.generated)
     }
 
-    /// The predicate of the moving rows over a row called `row` (an alias, `new`, `old`).
+    /// Returns the predicate of the moving rows for a row named `row` (an alias, `new`, `old`).
     ///
-    /// With an empty `row` the columns stand bare, for a publication and for statements on this table alone;
-    /// a table that is tied through another one is then named in full.
+    /// If `row` is empty, columns have no prefix, as in a publication and in statements on this table alone. A table
+    /// that is tied through another one is then written with its full name.
     #[must_use]
     pub fn predicate(&self, keys: &KeySet, row: &str) -> String {
         match (&self.key, row) {
@@ -172,25 +173,25 @@ impl MovingTable {
         }
     }
 
-    /// The table that maps and foreign keys name: the partitioned one at the top, else this one.
+    /// Returns the table that maps and foreign keys name: the root of its partitioned table, or else this table.
     #[must_use]
     pub fn top(&self) -> &TableName {
         self.partition_of.as_ref().unwrap_or(&self.table)
     }
 
-    /// Whether every shard has the same rows.
+    /// Returns whether every shard has the same rows.
     #[must_use]
     pub fn is_reference(&self) -> bool {
         matches!(self.key, TableKey::Reference)
     }
 
-    /// Whether writes can be captured and guarded by the predicate alone: the key is in the row.
+    /// Returns whether the row contains the key, so that its writes can be captured and guarded by the predicate alone.
     #[must_use]
     pub fn has_key(&self) -> bool {
         matches!(self.key, TableKey::Columns(_))
     }
 
-    /// The columns that hold the shard key, for people; empty where there are none.
+    /// Returns the columns of the shard key, for people; empty if there are none.
     #[must_use]
     pub fn key_names(&self) -> Vec<&str> {
         match &self.key {
@@ -200,7 +201,7 @@ impl MovingTable {
     }
 }
 
-/// One table for each that maps name: of the leaves of a partitioned table the first.
+/// Returns one table for each table that maps name: of a partitioned table the first leaf.
 #[must_use]
 pub fn one_of_each_top(tables: &[MovingTable]) -> Vec<&MovingTable> {
     let mut names = BTreeSet::new();
@@ -211,12 +212,12 @@ pub fn one_of_each_top(tables: &[MovingTable]) -> Vec<&MovingTable> {
 /// One column of a moving table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Column {
-    /// Name.
+    /// The name of the column.
     pub name: String,
-    /// Type with its modifier, as `format_type` prints it.
+    /// The type with its modifier, as `format_type` prints it.
     pub data_type: String,
-    /// True for a stored generated column, which the target computes itself.
+    /// True for a stored generated column, whose value the target computes.
     pub generated: bool,
-    /// What is known of the type's binary form.
+    /// Whether the type's binary format is portable.
     pub binary: BinaryForm,
 }

@@ -1,7 +1,7 @@
-//! How much of its shards a migration may take: limits, what is measured against them, and the share that follows.
+//! The throttle: limits on the load that a migration causes, and the throttle ratio that follows from measurements.
 //!
-//! A share is the part of the time in which heavy work may run. [`ThrottleGovernor`] finds it; the agent keeps to it in
-//! the copy, the comparison and the deletion. Changes are applied, and the cutover is made, at full speed.
+//! The throttle ratio is the part of the time in which heavy work may run. [`ThrottleGovernor`] computes it. The agent
+//! applies it to copy, comparison and deletion. Changes are always applied at full speed, and so is the cutover.
 
 mod governor;
 mod hold;
@@ -24,26 +24,26 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The smallest share: a migration is slowed, never starved.
+/// The least throttle ratio. A migration is slowed down but never stops completely.
 pub const MIN_RATIO: f64 = 0.02;
-/// COPY streams side by side, at most.
+/// The maximum number of concurrent COPY sessions.
 pub const MOST_STREAMS: u32 = 16;
 
-/// What holds a migration back, besides the number of its streams; what is left out is not limited, or has a default.
+/// Limits on the load that a migration causes. A limit without a value has its default, or does not apply.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Throttle {
-    /// Most bytes a second that the copy may move (1024 or more).
+    /// The maximum number of bytes that the copy transfers per second (1024 or more).
     #[schemars(range(min = 1024))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_bytes_s: Option<u64>,
-    /// The p99 latency, as the application reports it, that is held, milliseconds (0.1 to 60000).
+    /// The p99 latency that the application is to keep, as it reports it, in milliseconds (0.1 to 60000).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub latency_ms: Option<Millis>,
-    /// When heavy work may begin.
+    /// The daily period in which heavy work may begin.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hours: Option<Hours>,
-    /// What the shards must keep in reserve.
+    /// Limits on the health signals of the shards.
     #[serde(skip_serializing_if = "is_usual")]
     pub shards: ShardLimits,
 }
@@ -52,27 +52,27 @@ fn is_usual<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Signs of strain on a shard that slow a migration down; `null` switches one off.
+/// Health signals of a shard that slow a migration down. `null` switches one off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShardLimits {
-    /// How far a replica may be behind, seconds.
+    /// The greatest replay lag of a replica, in seconds.
     #[schemars(range(min = 1))]
     pub replica_lag_s: Option<u32>,
-    /// How many sessions of others may be active at one time.
+    /// The greatest number of active sessions of other users at one time.
     #[schemars(range(min = 1))]
     pub active_sessions: Option<u32>,
-    /// How many sessions of others may wait for a lock at one time.
+    /// The greatest number of sessions of other users that wait for a lock at one time.
     #[schemars(range(min = 1))]
     pub lock_waits: Option<u32>,
-    /// How long a commit may take on the source, milliseconds.
+    /// The greatest duration of a commit on the source, in milliseconds.
     #[schemars(range(min = 1))]
     pub commit_ms: Option<u32>,
-    /// How much of its log a shard may write, MiB a second over the last seconds; not limited by default.
+    /// The most log that a shard may write, in MiB per second over the last seconds. By default there is no limit.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wal_mib_s: Option<u32>,
-    /// How far apart the checkpoints of a shard must begin, seconds; not limited by default.
+    /// The least time between the beginnings of two checkpoints of a shard, in seconds. There is no limit by default.
     #[schemars(range(min = 1))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint_s: Option<u32>,
@@ -92,7 +92,7 @@ impl Default for ShardLimits {
 }
 
 impl Throttle {
-    /// Everything that is out of its range, as a request names it.
+    /// Returns a problem for every value outside its limits, with its name in a request.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let shards = &self.shards;
@@ -116,12 +116,12 @@ impl Throttle {
     }
 }
 
-/// The limits of a migration as they are in force: the plan's, until somebody sets others.
+/// The limits of a migration that are in force: those of the plan, until an operator sets others.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MigrationLimits {
-    /// COPY streams side by side.
+    /// The number of concurrent COPY sessions.
     pub streams: u32,
-    /// What else holds it back.
+    /// The other limits.
     pub throttle: Throttle,
 }
 
@@ -165,27 +165,27 @@ impl fmt::Display for MigrationLimits {
     }
 }
 
-/// An application's own p99 latency, as it was reported last.
+/// The application's p99 latency, as it was last reported.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Latency {
-    /// Milliseconds.
+    /// The latency in milliseconds.
     pub p99_ms: f64,
-    /// How old the report is, milliseconds.
+    /// The age of the report in milliseconds.
     pub age_ms: i64,
 }
 
-/// What a migration is held back by now.
+/// How a migration is throttled now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ThrottleStatus {
     /// The part of the time in which heavy work may run, from [`MIN_RATIO`] to 1.
     #[serde(rename = "share")]
     pub ratio: f64,
-    /// Why.
+    /// The reason.
     pub reason: String,
 }
 
 impl ThrottleStatus {
-    /// `slowed to 35 %: application p99 31 ms, set point 25 ms`.
+    /// Returns a sentence such as `slowed to 35 %: application p99 31 ms, set point 25 ms`.
     #[must_use]
     pub fn sentence(&self) -> String {
         let per_cent = (self.ratio * 100.0).round();

@@ -1,8 +1,8 @@
-//! What controller and agent say to each other, as JSON over HTTP; the agent always calls.
+//! The messages between controller and agent, as JSON over HTTP. The agent always calls the controller.
 //!
-//! `POST /api/v1/agents/claim` (long poll), `/heartbeat`, `/report`, `/cutover`.
-//! Everything carries the epoch under which the agent acts, and the secret that came with the work (ADR 48); the
-//! controller refuses a stale epoch, and whoever does not show the secret.
+//! The paths are `POST /api/v1/agents/claim` (long poll), `/heartbeat`, `/report` and `/cutover`. Every message about a
+//! migration contains the epoch with which the agent acts, and the secret that came with the work (ADR 48). The
+//! controller refuses an outdated epoch and a wrong secret.
 
 mod cutover;
 mod progress;
@@ -33,36 +33,36 @@ use crate::throttle::{Latency, MigrationLimits};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// An agent asks for work; answered at once or when there is some, with `204 No Content` after about 20 s.
+/// An agent's request for work. The controller answers when there is work, or with `204 No Content` after about 20 s.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Claim {
-    /// [`PROTOCOL`].
+    /// The newest protocol version that the agent supports ([`PROTOCOL`]).
     pub protocol: u32,
-    /// [`OLDEST_PROTOCOL`]; `None`: it speaks `protocol` alone.
+    /// [`OLDEST_PROTOCOL`]; `None`: the agent supports only `protocol`.
     #[serde(default)]
     pub oldest: Option<u32>,
-    /// Who asks.
+    /// The name of the agent.
     pub agent: AgentName,
-    /// Which process of it; a new one loses what the old one held at once.
+    /// The id of the process. A new process of the same agent immediately ends the leases of the old one.
     pub instance: InstanceId,
-    /// What this process was given and has heard of: anything else was lost on the way and is given again.
+    /// The assignments that this process has received. Any other assignment was lost on the way, and is sent again.
     pub holding: Vec<ClaimedWork>,
-    /// The inspections that it works on; others that it was given were lost on the way. `None`: it does not say.
+    /// The inspections on which the process works. Others were lost on the way. `None`: the agent does not report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub inspecting: Option<Vec<String>>,
-    /// The host that it runs on, for people.
+    /// The host on which the process runs, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
-    /// Proves that later calls come from the same process; `None`: an agent of protocol 3.
+    /// The key that proves that later calls come from the same process; `None`: an agent with protocol 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<WireSecret>,
-    /// Keys of processes of this agent that this one has outlived: what they left needs no waiting.
+    /// The keys of earlier processes of this agent that have ended. The controller need not wait for their leases.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub outlived: Vec<WireSecret>,
 }
 
 impl Claim {
-    /// The versions of these messages that the agent understands.
+    /// Returns the protocol versions that the agent supports.
     #[must_use]
     pub fn protocols(&self) -> Protocols {
         Protocols {
@@ -71,7 +71,7 @@ impl Claim {
         }
     }
 
-    /// What the process shows of a migration that it holds.
+    /// Returns the secret that the process presents for a migration that it holds.
     #[must_use]
     pub fn secret_of(&self, migration: &MigrationId) -> Option<&WireSecret> {
         let mut holding = self.holding.iter();
@@ -80,143 +80,143 @@ impl Claim {
     }
 }
 
-/// What an agent knows that it owns.
+/// An assignment that an agent holds.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClaimedWork {
     /// The migration.
     pub migration: MigrationId,
-    /// The epoch it is owned under.
+    /// The epoch of the assignment.
     pub epoch: Epoch,
-    /// The step that runs, until its report is heard.
+    /// The step that runs, until the controller has received its report.
     pub step: Option<StepId>,
-    /// What came with it.
+    /// The secret of the assignment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<WireSecret>,
 }
 
-/// What an agent is given.
+/// Work for an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 pub enum Work {
-    /// Perform a step, or only keep a migration going.
+    /// Execute a step, or only keep a migration's streams running.
     Step(Box<Dispatch>),
-    /// Look at shards, for a plan or a check.
+    /// Inspect shards, for a plan or a check.
     Inspect(Box<InspectionTask>),
 }
 
-/// A step of a migration under an epoch.
+/// The assignment of a step of a migration, under an epoch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Dispatch {
     /// The migration.
     pub migration: MigrationId,
-    /// The operation that it is one move of: moves of one operation may be copied by one reader. `None`: it is copied
-    /// alone.
+    /// The operation to which the migration belongs. Moves of one operation may share one reader in the copy. `None`:
+    /// the migration copies alone.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operation: Option<MigrationId>,
-    /// Ownership token; higher than any that another process was given.
+    /// The epoch. It is higher than that of any other process.
     pub epoch: Epoch,
-    /// What every call about this migration must show, until another dispatch brings another one; `None`: the
-    /// controller, or the agent, speaks protocol 3.
+    /// The secret that every call about this migration must contain, until another dispatch brings another one. `None`:
+    /// the controller or the agent uses protocol 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<WireSecret>,
-    /// The step's node; `None`: no step is due, own the migration and keep its stream going.
+    /// The step; `None`: no step is due, and the agent only holds the migration and keeps its stream running.
     pub step: Option<(StepId, StepKind)>,
-    /// Attempt of this step, from 1.
+    /// The number of the attempt of this step, from 1.
     pub attempt: u32,
-    /// The change stream that must be running (besides what the step itself starts or stops).
+    /// The change stream that must run, in addition to those that the step itself starts or stops.
     pub stream: Option<Direction>,
     /// The map.
     pub map: MapName,
-    /// Random id of the control store.
+    /// The random id of the control store.
     #[serde(default)]
     pub incarnation: String,
     /// The version of the map before the flip.
     pub map_version: MapVersion,
-    /// Where the keys are.
+    /// The source of the move.
     pub source: ShardRef,
-    /// Where they go.
+    /// The target of the move.
     pub target: ShardRef,
-    /// The keys.
+    /// The moving keys.
     pub keys: KeySet,
-    /// Types of the key's columns.
+    /// The types of the key's columns.
     pub key: Vec<KeyType>,
-    /// The tables, parents before children.
+    /// The moving tables, parents before children.
     pub tables: Vec<MovingTable>,
-    /// The fingerprint in the plan.
+    /// The fingerprint of the moving tables in the plan.
     pub schema_fingerprint: String,
-    /// Whether the application goes on writing.
+    /// Whether the application continues to write to the moving keys.
     pub mode: Mode,
-    /// How the shards avoid issuing the same sequence values.
+    /// How shards avoid issuing the same sequence values.
     pub sequences: Sequences,
-    /// Drop the tables on the source once nothing is left in them.
+    /// True to drop the tables on the source once they have no rows.
     pub drop_tables: bool,
-    /// The source owns other keys of this map too.
+    /// True if the source owns other keys of this map too.
     pub source_keeps_keys: bool,
-    /// How the migration behaves.
+    /// Options of the migration.
     pub options: Options,
-    /// What it may take of its shards now; `None`: what the options say.
+    /// Limits on the load that the migration causes; `None`: those of the options.
     #[serde(default)]
     pub limits: Option<MigrationLimits>,
-    /// Outputs of the steps that are done, by step id.
+    /// The results of the steps that are done, by step id.
     pub outputs: BTreeMap<StepId, serde_json::Value>,
-    /// The comparison that `verify` is to make, or that was ordered of `hold`.
+    /// The comparison that `verify` makes, or that an operator requested during `hold`.
     #[serde(default)]
     pub verify: Option<VerifyRun>,
 }
 
-/// A sign of life with progress, about every second.
+/// A heartbeat with progress, about every second.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Heartbeat {
-    /// Who.
+    /// The name of the agent.
     pub agent: AgentName,
-    /// Which process.
+    /// The id of its process.
     pub instance: InstanceId,
-    /// One entry for each migration that it owns.
+    /// One entry for each migration that the process holds.
     pub holding: Vec<MigrationStatus>,
-    /// As in its claims.
+    /// The key of the process, as in its claims.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<WireSecret>,
 }
 
-/// The state of one owned migration.
+/// The state of one migration that an agent holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MigrationStatus {
     /// The migration.
     pub migration: MigrationId,
-    /// The epoch it is owned under.
+    /// The epoch of the assignment.
     pub epoch: Epoch,
     /// The step that runs, if any.
     pub step: Option<StepId>,
-    /// How far it is.
+    /// The progress of the step.
     pub progress: Progress,
     /// The change stream, if one runs.
     pub stream: Option<StreamStatus>,
-    /// What came with the dispatch.
+    /// The secret of the dispatch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<WireSecret>,
 }
 
-/// The controller's answer to a heartbeat.
+/// The controller's response to a heartbeat.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HeartbeatReply {
-    /// How long the agent owns what it holds without another heartbeat, milliseconds.
+    /// How long the agent keeps its leases without another heartbeat, in milliseconds.
     pub lease_ms: u64,
-    /// One entry for each held migration.
+    /// One entry for each migration that the agent holds.
     pub directives: Vec<Directive>,
 }
 
-/// What to do with an owned migration.
+/// What the agent must do with a migration that it holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Directive {
     /// The migration.
     pub migration: MigrationId,
-    /// What to do.
+    /// The action.
     pub action: Action,
-    /// What it may take of its shards from now on; what this version does not understand changes nothing, because
-    /// the rest must be obeyed.
+    /// Limits on the load that the migration causes from now on. If this version cannot parse the limits, it ignores
+    /// them, because it must still obey the action.
     #[serde(default, deserialize_with = "understood")]
     pub limits: Option<MigrationLimits>,
-    /// What the application reported of itself last.
+    /// The latency that the application last reported.
     #[serde(default)]
     pub latency: Option<Latency>,
 }
@@ -230,31 +230,32 @@ where
     Ok(serde_json::from_value(value).ok())
 }
 
-/// What to do with an owned migration.
+/// What the agent must do with a migration that it holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
-    /// Go on.
+    /// Continue.
     Continue,
-    /// End the running step at its next safe point and report it interrupted; stop the stream, keep the rest.
+    /// End the running step at its next safe point and report it as interrupted. Stop the stream, and keep everything
+    /// else.
     Pause,
-    /// As pause, and give the migration up: it is over, failed for good, or another process owns it.
+    /// The same as `Pause`, and give up the lease: the migration has ended or failed, or another process holds it.
     Release,
-    /// Ends the `hold` step: the operator finishes or rolls back.
+    /// End the step `hold`, because the operator finishes or rolls back.
     EndHold,
 }
 
-/// How a step, or an inspection, ended.
+/// How a step or an inspection ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
 pub enum Report {
-    /// A step.
+    /// The end of a step.
     Step(StepReport),
-    /// An inspection.
+    /// The end of an inspection.
     Inspected {
         /// The task's id.
         id: String,
-        /// What was seen, or why nothing.
+        /// The result, or why the inspection failed.
         result: Result<Inspected, Failure>,
     },
 }
@@ -268,45 +269,46 @@ pub struct StepReport {
     pub step: StepId,
     /// The epoch under which it ran.
     pub epoch: Epoch,
-    /// What came with the dispatch.
+    /// The secret of the dispatch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<WireSecret>,
-    /// What came of it.
+    /// The outcome of the step.
     pub outcome: Outcome,
-    /// Last figures.
+    /// The last progress figures.
     pub progress: Progress,
 }
 
-/// What came of a step.
+/// The outcome of a step.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
-    /// The promise holds; the output goes into the journal.
+    /// The step is done. The journal records the result.
     Done {
-        /// The step's typed output.
+        /// The result of the step, of the step's own type.
         output: serde_json::Value,
     },
     /// The attempt failed.
     Failed {
-        /// Why.
+        /// The reason.
         failure: Failure,
     },
-    /// Stopped on request.
+    /// The step stopped on request.
     Interrupted,
-    /// The tables have another definition than the plan says, the same on both shards; the move can go on with it.
+    /// The tables' definitions differ from the plan, but are equal on both shards, and the move can continue with them.
     Reshaped {
-        /// The tables as they are now.
+        /// The current tables.
         tables: Vec<MovingTable>,
-        /// The fingerprint of both sides.
+        /// The fingerprint on both shards.
         fingerprint: String,
-        /// What is different from the plan, line by line.
+        /// The differences from the plan, one for each line.
         changes: Vec<String>,
     },
-    /// What an earlier step promised is gone (a snapshot, a slot); go on from there.
+    /// The result of an earlier step was lost, for example a snapshot or a slot. The migration continues from that
+    /// step.
     Rewind {
-        /// The step to run again.
+        /// The earlier step, which runs again.
         to: StepKind,
-        /// Why.
+        /// The reason.
         failure: Failure,
     },
 }

@@ -174,11 +174,11 @@ impl CopiedRows<'_> {
         created: &[CreatedTable],
         tables: &[MovingTable],
     ) -> Result<bool, tokio_postgres::Error> {
-        for CreatedTable { name, given_index } in created {
+        for CreatedTable { name, name_index } in created {
             // This locks the partitions too, which are dropped with their table.
             let lock = format!("lock table {name} in access exclusive mode");
             self.session.batch_execute(&lock).await?;
-            let foreign = match given_index.and_then(|index| tables.get(index)) {
+            let foreign = match name_index.and_then(|index| tables.get(index)) {
                 // The copy wrote all rows of a reference table.
                 Some(table) if table.is_reference() => continue,
                 Some(table) => {

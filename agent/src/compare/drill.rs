@@ -10,7 +10,7 @@ use plans::step::verify::{DifferenceKind, RowDifference};
 use tokio_postgres::Row;
 
 use super::digest::{class_digests, classes_condition, differing_classes};
-use super::{ChunkScope, GIVEN, MovingRows, canonical_key, parse_key};
+use super::{ChunkScope, MovingRows, PARAMETER_KEYS, canonical_key, parse_key};
 use crate::error::{StepError, WithIntent};
 
 /// The number of rows of one shard that are held in memory at once.
@@ -195,9 +195,9 @@ async fn hashes_by_column(
     let rows = side
         .query(
             &format!(
-                "{GIVEN} select given.shardwright_text, array[{hashes}] from given {join}",
+                "{PARAMETER_KEYS} select given.shardwright_text, array[{hashes}] from given {join}",
                 hashes = hashes.join(", "),
-                join = moving.join_given_keys(),
+                join = moving.join_parameter_keys(),
             ),
             &[&keys],
         )
@@ -240,9 +240,9 @@ pub(crate) async fn hashes_by_key(
     let rows = side
         .query_prepared(
             &format!(
-                "{GIVEN} select given.shardwright_text, {hash} from given {join} {grouped}",
+                "{PARAMETER_KEYS} select given.shardwright_text, {hash} from given {join} {grouped}",
                 hash = moving.hash(),
-                join = moving.join_given_keys(),
+                join = moving.join_parameter_keys(),
                 grouped = group_clause(moving),
             ),
             &[&keys],

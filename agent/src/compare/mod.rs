@@ -114,7 +114,7 @@ impl<'a> MovingRows<'a> {
 
     /// Returns a join that finds the row of each `given.shardwright_text`, a key as [`canonical_key`] writes it;
     /// `given` is a common table expression. The session must be one for lookups.
-    fn join_given_keys(&self) -> String {
+    fn join_parameter_keys(&self) -> String {
         if self.has_no_key() {
             return self.join_whole();
         }
@@ -142,13 +142,13 @@ impl<'a> MovingRows<'a> {
         )
     }
 
-    /// Returns the same join as [`MovingRows::join_given_keys`] for a table without a key. The text of each row with
+    /// Returns the same join as [`MovingRows::join_parameter_keys`] for a table without a key. The text of each row with
     /// one of the given shard keys is computed once, whatever the number of given rows, and matched by hash. The
     /// columns of the shard key may have an index.
     fn join_whole(&self) -> String {
         let names = self.table.key_names();
         let columns = self.table.written_columns().enumerate();
-        let (own, given): (Vec<String>, Vec<String>) = columns
+        let (own, texts): (Vec<String>, Vec<String>) = columns
             .filter(|(_, column)| names.contains(&column.name.as_str()))
             .map(|(at, column)| {
                 let text = format!(
@@ -162,19 +162,19 @@ impl<'a> MovingRows<'a> {
             })
             .unzip();
         // Rows of a dependent table have no shard key of their own.
-        let of_given = if own.is_empty() {
+        let in_parameter_keys = if own.is_empty() {
             "true".to_owned()
         } else {
             format!(
                 "({}) in (select {} from given)",
                 own.join(", "),
-                given.join(", ")
+                texts.join(", ")
             )
         };
         format!(
             "join (
                select t.ctid, t.*, {whole}::pg_catalog.jsonb as shardwright_key from only {name} t
-               where {predicate} and {of_given}
+               where {predicate} and {in_parameter_keys}
              ) t on t.shardwright_key = given.shardwright_text::pg_catalog.jsonb",
             whole = self.key_array(),
             name = self.name(),
@@ -208,5 +208,5 @@ pub(crate) fn parse_key(text: &str) -> Vec<String> {
     serde_json::from_str(text).unwrap_or_default()
 }
 
-/// The common table expression `given` for [`MovingRows::join_given_keys`], from the statement's first parameter.
-const GIVEN: &str = "with given as materialized (select pg_catalog.unnest($1::pg_catalog.text[]) as shardwright_text)";
+/// The common table expression `given` for [`MovingRows::join_parameter_keys`], from the statement's first parameter.
+const PARAMETER_KEYS: &str = "with given as materialized (select pg_catalog.unnest($1::pg_catalog.text[]) as shardwright_text)";

@@ -7,7 +7,7 @@ use connect::Connected;
 use futures::future::try_join_all;
 use plans::sql::quote_ident;
 
-use super::{GIVEN, MovingRows, canonical_key, parse_key};
+use super::{MovingRows, PARAMETER_KEYS, canonical_key, parse_key};
 use crate::error::{StepError, WithIntent};
 
 /// The number of rows that are sent at once.
@@ -38,10 +38,10 @@ pub(crate) async fn read_rows(
     let rows = side
         .query(
             &format!(
-                "{GIVEN} select {key}, array[{columns}]::pg_catalog.text[] from given {join}",
+                "{PARAMETER_KEYS} select {key}, array[{columns}]::pg_catalog.text[] from given {join}",
                 key = moving.key_array(),
                 columns = columns.join(", "),
-                join = moving.join_given_keys(),
+                join = moving.join_parameter_keys(),
             ),
             &[&keys],
         )
@@ -63,11 +63,11 @@ pub(crate) async fn delete_rows(
 ) -> Result<u64, StepError> {
     side.execute(
         &format!(
-            "{GIVEN} delete from only {name} gone using (
+            "{PARAMETER_KEYS} delete from only {name} gone using (
                    select t.ctid as shardwright_ctid from given {join}) found
                  where gone.ctid = found.shardwright_ctid",
             name = moving.name(),
-            join = moving.join_given_keys(),
+            join = moving.join_parameter_keys(),
         ),
         &[&keys],
     )

@@ -1,4 +1,5 @@
-//! One part of the check of a map on one shard; reads only. A partitioned table is read as a whole.
+//! Reads one part of a map check (`shardwright map check`) on one shard, and changes nothing. A partitioned table is
+//! read as a whole.
 
 use connect::Connected;
 use plans::fleet::ShardRef;
@@ -12,16 +13,17 @@ use plans::sql::quote_literal;
 use plans::table::{MovingTable, TableKey, TableName};
 use tokio_postgres::Row;
 
-use super::{count, keys, reference};
+use super::{keys, reference, row_count};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
 use crate::shard::user_code::CodeProver;
 use crate::shard::{released_keys_check, sequences};
 
-/// Looks at one part.
+/// Reads the part of the check that the task names.
 ///
 /// # Errors
-/// When the shard cannot be reached or read, or the map's tables cannot be tied to its key.
+/// If the shard cannot be reached or read, or if a table of the map that exists on the shard has no known relation to
+/// the shard key.
 pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
     let client = super::session(&task.shard, "check").await?;
     let shard = task.shard.name.as_str();
@@ -32,7 +34,7 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
             .await
             .at(format_args!("shard {shard}"))?;
     }
-    let tables = tied(&client, task).await?;
+    let tables = keyed_tables(&client, task).await?;
     match &task.subject {
         CheckSubject::Rows { .. } | CheckSubject::Reference | CheckSubject::Present { .. } => {
             let references = &task.settings.reference;
@@ -40,34 +42,34 @@ pub(super) async fn run(task: &CheckTask) -> Result<Checked, StepError> {
         }
         CheckSubject::Schema | CheckSubject::Guards | CheckSubject::Sequences => {}
     }
-    let seen = match &task.subject {
+    let finding = match &task.subject {
         CheckSubject::Rows { table } => {
-            CheckFinding::Rows(rows(&client, task, &tables, table).await?)
+            CheckFinding::Rows(count_misplaced_rows(&client, task, &tables, table).await?)
         }
         CheckSubject::Schema => CheckFinding::Schema {
-            tables: schema(&client, task).await?,
+            tables: read_schema(&client, task).await?,
         },
         CheckSubject::Reference => CheckFinding::Reference {
-            tables: references(&client, task).await?,
+            tables: digest_reference_tables(&client, task).await?,
         },
         CheckSubject::Guards => CheckFinding::Guards {
-            broken: guards(&client, task, &tables).await?,
+            broken: find_broken_guards(&client, task, &tables).await?,
         },
         CheckSubject::Sequences => CheckFinding::Sequences {
-            sequences: issued(&client, &tables).await?,
+            sequences: read_sequences(&client, &tables).await?,
         },
         CheckSubject::Present { keys } => CheckFinding::Present {
-            keys: present(&client, task, &tables, keys).await?,
+            keys: find_present_keys(&client, task, &tables, keys).await?,
         },
     };
     Ok(Checked {
         shard: task.shard.name.clone(),
-        finding: seen,
+        finding,
     })
 }
 
-/// Begins a transaction in which rows of these tables, and of reference tables, can be read, as far as they are there:
-/// that runs no code that is not trusted.
+/// Begins a transaction in which the agent may read the rows of these tables and of the reference tables. Tables that
+/// the shard lacks are skipped. In the transaction no untrusted code of the tables' owners runs (`user_code`).
 async fn begin_reading(
     client: &Connected,
     shard: &ShardRef,
@@ -75,103 +77,105 @@ async fn begin_reading(
     references: &[String],
 ) -> Result<(), StepError> {
     let shard = super::shard(shard)?;
-    let there = catalog::tables(client).await?;
+    let existing = catalog::tables(client).await?;
     let references = references.iter().map(|name| TableName::parse(name));
     let references = references.map(|name| MovingTable::bare(name, TableKey::Reference));
     let tables = tables.iter().cloned().chain(references);
-    let tables: Vec<MovingTable> = tables.filter(|t| there.contains_key(&t.table)).collect();
+    let tables: Vec<MovingTable> = tables.filter(|t| existing.contains_key(&t.table)).collect();
     CodeProver::open(&shard).await?.begin(client, &tables).await
 }
 
-/// The map's tables that are on the shard, parents before children.
-async fn tied(client: &Connected, task: &CheckTask) -> Result<Vec<MovingTable>, StepError> {
+/// Returns the map's tables that exist on the shard, parents before children.
+async fn keyed_tables(client: &Connected, task: &CheckTask) -> Result<Vec<MovingTable>, StepError> {
     let shard = task.shard.name.as_str();
-    let there = catalog::tables(client).await?;
+    let existing = catalog::tables(client).await?;
     let foreign_keys = catalog::foreign_keys(client).await?;
-    let (tied, untied) = keys::resolve(&task.settings, &task.key, &foreign_keys);
-    if let Some(unknown) = untied
+    let (keyed, unkeyed) = keys::resolve(&task.settings, &task.key, &foreign_keys);
+    if let Some(unkeyed_table) = unkeyed
         .into_iter()
-        .find(|unknown| there.contains_key(&unknown.table))
+        .find(|unkeyed_table| existing.contains_key(&unkeyed_table.table))
     {
         return Err(StepError::refused(
             "check.untied",
             format!(
                 "shard {shard}, table {}: {}",
-                unknown.table, unknown.problem
+                unkeyed_table.table, unkeyed_table.problem
             ),
-            unknown.remedy,
+            unkeyed_table.remedy,
         ));
     }
-    let here = tied
+    let existing_keyed = keyed
         .into_iter()
-        .filter(|(table, _)| there.contains_key(table));
-    Ok(here
+        .filter(|(table, _)| existing.contains_key(table));
+    Ok(existing_keyed
         .map(|(table, key)| MovingTable::bare(table, key))
         .collect())
 }
 
-async fn rows(
+async fn count_misplaced_rows(
     client: &Connected,
     task: &CheckTask,
     tables: &[MovingTable],
     name: &TableName,
 ) -> Result<StrayRows, StepError> {
-    let mut seen = StrayRows {
+    let mut stray_rows = StrayRows {
         table: name.to_string(),
         ..StrayRows::default()
     };
     let Some(table) = tables.iter().find(|table| &table.table == name) else {
-        return Ok(seen);
+        return Ok(stray_rows);
     };
-    let what = format!(
+    let action = format!(
         "shard {}: looking for rows of others in {name}",
         task.shard.name
     );
-    let own = table.predicate(&task.owned.union(&task.moving_keys), "t");
-    let keyed = match &table.key {
-        TableKey::Through(through) => format!("not ({})", keys::refers_to_none(through, "t")),
+    let owned_predicate = table.predicate(&task.owned.union(&task.moving_keys), "t");
+    let has_key_condition = match &table.key {
+        TableKey::Through(through) => format!("not ({})", keys::has_no_key_condition(through, "t")),
         TableKey::Columns(_) | TableKey::Reference => "true".to_owned(),
     };
-    let others = format!(
-        "select t.*, ({}) is true as shardwright_mapped from {} t where ({own}) is not true and {keyed}",
+    let misplaced_rows = format!(
+        "select t.*, ({}) is true as shardwright_mapped from {} t where ({owned_predicate}) is not true and {has_key_condition}",
         table.predicate(&task.mapped, "t"),
         name.sql()
     );
     let row = client
         .query_one(
             &format!(
-                "select count(*) filter (where t.shardwright_mapped), count(*) filter (where not t.shardwright_mapped) from ({others}) t"
+                "select count(*) filter (where t.shardwright_mapped), count(*) filter (where not t.shardwright_mapped) from ({misplaced_rows}) t"
             ),
             &[],
         )
         .await
-        .at(&what)?;
-    (seen.stray, seen.unmapped) = (count(row.get(0)), count(row.get(1)));
-    if seen.stray > 0 {
-        seen.stray_keys = sample(client, task, table, &others, true).await.at(&what)?;
-    }
-    if seen.unmapped > 0 {
-        seen.unmapped_keys = sample(client, task, table, &others, false)
+        .at(&action)?;
+    (stray_rows.stray, stray_rows.unmapped) = (row_count(row.get(0)), row_count(row.get(1)));
+    if stray_rows.stray > 0 {
+        stray_rows.stray_keys = sample_keys(client, task, table, &misplaced_rows, true)
             .await
-            .at(&what)?;
+            .at(&action)?;
+    }
+    if stray_rows.unmapped > 0 {
+        stray_rows.unmapped_keys = sample_keys(client, task, table, &misplaced_rows, false)
+            .await
+            .at(&action)?;
     }
     if let TableKey::Through(through) = &table.key {
-        let joined = keys::join_condition(through, "p", "t");
+        let parent_join = keys::join_condition(through, "p", "t");
         let sql = format!(
-            "select count(*) from {} t where {keyed} and not exists (select from {} p where {joined})",
+            "select count(*) from {} t where {has_key_condition} and not exists (select from {} p where {parent_join})",
             name.sql(),
             through.parent.sql()
         );
-        seen.orphans = count(client.query_one(&sql, &[]).await.at(&what)?.get(0));
+        stray_rows.orphans = row_count(client.query_one(&sql, &[]).await.at(&action)?.get(0));
     }
-    Ok(seen)
+    Ok(stray_rows)
 }
 
-async fn sample(
+async fn sample_keys(
     client: &Connected,
     task: &CheckTask,
     table: &MovingTable,
-    others: &str,
+    misplaced_rows: &str,
     mapped: bool,
 ) -> Result<Vec<KeyRows>, tokio_postgres::Error> {
     let condition = if mapped {
@@ -179,27 +183,35 @@ async fn sample(
     } else {
         "not t.shardwright_mapped"
     };
-    counted(client, &task.key, table, &format!("({others})"), condition).await
+    count_rows_by_key(
+        client,
+        &task.key,
+        table,
+        &format!("({misplaced_rows})"),
+        condition,
+    )
+    .await
 }
 
-/// Rows by key of what `from` (called `t`) has under `condition`, the first keys in text order.
-async fn counted(
+/// Counts rows by shard key: those of `from`, under the alias `t`, that satisfy `condition`. Returns the first keys in
+/// the order of their text.
+async fn count_rows_by_key(
     client: &Connected,
     types: &[KeyType],
     table: &MovingTable,
     from: &str,
     condition: &str,
 ) -> Result<Vec<KeyRows>, tokio_postgres::Error> {
-    let columns: Vec<String> = keys::expressions(&table.key, "t")
+    let columns: Vec<String> = keys::key_expressions(&table.key, "t")
         .iter()
         .map(|column| format!("{column}::pg_catalog.text"))
         .collect();
-    let places: Vec<String> = (1..=columns.len()).map(|at| at.to_string()).collect();
-    let places = places.join(", ");
+    let positions: Vec<String> = (1..=columns.len()).map(|index| index.to_string()).collect();
+    let positions = positions.join(", ");
     let rows = client
         .query(
             &format!(
-                "select {}, count(*) from {from} t where {condition} group by {places} order by {places} limit {SAMPLE}",
+                "select {}, count(*) from {from} t where {condition} group by {positions} order by {positions} limit {SAMPLE}",
                 columns.join(", ")
             ),
             &[],
@@ -209,66 +221,69 @@ async fn counted(
         .iter()
         .filter_map(|row| {
             Some(KeyRows {
-                key: key(row, types)?,
-                rows: count(row.get(types.len())),
+                key: parse_key(row, types)?,
+                rows: row_count(row.get(types.len())),
             })
         })
         .collect())
 }
 
-fn key(row: &Row, types: &[KeyType]) -> Option<Key> {
+fn parse_key(row: &Row, types: &[KeyType]) -> Option<Key> {
     let values: Option<Vec<Key>> = types
         .iter()
         .enumerate()
-        .map(|(at, kind)| kind.read(row.get::<_, Option<&str>>(at)?))
+        .map(|(index, kind)| kind.read(row.get::<_, Option<&str>>(index)?))
         .collect();
     accept(types, &Key::Row(values?)).ok()
 }
 
-/// A set of exactly these keys, whatever kind of sets the map has.
-pub(super) fn exactly(keys: &[Key]) -> KeySet {
+/// Returns the set of exactly these keys: a list of single-column keys, or ranges of one composite key each.
+pub(super) fn key_set_of(keys: &[Key]) -> KeySet {
     if keys.iter().all(|key| key.values().len() == 1) {
         return KeySet::list(keys.iter().cloned());
     }
-    let alone = |key: &Key| KeyRange {
+    let single_key = |key: &Key| KeyRange {
         from: Some(key.clone()),
         to: key.successor(),
     };
-    KeySet::Range(keys.iter().map(alone).collect()).normal()
+    KeySet::Range(keys.iter().map(single_key).collect()).normal()
 }
 
-async fn present(
+async fn find_present_keys(
     client: &Connected,
     task: &CheckTask,
     tables: &[MovingTable],
     keys: &[Key],
 ) -> Result<Vec<KeyRows>, StepError> {
-    let wanted = exactly(keys);
-    let mut found: Vec<KeyRows> = Vec::new();
+    let wanted_keys = key_set_of(keys);
+    let mut sums: Vec<KeyRows> = Vec::new();
     for table in tables {
-        let predicate = table.predicate(&wanted, "t");
-        let rows = counted(client, &task.key, table, &table.table.sql(), &predicate)
+        let predicate = table.predicate(&wanted_keys, "t");
+        let rows = count_rows_by_key(client, &task.key, table, &table.table.sql(), &predicate)
             .await
             .at(format_args!(
                 "shard {}: looking for keys in {}",
                 task.shard.name, table.table
             ))?;
-        for seen in rows {
-            match found.iter_mut().find(|known| known.key == seen.key) {
-                Some(known) => known.rows += seen.rows,
-                None => found.push(seen),
+        for key_rows in rows {
+            match sums.iter_mut().find(|sum| sum.key == key_rows.key) {
+                Some(sum) => sum.rows += key_rows.rows,
+                None => sums.push(key_rows),
             }
         }
     }
-    Ok(found)
+    Ok(sums)
 }
 
-async fn schema(client: &Connected, task: &CheckTask) -> Result<Vec<ObservedTable>, StepError> {
+async fn read_schema(
+    client: &Connected,
+    task: &CheckTask,
+) -> Result<Vec<ObservedTable>, StepError> {
     let settings = &task.settings;
-    let names = settings.tables.keys().chain(settings.through.keys());
-    let names = names.chain(&settings.reference);
-    let names: Vec<TableName> = names.map(|name| TableName::parse(name)).collect();
-    let facts = catalog::facts(client, &names).await?;
+    let tables = settings.tables.keys().chain(settings.through.keys());
+    let tables = tables.chain(&settings.reference);
+    let tables: Vec<TableName> = tables.map(|name| TableName::parse(name)).collect();
+    let facts = catalog::facts(client, &tables).await?;
     Ok(facts
         .into_iter()
         .map(|(table, facts)| ObservedTable {
@@ -278,32 +293,32 @@ async fn schema(client: &Connected, task: &CheckTask) -> Result<Vec<ObservedTabl
         .collect())
 }
 
-async fn references(
+async fn digest_reference_tables(
     client: &Connected,
     task: &CheckTask,
 ) -> Result<Vec<ObservedReference>, StepError> {
-    let mut seen = Vec::new();
+    let mut result = Vec::new();
     for name in &task.settings.reference {
         let table = TableName::parse(name);
         if let Some(rows) = reference::digest(client, &table).await? {
-            seen.push(ObservedReference {
+            result.push(ObservedReference {
                 table: table.to_string(),
-                rows: count(rows.count),
+                rows: row_count(rows.count),
                 digest: rows.digest,
             });
         }
     }
-    Ok(seen)
+    Ok(result)
 }
 
-async fn guards(
+async fn find_broken_guards(
     client: &Connected,
     task: &CheckTask,
     tables: &[MovingTable],
 ) -> Result<Vec<ObservedGuard>, StepError> {
-    let mut broken = Vec::new();
+    let mut broken_guards = Vec::new();
     let Some(keys) = released_keys_check::read_keys(client, &task.map).await? else {
-        return Ok(broken);
+        return Ok(broken_guards);
     };
     for table in tables
         .iter()
@@ -311,30 +326,30 @@ async fn guards(
     {
         let problems = released_keys_check::find_problems(client, &task.map, &keys, table).await?;
         if !problems.is_empty() {
-            broken.push(ObservedGuard {
+            broken_guards.push(ObservedGuard {
                 table: table.table.clone(),
                 problem: problems.join("; "),
                 keys: keys.clone(),
             });
         }
     }
-    Ok(broken)
+    Ok(broken_guards)
 }
 
-/// Every sequence behind the tables' columns, as it stands.
-async fn issued(
+/// Returns the state of every sequence that supplies values for columns of the tables.
+async fn read_sequences(
     client: &Connected,
     tables: &[MovingTable],
 ) -> Result<Vec<ObservedSequence>, StepError> {
-    let mut seen = Vec::new();
+    let mut result = Vec::new();
     for (name, _, _) in sequences::list_used_by(client, tables).await? {
-        seen.push(sequence(client, &name).await?);
+        result.push(read_sequence(client, &name).await?);
     }
-    Ok(seen)
+    Ok(result)
 }
 
-/// One sequence as it stands.
-pub(super) async fn sequence(
+/// Returns the state of one sequence.
+pub(super) async fn read_sequence(
     client: &Connected,
     name: &str,
 ) -> Result<ObservedSequence, StepError> {

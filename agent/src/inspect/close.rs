@@ -1,9 +1,10 @@
-//! Closes keys on a shard that is older than the map, under the epoch of the migration that took them (I7).
+//! Closes keys on a shard that is older than the map, under the epoch of the migration that moved the keys away (I7).
 //!
-//! The register first, since that is quick; then, where the owner is open, the version that took the keys, which
-//! refusals name and the end of the move asks for; then, where the migration has ended, or where its guards are
-//! not there, the guard of keys that were given away. Closing only ever refuses: whoever comes late with it
-//! finds a shard that was told of a newer version, or closes what the next look reports.
+//! The agent first closes the register, because that is fast. If the new owner is open, the agent then records the map
+//! version of the flip on the shard: refusals name this version, and the end of the move requires it. If the migration
+//! has ended, or its guards are missing, the agent also creates the permanent guard of the released keys. Closing only
+//! adds refusals of writes. If a closing runs late, it either finds that the shard knows a newer flip and fails, or it
+//! closes keys that the next inventory reports.
 
 use connect::Connected;
 use plans::id::{Epoch, MapVersion};
@@ -30,24 +31,30 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     let session = shard.session("close").await?;
     let name = shard.name.as_str();
     sidecar_schema::create(&session).await?;
-    let enrolled = epoch::is_enrolled(&session, &token).await?;
-    if enrolled {
+    let is_enrolled = epoch::is_enrolled(&session, &token).await?;
+    if is_enrolled {
         epoch::take_over(&session, &token).await?;
-        still_older(&session, &token, closing).await?;
+        refuse_if_newer(&session, &token, closing).await?;
     } else {
-        let known = EpochToken {
+        let enrolled_token = EpochToken {
             until: MapVersion(closing.version),
             ..token.clone()
         };
-        sidecar_schema::enrol(&session, &known, &closing.role, closing.map.as_str()).await?;
+        sidecar_schema::enrol(
+            &session,
+            &enrolled_token,
+            &closing.role,
+            closing.map.as_str(),
+        )
+        .await?;
     }
     let mut swept = Swept::default();
-    let registered = register::exists(&session, &token.migration).await?;
-    if registered {
-        // A standby that was promoted in the shard's place is the very one that must be closed.
+    let has_register = register::exists(&session, &token.migration).await?;
+    if has_register {
+        // `NotEarlier`: if a standby was promoted in the place of the shard, this standby must be closed.
         let proof = identity::proof_sql(TimelineRule::NotEarlier);
-        let proven = session.batch_execute(&proof).await;
-        proven.at(format_args!("shard {name}: proving which database it is"))?;
+        let result = session.batch_execute(&proof).await;
+        result.at(format_args!("shard {name}: proving which database it is"))?;
         let attempt = epoch::newest_attempt(&session, &token).await?;
         register::begin_and_set(&session, &token, attempt, RegisterSetting::Closed).await?;
         swept.done.push(format!(
@@ -58,22 +65,22 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
             register::notify_of_flip(&session, &token, attempt, closing.version).await?;
         }
     }
-    let guarded = registered && guards_stand(&session, &token, closing).await?;
-    if closing.for_good || !guarded {
-        refuse(&session, &token, closing).await?;
+    let has_guards = has_register && guards_exist(&session, &token, closing).await?;
+    if closing.for_good || !has_guards {
+        refuse_released_keys(&session, &token, closing).await?;
         swept.done.push(format!(
             "shard {name}: {} of map {} are refused for good",
             closing.keys, closing.map
         ));
     }
-    if closing.for_good && !enrolled {
+    if closing.for_good && !is_enrolled {
         sidecar_schema::remove_migration(&session, &token).await?;
     }
     Ok(swept)
 }
 
-/// Refuses when the shard was told of a newer version than the one that took the keys.
-async fn still_older(
+/// Fails if the shard was notified of a flip to a newer map version than the one that moved the keys away.
+async fn refuse_if_newer(
     session: &Connected,
     token: &EpochToken,
     closing: &Closing,
@@ -99,7 +106,7 @@ async fn still_older(
     ))
 }
 
-async fn guards_stand(
+async fn guards_exist(
     session: &Connected,
     token: &EpochToken,
     closing: &Closing,
@@ -111,25 +118,25 @@ async fn guards_stand(
     }
 }
 
-/// The keys are refused as given away.
-async fn refuse(
+/// Creates the permanent guard, which refuses the keys as released keys.
+async fn refuse_released_keys(
     session: &Connected,
     token: &EpochToken,
     closing: &Closing,
 ) -> Result<(), StepError> {
     let shard = session.name();
-    let there = catalog::tables(session).await?;
+    let existing_tables = catalog::tables(session).await?;
     let tables = closing.tables.iter();
     let tables: Vec<_> = tables
-        .filter(|table| !table.is_reference() && there.contains_key(&table.table))
+        .filter(|table| !table.is_reference() && existing_tables.contains_key(&table.table))
         .cloned()
         .collect();
-    let away = ReleasedKeys {
+    let released = ReleasedKeys {
         token,
         map: &closing.map,
         keys: &closing.keys,
         tables: &tables,
         shard,
     };
-    away.release(session, closing.version).await
+    released.release(session, closing.version).await
 }

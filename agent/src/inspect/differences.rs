@@ -1,4 +1,5 @@
-//! What the last comparisons of a migration found: read where the copy is, on either shard.
+//! Reads the reports of a migration's last comparisons from the shard that has the copy, which depends on the
+//! direction.
 
 use plans::names::Direction;
 use plans::step::verify::{Differences, ReportTask};
@@ -7,7 +8,7 @@ use super::session;
 use crate::compare;
 use crate::error::{StepError, WithIntent};
 
-/// The reports of both directions, the older one first.
+/// Returns the reports of both directions, the older one first.
 pub(super) async fn run(task: &ReportTask) -> Result<Differences, StepError> {
     let copies = [
         (Direction::Forward, &task.target),
@@ -17,14 +18,14 @@ pub(super) async fn run(task: &ReportTask) -> Result<Differences, StepError> {
     for (direction, shard) in copies {
         let client = session(shard, "report").await?;
         let name = shard.name.as_str();
-        let there = client
+        let row = client
             .query_one(
                 "select pg_catalog.to_regclass('shardwright.verification') is not null",
                 &[],
             )
             .await
             .at(format_args!("shard {name}: looking for schema shardwright"))?;
-        if there.get(0) {
+        if row.get(0) {
             let id = task.migration.as_str();
             reports.extend(compare::read_report(&client, id, direction).await?);
         }

@@ -1,6 +1,8 @@
-//! Reads an existing directory table: named columns of one table, read-only, bounded in time, rows and bytes.
+//! Reads an existing directory table, which maps keys to shards: named columns of one table, read-only, with limits on
+//! time, rows and bytes.
 //!
-//! No view is read, and no statement of the operator's: both may call functions, which would run as the agents' role.
+//! The agent reads no view and executes no statement of the operator. Both may call functions, which would run with the
+//! privileges of the agents' role.
 
 use connect::Connected;
 use futures::{TryStreamExt, pin_mut};
@@ -11,12 +13,12 @@ use tokio_postgres::{SimpleQueryMessage, SimpleQueryRow};
 
 use crate::error::{StepError, WithIntent};
 
-/// Rows that are fetched at a time.
+/// The number of rows that the agent fetches at a time.
 const BATCH: usize = 500;
 
 pub(super) async fn run(task: &DirectoryTask) -> Result<Directory, StepError> {
     let client = super::session(&task.shard, "directory").await?;
-    let what = format!(
+    let action = format!(
         "shard {}: reading the directory {}",
         task.shard.name,
         task.table.sql()
@@ -27,118 +29,121 @@ pub(super) async fn run(task: &DirectoryTask) -> Result<Directory, StepError> {
             task.timeout_ms.max(1)
         ))
         .await
-        .at(&what)?;
-    check_kind(&client, &task.table, &what).await?;
+        .at(&action)?;
+    check_kind(&client, &task.table, &action).await?;
     let cursor = format!(
         "declare shardwright_directory no scroll cursor for {}",
         task.table.select()
     );
-    client.execute(&cursor, &[]).await.at(&what)?;
-    let directory = fetch(&client, &task.table, &what).await;
+    client.execute(&cursor, &[]).await.at(&action)?;
+    let directory = fetch_rows(&client, &task.table, &action).await;
     let _ = client.batch_execute("rollback").await;
     directory
 }
 
-/// Refuses what is no table with rows of its own.
+/// Fails unless the relation is a table or a materialized view.
 async fn check_kind(
     client: &Connected,
     table: &DirectoryTable,
-    what: &str,
+    action: &str,
 ) -> Result<(), StepError> {
-    let kind = "select c.relkind in ('r', 'p', 'm') from pg_catalog.pg_class c \
+    let sql = "select c.relkind in ('r', 'p', 'm') from pg_catalog.pg_class c \
                 join pg_catalog.pg_namespace n on n.oid operator(pg_catalog.=) c.relnamespace \
                 where n.nspname operator(pg_catalog.=) $1 and c.relname operator(pg_catalog.=) $2";
     let names: [&(dyn tokio_postgres::types::ToSql + Sync); 2] = [&table.schema, &table.table];
-    let found = client.query_opt(kind, &names).await.at(what)?;
-    match found.map(|row| row.get::<_, bool>(0)) {
+    let row = client.query_opt(sql, &names).await.at(action)?;
+    match row.map(|row| row.get::<_, bool>(0)) {
         Some(true) => Ok(()),
         Some(false) => Err(StepError::refused(
             "directory.kind",
-            format!("{what}: it is not a table"),
+            format!("{action}: it is not a table"),
             "name a table or a materialized view, or export the directory as CSV and import that",
         )),
         None => Err(StepError::refused(
             "directory.missing",
-            format!("{what}: there is no such table"),
+            format!("{action}: there is no such table"),
             "check schema and name; they are as the catalog has them, without quotes",
         )),
     }
 }
 
-/// What has been read, as far as the limits allow.
+/// The rows that were read, within the limits.
 struct BoundedDirectory<'a> {
     directory: Directory,
     bytes: usize,
-    what: &'a str,
+    action: &'a str,
 }
 
-async fn fetch(
+async fn fetch_rows(
     client: &Connected,
     table: &DirectoryTable,
-    what: &str,
+    action: &str,
 ) -> Result<Directory, StepError> {
     let sql = format!("fetch {BATCH} from shardwright_directory");
-    let mut read = BoundedDirectory {
+    let mut bounded = BoundedDirectory {
         directory: Directory {
             columns: table.columns(),
             rows: Vec::new(),
         },
         bytes: 0,
-        what,
+        action,
     };
     loop {
-        let before = read.directory.rows.len();
-        let messages = client.simple_query_raw(&sql).await.at(what)?;
+        let rows_before = bounded.directory.rows.len();
+        let messages = client.simple_query_raw(&sql).await.at(action)?;
         pin_mut!(messages);
-        while let Some(message) = messages.try_next().await.at(what)? {
+        while let Some(message) = messages.try_next().await.at(action)? {
             if let SimpleQueryMessage::Row(row) = message {
-                read.take(&row)?;
+                bounded.push_row(&row)?;
             }
         }
-        if read.directory.rows.len() - before < BATCH {
-            return Ok(read.directory);
+        if bounded.directory.rows.len() - rows_before < BATCH {
+            return Ok(bounded.directory);
         }
     }
 }
 
 impl BoundedDirectory<'_> {
-    fn take(&mut self, row: &SimpleQueryRow) -> Result<(), StepError> {
-        let values = (0..row.len()).map(|at| row.get(at));
+    fn push_row(&mut self, row: &SimpleQueryRow) -> Result<(), StepError> {
+        let values = (0..row.len()).map(|index| row.get(index));
         let values: Vec<Option<&str>> = values.collect();
-        let long = |value: &&str| value.chars().nth(LONGEST_VALUE).is_some();
-        if values.iter().flatten().any(long) {
+        let is_too_long = |value: &&str| value.chars().nth(LONGEST_VALUE).is_some();
+        if values.iter().flatten().any(is_too_long) {
             let message = format!(
                 "{}: a value has more than {LONGEST_VALUE} characters",
-                self.what
+                self.action
             );
-            return Err(refused("directory.value", message));
+            return Err(size_error("directory.value", message));
         }
-        self.bytes += values.iter().map(|value| written(*value)).sum::<usize>();
+        self.bytes += values
+            .iter()
+            .map(|value| max_json_bytes(*value))
+            .sum::<usize>();
         let values = values.into_iter().map(|value| value.map(str::to_owned));
         self.directory.rows.push(values.collect());
         if self.directory.rows.len() > MOST_ROWS || self.bytes > MOST_BYTES {
             let message = format!(
                 "{}: it has more than {MOST_ROWS} rows or {MOST_BYTES} bytes",
-                self.what
+                self.action
             );
-            return Err(refused("directory.rows", message));
+            return Err(size_error("directory.rows", message));
         }
         Ok(())
     }
 }
 
-fn refused(code: &'static str, message: String) -> StepError {
+fn size_error(code: &'static str, message: String) -> StepError {
     let hint = "group the keys, or export the directory as CSV and import that";
     StepError::refused(code, message, hint)
 }
 
-/// What a value takes in JSON, at most: bytes.
-fn written(value: Option<&str>) -> usize {
+/// Returns the largest number of bytes that the value takes in JSON.
+fn max_json_bytes(value: Option<&str>) -> usize {
     let byte = |byte: u8| match byte {
         0..0x20 => 6,
         b'"' | b'\\' => 2,
         _ => 1,
     };
-    let inside = |text: &str| text.bytes().map(byte).sum::<usize>() + 3;
-    value.map_or(5, inside)
+    let text_bytes = |text: &str| text.bytes().map(byte).sum::<usize>() + 3;
+    value.map_or(5, text_bytes)
 }

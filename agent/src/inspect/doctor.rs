@@ -1,6 +1,7 @@
-//! The doctor: everything of one shard that would stand in the way of a move, without a move.
+//! Finds everything on one shard that would prevent a move, without planning a move (`shardwright doctor`).
 //!
-//! Order: the server, then the tables of each map that is there, as a survey reads a source.
+//! The agent first checks the server, then the tables of each map that has a part on the shard, as a survey checks the
+//! tables of a source.
 
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -16,9 +17,9 @@ use crate::error::{StepError, WithIntent};
 /// Examines one shard.
 ///
 /// # Errors
-/// When the shard cannot be reached or read; what stands in the way of a move is in the findings.
+/// If the shard cannot be reached or read. Everything that would prevent a move is in the findings.
 pub(super) async fn run(task: &DoctorTask) -> Result<Examined, StepError> {
-    let began = Instant::now();
+    let started = Instant::now();
     let client = super::session(&task.shard, "doctor").await?;
     let shard = task.shard.name.as_str();
     client
@@ -27,30 +28,34 @@ pub(super) async fn run(task: &DoctorTask) -> Result<Examined, StepError> {
         .at(format_args!("shard {shard}"))?;
     let mut findings = Findings::default();
     survey::check_server(&client, task.mode, &mut findings).await?;
-    queries::check_beyond(&client, &mut findings).await?;
+    queries::check_unneeded_privileges(&client, &mut findings).await?;
     let mut tables = BTreeSet::new();
     for map in &task.maps {
-        let asked = survey_of(task, map);
-        let moving = survey::examine(&client, &asked, &mut findings).await?;
+        let survey_task = survey_task_for(task, map);
+        let moving = survey::check_source_tables(&client, &survey_task, &mut findings).await?;
         tables.extend(moving.into_iter().map(|table| table.table));
     }
-    let mut found = findings.into_vec();
-    sort(&mut found);
-    found.dedup();
+    let mut sorted = findings.into_vec();
+    sort(&mut sorted);
+    sorted.dedup();
     Ok(Examined {
         shard: task.shard.name.clone(),
         identity: task.shard.identity.clone(),
         tables: u64::try_from(tables.len()).unwrap_or(u64::MAX),
-        findings: found,
-        took_ms: u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX),
+        findings: sorted,
+        took_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
     })
 }
 
-/// The survey of a move from this shard to nowhere; the other maps' tables are none of this map's.
-fn survey_of(task: &DoctorTask, map: &MapTables) -> SurveyTask {
+/// Returns a survey task for a move of all keys without a real target. Tables that other maps list are ignored.
+fn survey_task_for(task: &DoctorTask, map: &MapTables) -> SurveyTask {
     let mut settings = map.settings.clone();
-    for other in task.maps.iter().filter(|other| other.map != map.map) {
-        let listed = &other.settings;
+    for other_map in task
+        .maps
+        .iter()
+        .filter(|other_map| other_map.map != map.map)
+    {
+        let listed = &other_map.settings;
         let names = listed.tables.keys().chain(listed.through.keys());
         let names = names.chain(&listed.reference).chain(&listed.ignore);
         settings.ignore.extend(names.cloned());

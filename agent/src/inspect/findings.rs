@@ -1,26 +1,26 @@
-//! Findings as a check of a shard gathers them.
+//! Collects the findings of a check of shards.
 
 use plans::doctor::Finding;
 use plans::failure::Severity;
 use plans::fix::{Fix, FixStage};
 
-/// Findings as they are gathered.
+/// The findings that were collected so far.
 #[derive(Debug, Default)]
 pub(crate) struct Findings(pub(super) Vec<Finding>);
 
 impl Findings {
-    /// Everything that was found.
+    /// Returns all findings.
     pub(super) fn into_vec(self) -> Vec<Finding> {
         self.0
     }
 
-    /// What was found so far.
+    /// Returns the findings so far.
     #[cfg(test)]
     pub(crate) fn as_slice(&self) -> &[Finding] {
         &self.0
     }
 
-    /// Adds a finding; its row in `plans::doctor` says how grave it is.
+    /// Adds a finding. Its entry in the registry `plans::doctor` determines its severity.
     pub(super) fn add(
         &mut self,
         code: &str,
@@ -29,13 +29,13 @@ impl Findings {
         remedy: impl Into<String>,
     ) -> &mut Finding {
         debug_assert!(plans::doctor::find(code).is_some(), "no row for {code}");
-        let at = self.0.len();
+        let index = self.0.len();
         self.0.push(Finding::new(code, object, problem, remedy));
-        &mut self.0[at]
+        &mut self.0[index]
     }
 
-    /// Adds a finding that refuses.
-    pub(super) fn refuse(
+    /// Adds a finding whose severity refuses the move.
+    pub(super) fn add_refusal(
         &mut self,
         code: &str,
         object: impl Into<String>,
@@ -49,32 +49,36 @@ impl Findings {
 }
 
 impl Findings {
-    /// Whether something stands in the way.
-    pub(super) fn refuse_it(&self) -> bool {
+    /// Returns true if a finding refuses the move.
+    pub(super) fn has_refusal(&self) -> bool {
         let mut found = self.0.iter();
         found.any(|finding| finding.severity == Severity::Refused)
     }
 
-    /// Adds what was found of a leaf; what holds for the whole table, `of_all`, is reported once, of that.
-    pub(super) fn inherit(&mut self, own: Self, of_all: &Self) {
-        for leaf in own.0 {
-            let same =
-                |whole: &&Finding| (&whole.code, &whole.problem) == (&leaf.code, &leaf.problem);
-            let Some(whole) = of_all.0.iter().find(same) else {
-                self.0.push(leaf);
+    /// Adds the findings of a leaf partition. A finding that also applies to the whole table, in `table_findings`, is
+    /// added once, for the whole table.
+    pub(super) fn add_leaf_findings(&mut self, leaf_findings: Self, table_findings: &Self) {
+        for leaf_finding in leaf_findings.0 {
+            let is_same = |table_finding: &&Finding| {
+                (&table_finding.code, &table_finding.problem)
+                    == (&leaf_finding.code, &leaf_finding.problem)
+            };
+            let Some(table_finding) = table_findings.0.iter().find(is_same) else {
+                self.0.push(leaf_finding);
                 continue;
             };
-            let fix = fix_of_leaf(whole, &leaf);
-            let mut known = self.0.iter_mut();
-            let known = known
-                .find(|known| (&known.object, &known.problem) == (&whole.object, &whole.problem));
-            match (known, fix) {
+            let fix = fix_of_leaf(table_finding, &leaf_finding);
+            let mut added = self.0.iter_mut();
+            let added = added.find(|added| {
+                (&added.object, &added.problem) == (&table_finding.object, &table_finding.problem)
+            });
+            match (added, fix) {
                 (None, fix) => self.0.push(Finding {
                     fix,
-                    ..whole.clone()
+                    ..table_finding.clone()
                 }),
-                (Some(known), Some(fix)) => {
-                    if let Some(all) = &mut known.fix {
+                (Some(added), Some(fix)) => {
+                    if let Some(all) = &mut added.fix {
                         all.statements.extend(fix.statements);
                     }
                 }
@@ -84,19 +88,20 @@ impl Findings {
     }
 }
 
-/// Columns are altered at the top, and the leaves follow; each leaf has an identity of its own.
-fn fix_of_leaf(whole: &Finding, leaf: &Finding) -> Option<Fix> {
-    let (whole, leaf) = (whole.fix.as_ref()?, leaf.fix.as_ref()?);
-    let columns = whole
+/// Combines the fixes of a table and of one leaf. Columns are altered on the topmost table, and the leaves inherit the
+/// change; each leaf has its own replica identity.
+fn fix_of_leaf(table_finding: &Finding, leaf_finding: &Finding) -> Option<Fix> {
+    let (table_fix, leaf_fix) = (table_finding.fix.as_ref()?, leaf_finding.fix.as_ref()?);
+    let columns = table_fix
         .statements
         .iter()
         .filter(|s| s.stage == FixStage::Tables);
-    let rest = leaf
+    let rest = leaf_fix
         .statements
         .iter()
         .filter(|s| s.stage != FixStage::Tables);
     Some(Fix {
-        shard: leaf.shard.clone(),
+        shard: leaf_fix.shard.clone(),
         statements: columns.chain(rest).cloned().collect(),
     })
 }

@@ -1,26 +1,28 @@
-//! Statements that fix what was found: each can run again, and none holds a lock while it reads a whole table.
+//! Writes the SQL statements that fix findings. Each statement can be repeated, and none holds a lock while it reads a
+//! whole table.
 
 use plans::fix::{FixStage, FixStatement};
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::TableName;
 
-/// The longest name that PostgreSQL takes, in bytes.
+/// The maximum length of a PostgreSQL name, in bytes.
 const NAME_MAX: usize = 63;
-/// How many rows are deleted in one transaction.
+/// The number of rows that one transaction deletes.
 const BATCH: u32 = 10_000;
 
-/// Declares a column to be never null. A check that is validated first spares the table a lock for as long as it is read;
-/// it is not left behind where rows are without a value, for it would refuse the application's own.
-pub(super) fn not_null(table: &TableName, column: &str) -> FixStatement {
-    let name = quote_ident(&cut(&format!("shardwright_given_{column}"), NAME_MAX));
-    let warned = quote_literal(&format!(
+/// Returns the statements that set a column NOT NULL. They first validate a CHECK constraint, so that SET NOT NULL need
+/// not read the table under its lock. If rows have a null in the column, the statements drop the constraint again;
+/// otherwise it would refuse updates of these rows by the application.
+pub(super) fn set_not_null(table: &TableName, column: &str) -> FixStatement {
+    let name = quote_ident(&truncated(&format!("shardwright_given_{column}"), NAME_MAX));
+    let warning = quote_literal(&format!(
         "rows of {table} are without {column}: give it to them, or delete them"
     ));
     let (table, column) = (table.sql(), quote_ident(column));
     let sql = format!(
         "select exists (select from {table} where {column} is null) as without \\gset
 \\if :without
-select {warned} as warning;
+select {warning} as warning;
 \\set failed 1
 \\else
 alter table {table} drop constraint if exists {name};
@@ -37,12 +39,13 @@ alter table {table} alter column {column} set not null, drop constraint {name};
     FixStatement::psql(FixStage::Tables, sql)
 }
 
-/// Builds a unique index over these columns, and has it identify the rows; with both statements in short.
+/// Returns the statements that build a unique index over these columns and make it the replica identity, and a short
+/// form of both as text.
 pub(super) fn identify_by_new_index(
     table: &TableName,
     columns: &[&str],
 ) -> (String, Vec<FixStatement>) {
-    let name = format!("{}_shard_identity", shortened(&table.name));
+    let name = format!("{}_shard_identity", shortened_name(&table.name));
     let quoted: Vec<String> = columns.iter().map(|column| quote_ident(column)).collect();
     let index = TableName {
         schema: table.schema.clone(),
@@ -54,7 +57,7 @@ pub(super) fn identify_by_new_index(
         table.sql(),
         quoted.join(", ")
     );
-    // What an attempt left that was broken off is not valid, and has the name.
+    // An interrupted attempt leaves an invalid index with this name.
     let sql = format!(
         "select pg_catalog.format('drop index %s', i.indexrelid::pg_catalog.regclass) from pg_catalog.pg_index i
   where i.indexrelid = pg_catalog.to_regclass({}) and i.indrelid = pg_catalog.to_regclass({}) and not i.indisvalid \\gexec
@@ -70,19 +73,19 @@ pub(super) fn identify_by_new_index(
     )
 }
 
-/// Has an index identify the rows.
+/// Makes an index the replica identity.
 pub(super) fn identify_by(table: &TableName, index: &str) -> FixStatement {
     let (table, index) = (table.sql(), quote_ident(index));
     let sql = format!("alter table {table} replica identity using index {index}");
     FixStatement::new(FixStage::Identities, sql)
 }
 
-/// Has the primary key, or the whole row, identify the rows.
+/// Sets the replica identity to the default: the primary key.
 pub(super) fn identify_by_default(table: &TableName) -> FixStatement {
     identify(table, "default")
 }
 
-/// Has the whole row identify itself.
+/// Sets the replica identity to the full row.
 pub(super) fn identify_by_row(table: &TableName) -> FixStatement {
     identify(table, "full")
 }
@@ -92,8 +95,8 @@ fn identify(table: &TableName, by: &str) -> FixStatement {
     FixStatement::new(FixStage::Identities, sql)
 }
 
-/// Deletes the rows `t` of a table that fulfil a condition, some at a time.
-pub(super) fn delete(table: &TableName, condition: &str) -> FixStatement {
+/// Deletes the rows `t` of a table that satisfy a condition, in batches.
+pub(super) fn delete_rows(table: &TableName, condition: &str) -> FixStatement {
     let table = table.sql();
     let body = format!(
         "begin
@@ -108,8 +111,9 @@ end"
     FixStatement::new(FixStage::Deletes, sql)
 }
 
-/// A table's name with room for an ending: of a long one both ends, for long names often begin alike.
-fn shortened(name: &str) -> String {
+/// Shortens a table's name so that a suffix fits. Of a long name the beginning and the end remain, because long names
+/// often begin alike.
+fn shortened_name(name: &str) -> String {
     if name.len() <= NAME_MAX - 15 {
         return name.to_owned();
     }
@@ -117,11 +121,11 @@ fn shortened(name: &str) -> String {
     while !name.is_char_boundary(tail) {
         tail += 1;
     }
-    format!("{}_{}", cut(name, 24), &name[tail..])
+    format!("{}_{}", truncated(name, 24), &name[tail..])
 }
 
-/// As much of a text as fits into so many bytes.
-fn cut(text: &str, bytes: usize) -> String {
+/// Truncates a text to at most this number of bytes.
+fn truncated(text: &str, bytes: usize) -> String {
     let mut end = text.len().min(bytes);
     while !text.is_char_boundary(end) {
         end -= 1;

@@ -1,4 +1,5 @@
-//! Which database a connection string leads to; gives it its random id, where it is to be registered.
+//! Reports to which database a connection string leads. If the task says so, the agent also registers the database: it
+//! stores a random id in it.
 
 use connect::Connected;
 use plans::inspection::identify::{Identified, IdentifyTask};
@@ -13,26 +14,26 @@ pub(super) async fn run(task: &IdentifyTask) -> Result<Identified, StepError> {
     let client = super::session(&task.shard, "identify").await?;
     if task.register {
         match identity::register(&client).await {
-            // It is known by what it has, and the doctor tells what its role lacks.
+            // The database is then identified without the random id. The doctor reports the missing privilege.
             Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
                 epoch::rollback(&client).await;
                 tracing::warn!(%shard, "the role may not give the database an id");
             }
-            registered => {
-                registered.at(format_args!("shard {shard}: registering the database"))?;
+            result => {
+                result.at(format_args!("shard {shard}: registering the database"))?;
             }
         }
     }
-    let what = format!("shard {shard}: identifying the database");
+    let action = format!("shard {shard}: identifying the database");
     Ok(Identified {
-        identity: identity::read(&client).await.at(&what)?,
-        flushed: inventory::flushed(&client).await.at(&what)?,
-        lacks: lacks(&client, task).await.at(&what)?,
+        identity: identity::read(&client).await.at(&action)?,
+        flushed: inventory::flushed_bytes(&client).await.at(&action)?,
+        lacks: missing_grants(&client, task).await.at(&action)?,
     })
 }
 
-/// What a migration needs and the role lacks, as the statements that grant it.
-async fn lacks(
+/// Returns the GRANT and ALTER ROLE statements for the privileges that a migration needs and the role lacks.
+async fn missing_grants(
     client: &Connected,
     task: &IdentifyTask,
 ) -> Result<Vec<String>, tokio_postgres::Error> {

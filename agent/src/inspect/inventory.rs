@@ -1,7 +1,8 @@
-//! Everything of ours on one shard, in one read-only snapshot; nothing is changed.
+//! Lists all objects of Shardwright on one shard, in one read-only snapshot.
 //!
-//! Ours is what has our name and our form: a logical slot of pgoutput in this database, a publication of our
-//! role, a trigger that calls a function in schema `shardwright`, a schema that holds our table of migrations.
+//! An object belongs to Shardwright if both its name and its form match: a logical slot of pgoutput in this database, a
+//! publication of some tables that the agent's role owns, a trigger that calls a function in the schema `shardwright`,
+//! or a schema that contains Shardwright's table of migrations.
 
 use connect::Connected;
 use plans::fleet::ShardRef;
@@ -23,22 +24,22 @@ use crate::shard::identity;
 mod objects;
 
 pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
-    // Whatever database answers is reported; the controller compares it with the one that was registered.
-    let anything = ShardRef {
+    // The session accepts any database. The controller compares the reported identity with the registered one.
+    let any_database = ShardRef {
         identity: None,
         ..task.shard.clone()
     };
-    let client = super::session(&anything, "inventory").await?;
+    let client = super::session(&any_database, "inventory").await?;
     let shard = task.shard.name.as_str();
-    let what = format!("shard {shard}: looking for what is ours");
-    let server = identity::read(&client).await.at(&what)?;
-    let flushed = flushed(&client).await.at(&what)?;
-    // A sequence's value belongs to no snapshot; the rest is read as one moment saw it.
+    let action = format!("shard {shard}: looking for what is ours");
+    let server = identity::read(&client).await.at(&action)?;
+    let flushed = flushed_bytes(&client).await.at(&action)?;
+    // The value of a sequence is not part of a snapshot; everything else is read in one.
     client
         .batch_execute("begin isolation level repeatable read read only")
         .await
-        .at(&what)?;
-    let (objects, similar) = objects::find(&client).await.at(&what)?;
+        .at(&action)?;
+    let (objects, similar) = objects::find_objects(&client).await.at(&action)?;
     let mut inventory = Inventory {
         shard: task.shard.name.clone(),
         server,
@@ -49,24 +50,24 @@ pub(super) async fn run(task: &InventoryTask) -> Result<Inventory, StepError> {
         released_keys: Vec::new(),
         released_moves: Vec::new(),
     };
-    if is_ours(&client).await.at(&what)? {
-        inventory.moves = moves(&client, &what).await?;
-        inventory.released_keys = away(&client, &what).await?;
-        inventory.released_moves = given(&client, &what).await?;
+    if has_sidecar_tables(&client).await.at(&action)? {
+        inventory.moves = read_migrations(&client, &action).await?;
+        inventory.released_keys = read_released_keys(&client, &action).await?;
+        inventory.released_moves = read_released_moves(&client, &action).await?;
     }
     let _ = client.batch_execute("rollback").await;
     Ok(inventory)
 }
 
-/// The end of the log that is on the server's disk, bytes.
-pub(super) async fn flushed(client: &Connected) -> Result<u64, tokio_postgres::Error> {
+/// Returns the position up to which the server has flushed its log, in bytes.
+pub(super) async fn flushed_bytes(client: &Connected) -> Result<u64, tokio_postgres::Error> {
     let sql = "select (pg_catalog.pg_current_wal_flush_lsn() - '0/0'::pg_lsn)::bigint";
     let bytes: i64 = client.query_one(sql, &[]).await?.get(0);
     Ok(u64::try_from(bytes).unwrap_or(0))
 }
 
-/// True when schema `shardwright` is there and holds our table of migrations with all that is read here.
-async fn is_ours(client: &Connected) -> Result<bool, tokio_postgres::Error> {
+/// Returns true if the schema `shardwright` contains the tables and columns that this module reads.
+async fn has_sidecar_tables(client: &Connected) -> Result<bool, tokio_postgres::Error> {
     let row = client
         .query_one(
             "select count(*) = 2 from pg_catalog.pg_attribute
@@ -79,7 +80,7 @@ async fn is_ours(client: &Connected) -> Result<bool, tokio_postgres::Error> {
     Ok(row.get(0))
 }
 
-async fn moves(client: &Connected, what: &str) -> Result<Vec<ObservedMove>, StepError> {
+async fn read_migrations(client: &Connected, action: &str) -> Result<Vec<ObservedMove>, StepError> {
     let rows = client
         .query(
             "select m.migration, m.role, m.epoch, m.attempt, m.map, m.map_version, m.flipped,
@@ -93,12 +94,12 @@ async fn moves(client: &Connected, what: &str) -> Result<Vec<ObservedMove>, Step
             &[&SCHEMA, &TRIGGER_PREFIX],
         )
         .await
-        .at(what)?;
+        .at(action)?;
     let mut moves = Vec::with_capacity(rows.len());
     for row in rows {
         let migration = MigrationId(row.get(0));
         let register = match row.get(9) {
-            true => Some(register(client, &migration).await.at(what)?),
+            true => Some(read_register(client, &migration).await.at(action)?),
             false => None,
         };
         let about: Option<serde_json::Value> = row.get(8);
@@ -110,7 +111,7 @@ async fn moves(client: &Connected, what: &str) -> Result<Vec<ObservedMove>, Step
             map_version: row.get(5),
             flipped: row.get(6),
             register,
-            guards: guards(&row, 10),
+            guards: guard_count(&row, 10),
             owns: row.get::<_, Option<bool>>(11).unwrap_or(false),
             copied: row.get(7),
             about: about.and_then(|about| serde_json::from_value::<About>(about).ok()),
@@ -120,7 +121,7 @@ async fn moves(client: &Connected, what: &str) -> Result<Vec<ObservedMove>, Step
     Ok(moves)
 }
 
-async fn register(
+async fn read_register(
     client: &Connected,
     migration: &MigrationId,
 ) -> Result<i64, tokio_postgres::Error> {
@@ -129,54 +130,60 @@ async fn register(
     Ok(client.query_one(&sql, &[]).await?.get(0))
 }
 
-fn guards(row: &Row, index: usize) -> u32 {
+fn guard_count(row: &Row, index: usize) -> u32 {
     u32::try_from(row.get::<_, i64>(index)).unwrap_or(u32::MAX)
 }
 
-async fn away(client: &Connected, what: &str) -> Result<Vec<ReleasedKeys>, StepError> {
+async fn read_released_keys(
+    client: &Connected,
+    action: &str,
+) -> Result<Vec<ReleasedKeys>, StepError> {
     let rows = client
         .query(
             "select map, keys, map_version from shardwright.away order by map",
             &[],
         )
         .await
-        .at(what)?;
-    let mut away = Vec::with_capacity(rows.len());
+        .at(action)?;
+    let mut released_keys = Vec::with_capacity(rows.len());
     for row in rows {
         let map = MapName(row.get(0));
-        let stem = released_keys_trigger(&map, "");
-        let standing = client
+        let trigger_prefix = released_keys_trigger(&map, "");
+        let enabled_guards = client
             .query_one(
                 "select count(*) from pg_catalog.pg_trigger t where not t.tgisinternal and t.tgenabled = 'A'
                  and pg_catalog.starts_with(t.tgname::text, $1)",
-                &[&stem],
+                &[&trigger_prefix],
             )
             .await
-            .at(what)?;
-        away.push(ReleasedKeys {
-            keys: keys(&row, 1, what)?,
+            .at(action)?;
+        released_keys.push(ReleasedKeys {
+            keys: parse_keys(&row, 1, action)?,
             version: row.get(2),
-            guards: guards(&standing, 0),
+            guards: guard_count(&enabled_guards, 0),
             map,
         });
     }
-    Ok(away)
+    Ok(released_keys)
 }
 
-async fn given(client: &Connected, what: &str) -> Result<Vec<ReleasedMove>, StepError> {
+async fn read_released_moves(
+    client: &Connected,
+    action: &str,
+) -> Result<Vec<ReleasedMove>, StepError> {
     let rows = client
         .query(
             "select map, version, keys, shard, migration from shardwright.given order by map, version",
             &[],
         )
         .await
-        .at(what)?;
+        .at(action)?;
     rows.iter()
         .map(|row| {
             Ok(ReleasedMove {
                 map: MapName(row.get(0)),
                 version: row.get(1),
-                keys: keys(row, 2, what)?,
+                keys: parse_keys(row, 2, action)?,
                 to: plans::id::ShardName(row.get(3)),
                 migration: MigrationId(row.get(4)),
             })
@@ -184,6 +191,6 @@ async fn given(client: &Connected, what: &str) -> Result<Vec<ReleasedMove>, Step
         .collect()
 }
 
-fn keys(row: &Row, index: usize, what: &str) -> Result<KeySet, StepError> {
-    crate::shard::released_keys::parse_keys(row.get(index), what)
+fn parse_keys(row: &Row, index: usize, action: &str) -> Result<KeySet, StepError> {
+    crate::shard::released_keys::parse_keys(row.get(index), action)
 }

@@ -1,4 +1,5 @@
-//! How the tables of a map are tied to its key, from what the map says and from foreign keys.
+//! Determines how each table of a map has the shard key: by its own columns, or by a parent row. Uses the settings of
+//! the map and the foreign keys.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +10,22 @@ use plans::table::{KeyColumn, TableKey, TableName, ThroughTable};
 
 use crate::postgres::catalog::ForeignKey;
 
-/// A table whose tie to the key is not known.
+/// A table for which the relation to the shard key is unknown.
 #[derive(Debug)]
-pub(super) struct UntiedTable {
+pub(super) struct UnkeyedTable {
     pub(super) table: TableName,
     pub(super) problem: String,
     pub(super) remedy: String,
 }
 
-/// The sharded tables and those that belong to them, parents before children, and what stays unknown.
+/// Returns the sharded tables and their dependent tables, parents before children, and the tables whose relation to the
+/// key is unknown.
 pub(super) fn resolve(
     settings: &MapSettings,
     types: &[KeyType],
     foreign_keys: &[ForeignKey],
-) -> (Vec<(TableName, TableKey)>, Vec<UntiedTable>) {
-    let (mut tied, mut untied) = (Vec::new(), Vec::new());
+) -> (Vec<(TableName, TableKey)>, Vec<UnkeyedTable>) {
+    let (mut keyed, mut unkeyed) = (Vec::new(), Vec::new());
     for (name, columns) in &settings.tables {
         let table = TableName::parse(name);
         if columns.0.len() == types.len() {
@@ -32,9 +34,9 @@ pub(super) fn resolve(
                 name: name.clone(),
                 kind: *kind,
             });
-            tied.push((table, TableKey::Columns(columns.collect())));
+            keyed.push((table, TableKey::Columns(columns.collect())));
         } else {
-            untied.push(UntiedTable {
+            unkeyed.push(UnkeyedTable {
                 problem: format!(
                     "{} key column(s) are listed, the map's key has {}",
                     columns.0.len(),
@@ -45,15 +47,15 @@ pub(super) fn resolve(
             });
         }
     }
-    let mut waiting: BTreeMap<TableName, &ThroughRef> = settings
+    let mut unresolved: BTreeMap<TableName, &ThroughRef> = settings
         .through
         .iter()
         .map(|(name, reference)| (TableName::parse(name), reference))
         .collect();
-    while let Some((table, key)) = next_through(&waiting, &tied) {
-        if let Some(reference) = waiting.remove(&table) {
-            match joined(&table, reference, foreign_keys) {
-                Ok(columns) => tied.push((
+    while let Some((table, key)) = next_through(&unresolved, &keyed) {
+        if let Some(reference) = unresolved.remove(&table) {
+            match join_columns(&table, reference, foreign_keys) {
+                Ok(columns) => keyed.push((
                     table,
                     TableKey::Through(Box::new(ThroughTable {
                         parent: TableName::parse(&reference.parent),
@@ -61,64 +63,70 @@ pub(super) fn resolve(
                         key,
                     })),
                 )),
-                Err(unknown) => untied.push(unknown),
+                Err(table) => unkeyed.push(table),
             }
         }
     }
-    untied.extend(waiting.into_iter().map(|(table, reference)| UntiedTable {
-        problem: format!(
-            "the table {} that it belongs to is not tied to the key",
-            reference.parent
-        ),
-        remedy: format!("mend what is said of {}, or list it", reference.parent),
-        table,
-    }));
-    (tied, untied)
+    unkeyed.extend(
+        unresolved
+            .into_iter()
+            .map(|(table, reference)| UnkeyedTable {
+                problem: format!(
+                    "the table {} that it belongs to is not tied to the key",
+                    reference.parent
+                ),
+                remedy: format!("mend what is said of {}, or list it", reference.parent),
+                table,
+            }),
+    );
+    (keyed, unkeyed)
 }
 
-/// A table whose parent is tied already, with the parent's key.
+/// Returns a table whose parent is already resolved, with the key of the parent.
 fn next_through(
-    waiting: &BTreeMap<TableName, &ThroughRef>,
-    tied: &[(TableName, TableKey)],
+    unresolved: &BTreeMap<TableName, &ThroughRef>,
+    keyed: &[(TableName, TableKey)],
 ) -> Option<(TableName, TableKey)> {
-    waiting.iter().find_map(|(table, reference)| {
+    unresolved.iter().find_map(|(table, reference)| {
         let parent = TableName::parse(&reference.parent);
-        let (_, key) = tied.iter().find(|(name, _)| *name == parent)?;
+        let (_, key) = keyed.iter().find(|(name, _)| *name == parent)?;
         Some((table.clone(), key.clone()))
     })
 }
 
-/// The columns by which a row refers to its parent: as declared, or those of the only foreign key.
-fn joined(
+/// Returns the columns by which a row references its parent: those that the map names, or those of the only foreign key
+/// to the parent.
+fn join_columns(
     table: &TableName,
     reference: &ThroughRef,
     foreign_keys: &[ForeignKey],
-) -> Result<Vec<(String, String)>, UntiedTable> {
+) -> Result<Vec<(String, String)>, UnkeyedTable> {
     if !reference.columns.is_empty() {
         return Ok(reference.columns.clone().into_iter().collect());
     }
     let parent = TableName::parse(&reference.parent);
-    let mut fitting = foreign_keys
+    let mut candidates = foreign_keys
         .iter()
         .filter(|key| &key.from == table && key.to == parent);
-    let problem = match (fitting.next(), fitting.next()) {
+    let problem = match (candidates.next(), candidates.next()) {
         (Some(only), None) => return Ok(only.columns.clone()),
         (None, _) => format!("no foreign key says how its rows belong to {parent}"),
         (Some(_), Some(_)) => format!("several foreign keys lead to {parent}"),
     };
-    Err(UntiedTable {
+    Err(UnkeyedTable {
         table: table.clone(),
         problem,
         remedy: format!("name its columns and those of {parent} under `through`, `columns`"),
     })
 }
 
-/// The key's columns of a row called `row` as SQL expressions; those of a parent are looked up.
-pub(super) fn expressions(key: &TableKey, row: &str) -> Vec<String> {
-    nested(key, row, 0)
+/// Returns SQL expressions for the key columns of the row `row`. For a dependent table they are subqueries on the
+/// parent.
+pub(super) fn key_expressions(key: &TableKey, row: &str) -> Vec<String> {
+    key_expressions_at(key, row, 0)
 }
 
-fn nested(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
+fn key_expressions_at(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
     match key {
         TableKey::Columns(columns) => columns
             .iter()
@@ -127,13 +135,13 @@ fn nested(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
         TableKey::Reference => Vec::new(),
         TableKey::Through(through) => {
             let parent = format!("shardwright_key_{depth}");
-            let inner = nested(&through.key, &parent, depth + 1);
-            let wheres = join_condition(through, &parent, row);
-            inner
+            let parent_columns = key_expressions_at(&through.key, &parent, depth + 1);
+            let condition = join_condition(through, &parent, row);
+            parent_columns
                 .iter()
                 .map(|column| {
                     format!(
-                        "(select {column} from {} {parent} where {wheres} limit 1)",
+                        "(select {column} from {} {parent} where {condition} limit 1)",
                         through.parent.sql()
                     )
                 })
@@ -142,35 +150,35 @@ fn nested(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
     }
 }
 
-/// That a row called `row`, or one that it belongs to, has NULL where it would refer to its parent: it has no key, and stays
-/// where it is.
-pub(super) fn refers_to_none(through: &ThroughTable, row: &str) -> String {
-    let own = through.columns.iter();
-    let mut none: Vec<String> = own
-        .map(|(own, _)| format!("{row}.{} is null", quote_ident(own)))
+/// Returns the SQL condition that the row `row`, or a row on which it depends, has a NULL in the columns that reference
+/// its parent. Such a row has no shard key and does not move.
+pub(super) fn has_no_key_condition(through: &ThroughTable, row: &str) -> String {
+    let pairs = through.columns.iter();
+    let mut conditions: Vec<String> = pairs
+        .map(|(child_column, _)| format!("{row}.{} is null", quote_ident(child_column)))
         .collect();
     if let TableKey::Through(above) = &through.key {
         let parent = format!("{row}_parent");
-        none.push(format!(
+        conditions.push(format!(
             "exists (select from {} {parent} where {} and ({}))",
             through.parent.sql(),
             join_condition(through, &parent, row),
-            refers_to_none(above, &parent),
+            has_no_key_condition(above, &parent),
         ));
     }
-    none.join(" or ")
+    conditions.join(" or ")
 }
 
-/// That a parent's row is the one that a row refers to.
+/// Returns the SQL condition that the row `parent` is the one that `row` references.
 pub(super) fn join_condition(through: &ThroughTable, parent: &str, row: &str) -> String {
     let pairs: Vec<String> = through
         .columns
         .iter()
-        .map(|(own, theirs)| {
+        .map(|(child_column, parent_column)| {
             format!(
                 "{parent}.{} = {row}.{}",
-                quote_ident(theirs),
-                quote_ident(own)
+                quote_ident(parent_column),
+                quote_ident(child_column)
             )
         })
         .collect();

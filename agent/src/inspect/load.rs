@@ -1,7 +1,8 @@
-//! Where the load of a shard is: rows and bytes from samples, writes from the log, weights from a query.
+//! Measures the load of a shard by key: rows and bytes from samples, writes from the log, weights from a query of the
+//! operator.
 //!
-//! Order: samples of every table, the operator's query, the log for as long as the task says, then the
-//! items. Memory is bounded by the tally, whatever the data's size.
+//! The agent first samples every table, then runs the operator's query, then reads the log for the time in the task,
+//! and at last divides the keys into items. `LoadTally` limits the memory, independently of the number of rows.
 
 mod items;
 mod sample;
@@ -21,11 +22,14 @@ use crate::shard::epoch;
 use crate::shard::user_code::CodeProver;
 use tally::LoadTally;
 
-/// Drops publications whose maker is gone.
-pub(super) async fn sweep(reference: &ShardRef, swept: &mut Swept) -> Result<(), StepError> {
+/// Drops the publications that ended load inspections have left.
+pub(super) async fn drop_abandoned_publications(
+    reference: &ShardRef,
+    swept: &mut Swept,
+) -> Result<(), StepError> {
     let session = super::session_to_change(reference, "sweep").await?;
     let shard = reference.name.as_str();
-    watch::sweep(&session).await?;
+    watch::drop_abandoned_publications(&session).await?;
     swept.done.push(format!(
         "shard {shard}: dropped publications of looks that have ended"
     ));
@@ -40,17 +44,17 @@ struct ShardedTable {
 }
 
 impl ShardedTable {
-    /// The rows that the shard owns, over a row called `row`.
-    fn owned(&self, task: &LoadTask, row: &str) -> String {
-        let columns = self.expressions(row).into_iter();
+    /// Returns the SQL condition that the shard owns the key of the row `row`.
+    fn owned_predicate(&self, task: &LoadTask, row: &str) -> String {
+        let columns = self.key_expressions(row).into_iter();
         let typed: Vec<_> = columns
             .zip(self.key.iter().map(|column| column.kind))
             .collect();
         task.owned.predicate(&typed)
     }
 
-    /// The key's columns of a row called `row`.
-    fn expressions(&self, row: &str) -> Vec<String> {
+    /// Returns the key columns of the row `row` as SQL expressions.
+    fn key_expressions(&self, row: &str) -> Vec<String> {
         let names = self.key.iter();
         names
             .map(|column| format!("{row}.{}", plans::sql::quote_ident(&column.name)))
@@ -61,21 +65,22 @@ impl ShardedTable {
 /// Measures one shard.
 ///
 /// # Errors
-/// When the shard cannot be read, or the operator's query fails or returns something else.
+/// If the shard cannot be read, or the operator's query fails or returns other columns.
 pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
     let client = super::session(&task.shard, "load").await?;
-    let tables = sharded(task)?;
+    let tables = sharded_tables(task)?;
     let mut tally = LoadTally::new(task);
-    let bare = |table: &ShardedTable| {
+    let to_moving = |table: &ShardedTable| {
         MovingTable::bare(table.table.clone(), TableKey::Columns(table.key.clone()))
     };
-    let bare: Vec<_> = tables.iter().map(bare).collect();
+    let moving_tables: Vec<_> = tables.iter().map(to_moving).collect();
     let prover = CodeProver::open(&super::shard(&task.shard)?).await?;
-    prover.begin(&client, &bare).await?;
+    prover.begin(&client, &moving_tables).await?;
     let sampled = sample::run(&client, task, &tables, &mut tally).await?;
     epoch::rollback(&client).await;
     if let Measure::Query(query) = &task.by {
-        sample::weigh(&client, task, query, &prover, &bare, &mut tally).await?;
+        sample::add_query_weights(&client, task, query, &prover, &moving_tables, &mut tally)
+            .await?;
     }
     let mut load = Load {
         shard: task.shard.name.clone(),
@@ -87,15 +92,15 @@ pub(super) async fn run(task: &LoadTask) -> Result<Load, StepError> {
     };
     if task.watch_seconds > 0 {
         let watched = watch::run(task, &tables, &mut tally).await?;
-        load.watched_ms = watched.for_ms;
+        load.watched_ms = watched.duration_ms;
         load.findings = watched.findings;
     }
-    load.hottest = tally.hottest(task.watch_seconds > 0, task.hottest);
-    load.items = items::divide(task, &tally);
+    load.hottest = tally.hottest_keys(task.watch_seconds > 0, task.hottest);
+    load.items = items::divide_into_items(task, &tally);
     Ok(load)
 }
 
-fn sharded(task: &LoadTask) -> Result<Vec<ShardedTable>, StepError> {
+fn sharded_tables(task: &LoadTask) -> Result<Vec<ShardedTable>, StepError> {
     let mut tables = Vec::with_capacity(task.tables.len());
     for (name, columns) in &task.tables {
         if columns.0.len() != task.key.len() {
@@ -109,10 +114,10 @@ fn sharded(task: &LoadTask) -> Result<Vec<ShardedTable>, StepError> {
                 "correct the map's tables",
             ));
         }
-        let named = columns.0.iter().zip(&task.key);
+        let columns_with_types = columns.0.iter().zip(&task.key);
         tables.push(ShardedTable {
             table: TableName::parse(name),
-            key: named
+            key: columns_with_types
                 .map(|(name, kind)| KeyColumn {
                     name: name.clone(),
                     kind: *kind,
@@ -123,14 +128,15 @@ fn sharded(task: &LoadTask) -> Result<Vec<ShardedTable>, StepError> {
     Ok(tables)
 }
 
-/// The key in the first columns of a row, which are text; `None` where one of them is null or none of the map's.
-fn key_of(task: &LoadTask, row: &Row) -> Option<Key> {
-    let texts = (0..task.key.len()).map(|at| row.get::<_, Option<&str>>(at));
-    key_from(task, texts)
+/// Returns the key in the first columns of a result row, which are of type text. Returns `None` if a column is null or
+/// is not a valid value of the map's key.
+fn read_key(task: &LoadTask, row: &Row) -> Option<Key> {
+    let texts = (0..task.key.len()).map(|index| row.get::<_, Option<&str>>(index));
+    parse_key(task, texts)
 }
 
-/// A key from its columns' texts.
-fn key_from<'a>(task: &LoadTask, texts: impl Iterator<Item = Option<&'a str>>) -> Option<Key> {
+/// Returns the key from the texts of its columns.
+fn parse_key<'a>(task: &LoadTask, texts: impl Iterator<Item = Option<&'a str>>) -> Option<Key> {
     let values: Option<Vec<Key>> = task
         .key
         .iter()

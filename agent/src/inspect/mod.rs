@@ -1,7 +1,7 @@
-//! Looks at shards outside of migrations: for a plan, for the load, for an import, for a check.
+//! Inspects shards outside of migrations: for a plan, for measuring load, for an import, for a check.
 //!
-//! Everything here only reads, but for the trial of a plan, which is rolled back, for mends and sweeps that an operator
-//! has asked for, and for the closing of keys on a shard that is older than the map.
+//! All inspections only read, with these exceptions: the trial of a plan, which is rolled back; repairs and sweeps,
+//! which an operator requests; and the closing of keys on a shard that is older than the map.
 
 mod check;
 mod close;
@@ -14,9 +14,9 @@ mod identify;
 mod inventory;
 mod keys;
 mod load;
-pub(crate) mod mend;
 mod queries;
 mod reference;
+pub(crate) mod repair;
 mod sorted;
 pub(crate) mod survey;
 mod sweep;
@@ -33,27 +33,27 @@ use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 use crate::shard::identity::{self, TimelineRule};
 
-/// Looks, and answers with what was seen or why nothing was.
+/// Runs an inspection, and returns what it observed, or the failure.
 ///
-/// `files`: the agent's folder, for rows that a repair deletes.
+/// `files` is the agent's folder, in which a repair keeps the rows that it deletes.
 pub(crate) async fn run(inspection: &Inspection, files: &Path) -> Result<Inspected, Failure> {
-    let seen = match inspection {
+    let result = match inspection {
         Inspection::Survey(task) => survey::run(task).await.map(Inspected::Survey),
         Inspection::Doctor(task) => doctor::run(task).await.map(Inspected::Doctor),
         Inspection::Load(task) => load::run(task).await.map(Inspected::Load),
         Inspection::Directory(task) => directory::run(task).await.map(Inspected::Directory),
         Inspection::Check(task) => check::run(task).await.map(Inspected::Check),
-        Inspection::Repair(task) => mend::run(task, files).await.map(Inspected::Repair),
+        Inspection::Repair(task) => repair::run(task, files).await.map(Inspected::Repair),
         Inspection::Differences(task) => differences::run(task).await.map(Inspected::Differences),
         Inspection::Inventory(task) => {
-            let seen = inventory::run(task).await;
-            seen.map(|inventory| Inspected::Inventory(Box::new(inventory)))
+            let result = inventory::run(task).await;
+            result.map(|inventory| Inspected::Inventory(Box::new(inventory)))
         }
         Inspection::Identify(task) => identify::run(task).await.map(Inspected::Identified),
         Inspection::Sweep(task) => sweep::run(task).await.map(Inspected::Swept),
         Inspection::Close(task) => close::run(task).await.map(Inspected::Swept),
     };
-    seen.map_err(|error| failure(&error))
+    result.map_err(|error| failure(&error))
 }
 
 fn failure(error: &StepError) -> Failure {
@@ -65,32 +65,32 @@ fn failure(error: &StepError) -> Failure {
     })
 }
 
-/// What stands in the place of a migration in the names of sessions that look.
-const INSPECT: &str = "inspect";
+/// Takes the place of the migration in the `application_name` of inspection sessions.
+const INSPECTION_ID: &str = "inspect";
 
-/// A shard outside of any migration.
+/// Returns a shard without a migration.
 fn shard(reference: &ShardRef) -> Result<Shard, StepError> {
-    Shard::new(reference, &MigrationId(INSPECT.to_owned()), Epoch(0))
+    Shard::new(reference, &MigrationId(INSPECTION_ID.to_owned()), Epoch(0))
 }
 
-/// A session on a shard outside of any migration.
+/// Opens a session on a shard without a migration.
 async fn session(reference: &ShardRef, role: &str) -> Result<Connected, StepError> {
     shard(reference)?.session(role).await
 }
 
-/// The same, to change something there: not where a standby was promoted that no operator has accepted.
+/// Opens a session that may change the shard. Fails if a standby was promoted and no operator has accepted it.
 async fn session_to_change(reference: &ShardRef, role: &str) -> Result<Connected, StepError> {
     let session = session(reference, role).await?;
     let proof = identity::proof_sql(TimelineRule::Same);
-    let proven = session.batch_execute(&proof).await;
-    proven.at(format_args!(
+    let result = session.batch_execute(&proof).await;
+    result.at(format_args!(
         "shard {}: proving which database it is",
         reference.name
     ))?;
     Ok(session)
 }
 
-/// A count of rows; PostgreSQL's are never negative.
-fn count(rows: i64) -> u64 {
+/// Converts a count of rows, which is never negative.
+fn row_count(rows: i64) -> u64 {
     u64::try_from(rows).unwrap_or(0)
 }

@@ -1,7 +1,6 @@
-//! Checks of a shard as SQL queries about all tables at once: each row of an answer is a finding.
+//! Checks a shard with SQL queries over all tables at once. Each row of a result is a finding.
 //!
-//! A doctor and a survey run them.
-//! Absent: queries that read the user's rows, other than those which rows without a parent need.
+//! The doctor and the survey run these queries. They read catalogs and statistics, not the rows of the tables.
 
 mod pair;
 mod publications;
@@ -15,7 +14,7 @@ mod triggers;
 mod tests;
 
 pub(super) use pair::check as check_pair;
-pub(super) use role::{unreadable, usable};
+pub(super) use role::{remove_unusable_tables, unreadable_tables};
 
 use connect::Connected;
 use plans::fix::{FixStage, FixStatement};
@@ -26,91 +25,106 @@ use plans::table::{MovingTable, TableName};
 use super::findings::Findings;
 use crate::error::{StepError, WithIntent};
 
-/// A question: each row of the answer is a finding's object, problem and remedy.
+/// A query whose result rows each have the object, problem and remedy of a finding.
 #[derive(Debug, Clone, Copy)]
 struct DoctorQuery {
-    /// The name of its row in `plans::doctor`.
+    /// The name of the finding in the registry `plans::doctor`.
     code: &'static str,
-    /// When the remedy runs in a script; none where it is no statement, or not right for every application.
+    /// The stage of a fix script in which the remedy runs. `None` if the remedy is not a statement, or is not right for
+    /// every application.
     fix: Option<FixStage>,
     sql: &'static str,
 }
 
-/// The tables `$1` (schemas) and `$2` (names) as `t`: every column of `pg_class`, `label` for people, `sql` quoted.
-const TABLES: &str = "
+/// Defines `t`, the tables with the schemas `$1` and names `$2`: all columns of `pg_class`, `label` for people, and
+/// `sql` as a quoted name.
+const TABLES_CTE: &str = "
     with t as (select c.*, n.nspname, pg_catalog.format('%s.%s', n.nspname, c.relname) as label,
                       pg_catalog.format('%I.%I', n.nspname, c.relname) as sql
                from rows from (pg_catalog.unnest($1::text[]), pg_catalog.unnest($2::text[])) given (schema, name)
                join pg_catalog.pg_namespace n on n.nspname = given.schema
                join pg_catalog.pg_class c on c.relnamespace = n.oid and c.relname = given.name)";
 
-/// Queries what concerns all databases of the server.
-pub(super) async fn check_beyond(
+/// Runs the queries of the doctor that do not concern a move: privileges on the server that no move needs.
+pub(super) async fn check_unneeded_privileges(
     client: &Connected,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    ask_all(client, role::BEYOND, findings).await
+    run_server_queries(client, role::UNNEEDED_PRIVILEGES, findings).await
 }
 
-/// Asks what concerns the server and the role, whatever the tables.
+/// Runs the queries on the server and the role that do not depend on tables.
 pub(super) async fn check_server(
     client: &Connected,
     mode: Mode,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let capture: &[DoctorQuery] = match mode {
-        Mode::Online => server::CAPTURE,
+        Mode::Online => server::CAPTURE_QUERIES,
         Mode::Offline => &[],
     };
-    let questions = [server::ALWAYS, capture, role::ALWAYS, triggers::ALWAYS].concat();
-    ask_all(client, &questions, findings).await
+    let queries = [
+        server::SERVER_QUERIES,
+        capture,
+        role::SERVER_QUERIES,
+        triggers::SERVER_QUERIES,
+    ]
+    .concat();
+    run_server_queries(client, &queries, findings).await
 }
 
-/// Asks questions that are of no table.
-async fn ask_all(
+/// Runs queries that do not depend on tables.
+async fn run_server_queries(
     client: &Connected,
-    questions: &[DoctorQuery],
+    queries: &[DoctorQuery],
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    for question in questions {
-        let rows = client.query(question.sql, &[]).await;
-        let rows = rows.at(format_args!("shard {shard}: asking for {}", question.code))?;
-        add(question, &rows, shard, findings);
+    for query in queries {
+        let rows = client.query(query.sql, &[]).await;
+        let rows = rows.at(format_args!("shard {shard}: asking for {}", query.code))?;
+        add_findings(query, &rows, shard, findings);
     }
     Ok(())
 }
 
-/// Asks what concerns a shard's tables wherever rows leave or arrive: rights, and who else writes and reads them.
-pub(super) async fn check_place<'a>(
+/// Runs the queries that apply to both source and target: privileges on the tables, and publications and subscriptions
+/// that read or write them.
+pub(super) async fn check_table_access<'a>(
     client: &Connected,
     tables: impl Iterator<Item = &'a TableName>,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let questions = [role::TABLES, publications::TABLES].concat();
-    ask(client, &questions, tables, findings).await
+    let queries = [role::TABLE_QUERIES, publications::TABLE_QUERIES].concat();
+    run_table_queries(client, &queries, tables, findings).await
 }
 
-/// Asks what concerns the definitions of the tables that move.
+/// Runs the queries on the definitions of the moving tables.
 pub(super) async fn check_tables(
     client: &Connected,
     moving: &[MovingTable],
-    shared_out: Sequences,
+    sequence_policy: Sequences,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let stride: &[DoctorQuery] = match shared_out {
-        Sequences::Stride => sequences::STRIDE,
+    let stride: &[DoctorQuery] = match sequence_policy {
+        Sequences::Stride => sequences::STRIDE_QUERIES,
         Sequences::Block | Sequences::Keep => &[],
     };
-    let questions = [tables::TABLES, triggers::TABLES, sequences::TABLES, stride].concat();
+    let queries = [
+        tables::TABLE_QUERIES,
+        triggers::TABLE_QUERIES,
+        sequences::TABLE_QUERIES,
+        stride,
+    ]
+    .concat();
     let names = moving.iter().map(|table| &table.table);
-    ask(client, &questions, names, findings).await?;
+    run_table_queries(client, &queries, names, findings).await?;
     tables::check_keys(client, moving, findings).await
 }
 
-async fn ask<'a>(
+async fn run_table_queries<'a>(
     client: &Connected,
-    questions: &[DoctorQuery],
+    queries: &[DoctorQuery],
     tables: impl Iterator<Item = &'a TableName>,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -118,22 +132,27 @@ async fn ask<'a>(
     let (schemas, names): (Vec<&str>, Vec<&str>) = tables
         .map(|table| (table.schema.as_str(), table.name.as_str()))
         .unzip();
-    for question in questions {
-        let sql = format!("{TABLES} {}", question.sql);
+    for query in queries {
+        let sql = format!("{TABLES_CTE} {}", query.sql);
         let rows = client.query(&sql, &[&schemas, &names]).await;
-        let rows = rows.at(format_args!("shard {shard}: asking for {}", question.code))?;
-        add(question, &rows, shard, findings);
+        let rows = rows.at(format_args!("shard {shard}: asking for {}", query.code))?;
+        add_findings(query, &rows, shard, findings);
     }
     Ok(())
 }
 
-fn add(question: &DoctorQuery, rows: &[tokio_postgres::Row], shard: &str, findings: &mut Findings) {
+fn add_findings(
+    query: &DoctorQuery,
+    rows: &[tokio_postgres::Row],
+    shard: &str,
+    findings: &mut Findings,
+) {
     for row in rows {
         let (object, problem, remedy): (String, String, String) =
             (row.get(0), row.get(1), row.get(2));
         let object = format!("shard {shard}, {object}");
-        let statement = question.fix.map(|stage| FixStatement::new(stage, &remedy));
-        let finding = findings.add(question.code, object, problem, remedy);
+        let statement = query.fix.map(|stage| FixStatement::new(stage, &remedy));
+        let finding = findings.add(query.code, object, problem, remedy);
         if let Some(statement) = statement {
             finding.fixed_by(shard, vec![statement]);
         }

@@ -1,32 +1,32 @@
-//! Reference tables: the same rows on every shard, or not.
+//! Digests reference tables, which should have the same rows on every shard.
 
 use connect::Connected;
 use plans::table::TableName;
 
 use crate::error::{StepError, WithIntent};
 
-/// A table's rows as a number and a digest in no order.
+/// The number of rows of a table, and a digest that does not depend on their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ReferenceDigest {
     pub(super) count: i64,
     pub(super) digest: String,
 }
 
-/// Digests all rows of a table; `None` when it is not there.
+/// Digests all rows of a table. Returns `None` if the table does not exist.
 pub(super) async fn digest(
     client: &Connected,
     table: &TableName,
 ) -> Result<Option<ReferenceDigest>, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: digesting {table}");
-    let there = client
+    let action = format!("shard {shard}: digesting {table}");
+    let row = client
         .query_one(
             "select pg_catalog.to_regclass($1) is not null",
             &[&table.sql()],
         )
         .await
-        .at(&what)?;
-    if !there.get::<_, bool>(0) {
+        .at(&action)?;
+    if !row.get::<_, bool>(0) {
         return Ok(None);
     }
     let row = client
@@ -41,7 +41,7 @@ pub(super) async fn digest(
             &[],
         )
         .await
-        .at(&what)?;
+        .at(&action)?;
     Ok(Some(ReferenceDigest {
         count: row.get(0),
         digest: row.get(1),

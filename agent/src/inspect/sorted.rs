@@ -1,4 +1,4 @@
-//! A sorted stream of two texts a row, read as the server sends it; memory holds one row.
+//! Reads a sorted query result row by row. Only one row is in memory.
 
 use std::pin::Pin;
 
@@ -8,30 +8,30 @@ use tokio_postgres::Row;
 
 use crate::error::{StepError, WithIntent};
 
-/// Rows of two texts, in the order of the first one's bytes.
+/// Result rows with two texts, sorted by the bytes of the first text.
 pub(super) struct SortedRows {
     rows: Pin<Box<dyn Stream<Item = Result<Row, tokio_postgres::Error>> + Send>>,
-    what: String,
+    action: String,
 }
 
 impl SortedRows {
-    /// Runs `sql`, which sorts by its first column under collation "C".
+    /// Runs `sql`, which must sort by its first column under collation "C".
     pub(super) async fn open(
         client: &Connected,
         sql: String,
-        what: String,
+        action: String,
     ) -> Result<Self, StepError> {
-        let none: [&str; 0] = [];
-        let rows = client.query_raw(&sql, none).await.at(&what)?;
+        let no_parameters: [&str; 0] = [];
+        let rows = client.query_raw(&sql, no_parameters).await.at(&action)?;
         Ok(Self {
             rows: Box::pin(rows),
-            what,
+            action,
         })
     }
 
-    /// The next row; `None` after the last.
+    /// Returns the next row, or `None` after the last one.
     pub(super) async fn next(&mut self) -> Result<Option<(String, String)>, StepError> {
-        let row = self.rows.try_next().await.at(&self.what)?;
+        let row = self.rows.try_next().await.at(&self.action)?;
         Ok(row.map(|row| (row.get(0), row.get(1))))
     }
 }

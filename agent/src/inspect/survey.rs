@@ -1,10 +1,10 @@
-//! Survey: looks at both shards for a plan, and again in preflight; changes nothing. A trial writes
-//! on the target, and rolls back (ADR 56).
+//! The survey: checks both shards for a plan, and again in the step `preflight`. It changes nothing; the trial of a
+//! plan writes on the target and rolls back (ADR 56).
 //!
-//! Order: both servers, the source's tables, the target's state, then, on a target that is live, what is
-//! there already. Every finding at once, each with its object and what mends it.
+//! The survey first checks both servers, then the tables of the source, then the state of the target, and, on a live
+//! target, what would conflict with the moving rows. It reports all findings at once, each with its object and its
+//! remedy.
 
-mod clashes;
 mod crossings;
 mod expressions;
 mod foreign_keys;
@@ -19,12 +19,13 @@ mod target;
 mod trial;
 mod types;
 mod unique;
+mod unique_conflicts;
 mod versions;
 
 #[cfg(test)]
 pub(crate) use server::check_version;
 #[cfg(test)]
-pub(crate) use trial::places;
+pub(crate) use trial::sample_row_ids;
 
 use connect::Connected;
 use futures::{StreamExt, TryStreamExt};
@@ -40,28 +41,28 @@ use crate::postgres::catalog::{self, ForeignKey};
 use crate::shard::user_code::{self, UserCode};
 use tables::ListedTables;
 
-/// The sessions of a survey.
+/// The sessions of a survey on both shards.
 struct SurveySessions {
-    here: connect::Connected,
-    there: connect::Connected,
+    source: connect::Connected,
+    target: connect::Connected,
 }
 
 /// Surveys both shards.
 ///
 /// # Errors
-/// When a shard cannot be reached or read; what stands in the way of a move is in the findings.
+/// If a shard cannot be reached or read. Everything that would prevent the move is in the findings.
 pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
-    let (here, there) = tokio::try_join!(
+    let (source, target) = tokio::try_join!(
         super::session(&task.source, "survey"),
         super::session(&task.target, "survey"),
     )?;
-    let shards = SurveySessions { here, there };
+    let shards = SurveySessions { source, target };
     let mut findings = Findings::default();
     let versions = check_servers(&shards, task, &mut findings).await?;
-    let references = catalog::foreign_keys(&shards.here).await?;
-    let mut listed = moving(&shards.here, task, &references, &mut findings).await?;
-    let state = target::state(&shards.there, &listed.moving, task, &mut findings).await?;
-    // The dump takes as long as the checks: it is made beside them.
+    let foreign_keys = catalog::foreign_keys(&shards.source).await?;
+    let mut listed = list_moving_tables(&shards.source, task, &foreign_keys, &mut findings).await?;
+    let state = target::find_state(&shards.target, &listed.moving, task, &mut findings).await?;
+    // The dump of the schema takes as long as the checks, so both run concurrently.
     let schema = async {
         match state {
             TargetState::New if task.trial => Some(trial::schema(task, versions[1]).await),
@@ -70,22 +71,22 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     };
     let checks = async {
         let findings = &mut findings;
-        check_move(&shards, &mut listed, references, state, task, findings).await?;
+        check_move(&shards, &mut listed, foreign_keys, state, task, findings).await?;
         let tables = &listed.moving;
-        versions::check_pair(&shards.here, tables, state, versions, task, findings).await
+        versions::check_pair(&shards.source, tables, state, versions, task, findings).await
     };
     let (schema, checked) = tokio::join!(schema, checks);
     checked?;
     let trial = async {
-        match task.trial && !findings.refuse_it() {
+        match task.trial && !findings.has_refusal() {
             true => trial::run(task, &listed.moving, schema, &mut findings).await,
             false => Ok(None),
         }
     };
     let (trial, moving_ppm, schema_fingerprint) = tokio::try_join!(
         trial,
-        moving_ppm(&shards.here, &listed, task),
-        catalog::fingerprint(&shards.here, &listed.moving),
+        moving_ppm(&shards.source, &listed, task),
+        catalog::fingerprint(&shards.source, &listed.moving),
     )?;
     Ok(Survey {
         trial,
@@ -101,85 +102,85 @@ pub(crate) async fn run(task: &SurveyTask) -> Result<Survey, StepError> {
     })
 }
 
-/// Both servers, and whether they fit; their major versions, the source's first.
+/// Checks both servers, and whether they are compatible. Returns their major versions, the source's first.
 async fn check_servers(
     shards: &SurveySessions,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<[i32; 2], StepError> {
-    let mut of_target = Findings::default();
-    let (ours, theirs) = tokio::try_join!(
-        check_server(&shards.here, task.mode, findings),
-        check_server(&shards.there, task.mode, &mut of_target),
+    let mut target_findings = Findings::default();
+    let (source_version, target_version) = tokio::try_join!(
+        check_server(&shards.source, task.mode, findings),
+        check_server(&shards.target, task.mode, &mut target_findings),
     )?;
-    findings.0.append(&mut of_target.0);
-    server::check_pair(&shards.here, &shards.there, task, findings).await?;
-    Ok([ours, theirs])
+    findings.0.append(&mut target_findings.0);
+    server::check_pair(&shards.source, &shards.target, task, findings).await?;
+    Ok([source_version, target_version])
 }
 
-/// Everything about the tables that the move would meet on both sides.
+/// Checks everything about the tables that could prevent the move, on both shards.
 async fn check_move(
     shards: &SurveySessions,
     listed: &mut ListedTables,
-    references: Vec<ForeignKey>,
+    foreign_keys: Vec<ForeignKey>,
     state: TargetState,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let SurveySessions { here, there } = shards;
+    let SurveySessions { source, target } = shards;
     if state == TargetState::New {
-        tables::add_reference(here, task, listed, findings).await?;
-        expressions::check(here, listed, findings).await?;
-        schema::check(here, findings).await?;
-        foreign_keys::check_copied(&listed.moving, &references, task, findings);
+        tables::add_reference_tables(source, task, listed, findings).await?;
+        expressions::check(source, listed, findings).await?;
+        schema::check(source, findings).await?;
+        foreign_keys::check_copied_references(&listed.moving, &foreign_keys, task, findings);
     }
-    check_references(here, listed, references, task, findings).await?;
-    check_definitions(here, listed, task, findings).await?;
-    queries::check_pair(here, there, &listed.moving, state, task, findings).await?;
+    check_references(source, listed, foreign_keys, task, findings).await?;
+    check_definitions(source, listed, task, findings).await?;
+    queries::check_pair(source, target, &listed.moving, state, task, findings).await?;
     if state == TargetState::Live {
         let arriving = listed.moving.iter().map(|table| &table.table);
-        queries::check_place(there, arriving, findings).await?;
-        check_code(there, listed, findings).await?;
-        target::check_live(shards, listed, task, findings).await?;
+        queries::check_table_access(target, arriving, findings).await?;
+        check_user_code(target, listed, findings).await?;
+        target::check_live_target(shards, listed, task, findings).await?;
     }
     Ok(())
 }
 
-/// Which rows refer to which, and puts the tables in order.
+/// Checks the foreign keys of the tables, and sorts the tables by them.
 async fn check_references(
     client: &Connected,
     listed: &mut ListedTables,
-    references: Vec<ForeignKey>,
+    foreign_keys: Vec<ForeignKey>,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let cut = Some(&task.keys);
-    foreign_keys::check(&listed.moving, &references, task, findings);
-    crossings::check(client, listed, &references, cut, findings).await?;
-    order(&mut listed.moving, references.clone());
-    tables::check_orphans(client, listed, &references, findings).await
+    let moving_keys = Some(&task.keys);
+    foreign_keys::check(&listed.moving, &foreign_keys, task, findings);
+    crossings::check(client, listed, &foreign_keys, moving_keys, findings).await?;
+    sort_tables(&mut listed.moving, foreign_keys.clone());
+    tables::check_orphans(client, listed, &foreign_keys, findings).await
 }
 
-/// Surveys the tables of one shard without a move; those of the task's source, whatever its target.
+/// Surveys the tables of one shard without a move: those of the task's source. The task's target is not used.
 ///
 /// # Errors
-/// When the shard cannot be read; what stands in the way of a move is in the findings.
-pub(super) async fn examine(
+/// If the shard cannot be read. Everything that would prevent a move is in the findings.
+pub(super) async fn check_source_tables(
     client: &Connected,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<Vec<MovingTable>, StepError> {
-    let references = catalog::foreign_keys(client).await?;
-    let mut listed = moving(client, task, &references, findings).await?;
-    tables::add_reference(client, task, &mut listed, findings).await?;
-    foreign_keys::check(&listed.moving, &references, task, findings);
-    crossings::check(client, &listed, &references, None, findings).await?;
-    tables::check_orphans(client, &listed, &references, findings).await?;
+    let foreign_keys = catalog::foreign_keys(client).await?;
+    let mut listed = list_moving_tables(client, task, &foreign_keys, findings).await?;
+    tables::add_reference_tables(client, task, &mut listed, findings).await?;
+    foreign_keys::check(&listed.moving, &foreign_keys, task, findings);
+    crossings::check(client, &listed, &foreign_keys, None, findings).await?;
+    tables::check_orphans(client, &listed, &foreign_keys, findings).await?;
     check_definitions(client, &listed, task, findings).await?;
     Ok(listed.moving)
 }
 
-/// What one server offers by itself, and what the role may do there; its major version.
+/// Checks one server, and the privileges of the role on it. Returns the server's major version.
 pub(super) async fn check_server(
     client: &Connected,
     mode: Mode,
@@ -191,75 +192,77 @@ pub(super) async fn check_server(
     versions::check(client, mode, findings).await
 }
 
-/// The sharded tables of the source and those that belong to them.
-async fn moving(
+/// Lists the sharded tables of the source and their dependent tables.
+async fn list_moving_tables(
     client: &Connected,
     task: &SurveyTask,
-    references: &[ForeignKey],
+    foreign_keys: &[ForeignKey],
     findings: &mut Findings,
 ) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
-    let (mut tied, untied) = keys::resolve(&task.settings, &task.key, references);
-    for unknown in untied {
-        findings.refuse(
+    let (mut keyed_tables, unkeyed_tables) = keys::resolve(&task.settings, &task.key, foreign_keys);
+    for unkeyed_table in unkeyed_tables {
+        findings.add_refusal(
             "key.untied",
-            format!("shard {shard}, table {}", unknown.table),
-            unknown.problem,
-            unknown.remedy,
+            format!("shard {shard}, table {}", unkeyed_table.table),
+            unkeyed_table.problem,
+            unkeyed_table.remedy,
         );
     }
-    queries::usable(client, &mut tied, findings).await?;
-    let mut listed = tables::moving(client, task, tied, references, findings).await?;
-    let unreadable = queries::unreadable(client, &listed.moving).await?;
-    listed.unfit.extend(unreadable);
-    check_code(client, &mut listed, findings).await?;
+    queries::remove_unusable_tables(client, &mut keyed_tables, findings).await?;
+    let mut listed =
+        tables::list_moving_tables(client, task, keyed_tables, foreign_keys, findings).await?;
+    let unreadable_tables = queries::unreadable_tables(client, &listed.moving).await?;
+    listed.unreadable.extend(unreadable_tables);
+    check_user_code(client, &mut listed, findings).await?;
     expressions::check(client, &mut listed, findings).await?;
     Ok(listed)
 }
 
-/// Nothing is asked of the rows of tables beside which code would run that is not trusted.
-async fn check_code(
+/// Adds findings for untrusted code of the tables (`user_code`), and marks these tables as unreadable: the survey does
+/// not query their rows.
+async fn check_user_code(
     client: &Connected,
     listed: &mut ListedTables,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = client.name();
     for code in user_code::find_untrusted(client, &listed.moving).await? {
-        // Triggers and rules have findings of their own.
+        // Triggers and rules have their own findings.
         if !code.fires {
-            code.refuse(shard, findings);
+            code.add_refusal(shard, findings);
         }
-        listed.unfit.insert(code.table);
+        listed.unreadable.insert(code.table);
     }
     Ok(())
 }
 
 impl UserCode {
-    /// As a finding.
-    fn refuse(&self, shard: &str, findings: &mut Findings) {
+    /// Adds a finding that refuses the move because of this code.
+    fn add_refusal(&self, shard: &str, findings: &mut Findings) {
         let object = format!("shard {shard}, {} of table {}", self.place, self.table);
-        findings.refuse("code.untrusted", object, &self.problem, &self.remedy);
+        findings.add_refusal("code.untrusted", object, &self.problem, &self.remedy);
     }
 }
 
-/// What the definitions of the source's tables say, and what the role may do with them.
+/// Checks the definitions of the source's tables, and the privileges of the role on them.
 async fn check_definitions(
     client: &Connected,
     listed: &ListedTables,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let shared_out = task.settings.sequences;
+    let sequence_policy = task.settings.sequences;
     let leaving = listed.moving.iter().map(|table| &table.table);
-    queries::check_place(client, leaving, findings).await?;
-    queries::check_tables(client, &listed.moving, shared_out, findings).await
+    queries::check_table_access(client, leaving, findings).await?;
+    queries::check_tables(client, &listed.moving, sequence_policy, findings).await
 }
 
-/// Reference tables first, then parents before children, by foreign key or as the map says.
-fn order(tables: &mut Vec<MovingTable>, mut references: Vec<ForeignKey>) {
+/// Sorts the tables: reference tables first, then parents before children, by the foreign keys and the map's settings.
+fn sort_tables(tables: &mut Vec<MovingTable>, mut foreign_keys: Vec<ForeignKey>) {
     for table in tables.iter() {
         if let TableKey::Through(through) = &table.key {
-            references.push(ForeignKey {
+            foreign_keys.push(ForeignKey {
                 name: String::new(),
                 from: table.top().clone(),
                 to: through.parent.clone(),
@@ -268,11 +271,11 @@ fn order(tables: &mut Vec<MovingTable>, mut references: Vec<ForeignKey>) {
             });
         }
     }
-    catalog::parents_first(tables, &references);
+    catalog::parents_first(tables, &foreign_keys);
     tables.sort_by_key(|table| table.key != TableKey::Reference);
 }
 
-/// Queries of one session that are under way at a time: a round trip for each table is waited for beside others.
+/// The number of queries that one session pipelines, so that the round trips for the tables overlap.
 const PIPELINED: usize = 32;
 
 async fn moving_ppm(
@@ -281,22 +284,22 @@ async fn moving_ppm(
     task: &SurveyTask,
 ) -> Result<Vec<i64>, StepError> {
     let tables = listed.moving.iter();
-    let shares: Vec<_> = tables
-        .map(|table| share(client, table, listed, task))
+    let estimates: Vec<_> = tables
+        .map(|table| estimate_moving_ppm(client, table, listed, task))
         .collect();
-    let shares = futures::stream::iter(shares).buffered(PIPELINED);
-    shares.try_collect().await
+    let estimates = futures::stream::iter(estimates).buffered(PIPELINED);
+    estimates.try_collect().await
 }
 
-/// Parts per million of a table's rows that move, by the planner's estimate.
-async fn share(
+/// Returns the planner's estimate of the rows of the table that move, in parts per million.
+async fn estimate_moving_ppm(
     client: &Connected,
     table: &MovingTable,
     listed: &ListedTables,
     task: &SurveyTask,
 ) -> Result<i64, StepError> {
     match &table.key {
-        _ if listed.unfit.contains(&table.table) => Ok(0),
+        _ if listed.unreadable.contains(&table.table) => Ok(0),
         TableKey::Reference => Ok(1_000_000),
         TableKey::Columns(_) | TableKey::Through(_) => {
             let predicate = table.predicate(&task.keys, "");

@@ -1,8 +1,9 @@
-//! Removes what no live migration explains, because an operator asked for it.
+//! Removes objects on a shard that belong to no unfinished migration, at the request of an operator.
 //!
-//! The sweep takes a left migration over on the shard as a new owner would (I7): its epoch is raised, older
-//! sessions are ended, and every write proves that epoch. Order: sessions, slots, publications; then, if it is known
-//! who owns the keys, what must stay refused becomes permanent, and only then guards and register go.
+//! The agent takes the abandoned migration over on the shard, as another agent would (I7): it increases the epoch, ends
+//! the sessions of older epochs, and proves the new epoch in every write. It then drops the slots and publications. If
+//! the owner of the keys is known, the agent next makes permanent what must remain refused, and only then removes
+//! guards and register.
 
 use std::time::Duration;
 
@@ -31,59 +32,68 @@ use crate::shard::{guard, publication, sidecar_schema, snapshot};
 use crate::stream::dual_write;
 use crate::throttle::MigrationThrottle;
 
-/// How often a slot is tried that somebody reads from.
+/// The number of attempts to end the session that reads from a slot.
 const SLOT_TRIES: u32 = 50;
 
 pub(super) async fn run(task: &SweepTask) -> Result<Swept, StepError> {
     let mut swept = Swept::default();
     for sweep in &task.sweeps {
-        // What is removed is looked up anew: only what is ours by name and form.
-        let seen = inventory::run(&InventoryTask {
+        // The agent lists the objects again, so that it removes only those that belong to Shardwright by name and form.
+        let inventory = inventory::run(&InventoryTask {
             shard: task.shard.clone(),
         })
         .await?;
         match sweep {
             Sweep::Migration { migration, guards } => {
-                let left = AbandonedMigration::take(&task.shard, migration, &seen).await?;
-                left.end_streams(&seen, &mut swept).await?;
+                let abandoned =
+                    AbandonedMigration::take_over(&task.shard, migration, &inventory).await?;
+                abandoned.end_streams(&inventory, &mut swept).await?;
                 if let Some(guards) = guards {
-                    left.remove(guards, &mut swept).await?;
+                    abandoned.remove_guards(guards, &mut swept).await?;
                 } else {
-                    left.leave(&seen).await?;
+                    abandoned.remove_temporary_row(&inventory).await?;
                 }
             }
             Sweep::ReleasedKeys { map } => {
-                give_back(&task.shard, map, &mut swept).await?;
+                drop_released_keys_guard(&task.shard, map, &mut swept).await?;
             }
-            Sweep::Probes => load::sweep(&task.shard, &mut swept).await?,
+            Sweep::Probes => load::drop_abandoned_publications(&task.shard, &mut swept).await?,
         }
     }
     Ok(swept)
 }
 
-/// A migration that was left, taken over on one shard.
+/// An abandoned migration that this agent has taken over on one shard.
 struct AbandonedMigration {
     shard: Shard,
     session: connect::Connected,
     token: EpochToken,
-    /// Nothing is known of limits that its migration had.
+    /// The limits that the migration had are unknown, so this throttle has none.
     throttle: MigrationThrottle,
 }
 
 impl AbandonedMigration {
-    async fn take(
+    async fn take_over(
         reference: &ShardRef,
         migration: &MigrationId,
-        seen: &Inventory,
+        inventory: &Inventory,
     ) -> Result<Self, StepError> {
-        let row = seen.moves.iter().find(|row| &row.migration == migration);
+        let row = inventory
+            .moves
+            .iter()
+            .find(|row| &row.migration == migration);
         let token = EpochToken {
             migration: migration.clone(),
             epoch: Epoch(row.map_or(1, |row| row.epoch + 1)),
             until: MapVersion(i64::MAX),
         };
-        let foreign = |object: &&str| object.starts_with("schema ");
-        if let Some(schema) = seen.similar.iter().map(|s| s.object.as_str()).find(foreign) {
+        let is_schema = |object: &&str| object.starts_with("schema ");
+        if let Some(schema) = inventory
+            .similar
+            .iter()
+            .map(|s| s.object.as_str())
+            .find(is_schema)
+        {
             return Err(StepError::refused(
                 "sweep.foreign",
                 format!("shard {}: {schema} is not Shardwright's", reference.name),
@@ -92,21 +102,21 @@ impl AbandonedMigration {
         }
         let shard = Shard::new(reference, migration, token.epoch)?;
         let session = shard.session("sweep").await?;
-        // A commit would wait for the walsender of an owner that is gone.
+        // Otherwise a commit could wait for the walsender of an agent that no longer exists (synchronous dual-write).
         session
             .batch_execute("set synchronous_commit = local")
             .await
             .at(format_args!("shard {}: preparing a session", shard.name))?;
-        let proven = session
+        let result = session
             .batch_execute(&identity::proof_sql(TimelineRule::Same))
             .await;
-        proven.at(format_args!(
+        result.at(format_args!(
             "shard {}: proving which database it is",
             shard.name
         ))?;
         sidecar_schema::create(&session).await?;
         if row.is_none() {
-            // Without a row of its own nothing can be proved: it gets one for as long as this takes.
+            // The epoch can only be proved if the migration has a row. The agent creates one and removes it at the end.
             sidecar_schema::enrol(&session, &token, "source", "").await?;
         }
         dual_write::repair(&shard, &token, OwnershipProof::TakeOver).await?;
@@ -125,21 +135,25 @@ impl AbandonedMigration {
         })
     }
 
-    /// Slots and publications of the migration, which refuse no write.
-    async fn end_streams(&self, seen: &Inventory, swept: &mut Swept) -> Result<(), StepError> {
+    /// Drops the slots and publications of the migration. They refuse no write.
+    async fn end_streams(&self, inventory: &Inventory, swept: &mut Swept) -> Result<(), StepError> {
         let whose = Whose::Migration(self.token.migration.clone());
-        for object in seen.objects.iter().filter(|object| object.whose == whose) {
+        for object in inventory
+            .objects
+            .iter()
+            .filter(|object| object.whose == whose)
+        {
             let (shard, name) = (self.shard.name.as_str(), object.name.as_str());
-            let what = format!("shard {shard}: dropping {} {name}", object.kind);
+            let action = format!("shard {shard}: dropping {} {name}", object.kind);
             match object.kind {
                 ObjectKind::Slot => {
-                    self.free(name).await?;
+                    self.end_slot_reader(name).await?;
                     let sql = format!(
                         "select pg_catalog.pg_drop_replication_slot(slot_name) from pg_catalog.pg_replication_slots where slot_name = {}",
                         quote_literal(name)
                     );
                     let dropped = epoch::execute(&self.session, &self.token, &sql);
-                    dropped.await.at(&what)?;
+                    dropped.await.at(&action)?;
                 }
                 ObjectKind::Publication => {
                     publication::drop(&self.session, Some(&self.token), name).await?;
@@ -154,14 +168,14 @@ impl AbandonedMigration {
                 | ObjectKind::Session
                 | ObjectKind::Schema => continue,
             }
-            swept.done.push(what);
+            swept.done.push(action);
         }
         Ok(())
     }
 
-    /// Ends whoever still reads from a slot.
-    async fn free(&self, slot: &str) -> Result<(), StepError> {
-        let what = format!("shard {}: freeing replication slot {slot}", self.shard.name);
+    /// Ends the session that reads from a slot.
+    async fn end_slot_reader(&self, slot: &str) -> Result<(), StepError> {
+        let action = format!("shard {}: freeing replication slot {slot}", self.shard.name);
         for _ in 0..SLOT_TRIES {
             let row = self
                 .session
@@ -171,42 +185,43 @@ impl AbandonedMigration {
                     &[&slot],
                 )
                 .await
-                .at(&what)?;
+                .at(&action)?;
             if row.is_none() {
                 return Ok(());
             }
         }
         Err(StepError::passing(
             "slot.busy",
-            format!("{what}: it stays in use"),
+            format!("{action}: it stays in use"),
         ))
     }
 
-    /// Guards, register and rows; what must stay refused is refused for good first.
-    async fn remove(&self, guards: &Guards, swept: &mut Swept) -> Result<(), StepError> {
+    /// Removes guards, register and rows of the migration. Before that, the agent makes permanent what must remain
+    /// refused.
+    async fn remove_guards(&self, guards: &Guards, swept: &mut Swept) -> Result<(), StepError> {
         let (session, token, shard) = (&self.session, &self.token, self.shard.name.as_str());
-        let there = catalog::tables(session).await?;
+        let existing_tables = catalog::tables(session).await?;
         let tables = guards.tables.iter();
         let tables: Vec<MovingTable> = tables
-            .filter(|table| !table.is_reference() && there.contains_key(&table.table))
+            .filter(|table| !table.is_reference() && existing_tables.contains_key(&table.table))
             .cloned()
             .collect();
         if let Some(keys) = guards.keys.as_ref().filter(|_| guards.copied) {
-            self.brought(guards, keys).remove().await?;
+            self.copied_rows(guards, keys).remove().await?;
             swept.done.push(format!(
                 "shard {shard}: removed what migration {} brought",
                 token.migration
             ));
         }
         if let Some(refuse) = guards.refuse.as_ref().filter(|keys| !keys.is_empty()) {
-            let away = ReleasedKeys {
+            let released = ReleasedKeys {
                 token,
                 map: &guards.map,
                 keys: refuse,
                 tables: &tables,
                 shard,
             };
-            away.release(session, guards.version).await?;
+            released.release(session, guards.version).await?;
             swept.done.push(format!(
                 "shard {shard}: {refuse} of map {} are refused for good",
                 guards.map
@@ -221,8 +236,9 @@ impl AbandonedMigration {
         Ok(())
     }
 
-    /// What was brought to a shard that never owned the keys, and that no flip was told of.
-    fn brought<'a>(&'a self, guards: &'a Guards, keys: &'a KeySet) -> CopiedRows<'a> {
+    /// Returns the removal of the rows that the migration copied to this shard. It is allowed only on a shard that
+    /// never owned the keys and was notified of no flip.
+    fn copied_rows<'a>(&'a self, guards: &'a Guards, keys: &'a KeySet) -> CopiedRows<'a> {
         CopiedRows {
             session: &self.session,
             deletion: RowDeletion {
@@ -241,9 +257,9 @@ impl AbandonedMigration {
         }
     }
 
-    /// A row that was made for the sweep alone goes again.
-    async fn leave(&self, seen: &Inventory) -> Result<(), StepError> {
-        if seen
+    /// Removes the migration's row if only this sweep created it.
+    async fn remove_temporary_row(&self, inventory: &Inventory) -> Result<(), StepError> {
+        if inventory
             .moves
             .iter()
             .any(|row| row.migration == self.token.migration)
@@ -254,14 +270,14 @@ impl AbandonedMigration {
     }
 }
 
-/// Takes down the guard of keys that were given away, under the lock that every change of it takes.
-async fn give_back(
+/// Drops the guard of the released keys of a map, under the lock that every change of this guard takes.
+async fn drop_released_keys_guard(
     reference: &ShardRef,
     map: &MapName,
     swept: &mut Swept,
 ) -> Result<(), StepError> {
     let session = super::session_to_change(reference, "sweep").await?;
-    let what = format!("shard {}: opening keys of map {map} again", reference.name);
+    let action = format!("shard {}: opening keys of map {map} again", reference.name);
     let drops = session
         .query(
             "select pg_catalog.format('drop trigger if exists %I on %I.%I', t.tgname, n.nspname, c.relname)
@@ -273,7 +289,7 @@ async fn give_back(
             &[&released_keys_trigger(map, ""), &SCHEMA],
         )
         .await
-        .at(&what)?;
+        .at(&action)?;
     let drops: Vec<String> = drops.iter().map(|row| row.get(0)).collect();
     let name = quote_literal(map.as_str());
     let sql = format!(
@@ -286,16 +302,16 @@ async fn give_back(
         drops = drops.join("; "),
         function = released_keys_function(map),
     );
-    let done = session.batch_execute(&sql).await;
-    rollback_after(&session, &done).await;
-    done.at(&what)?;
+    let result = session.batch_execute(&sql).await;
+    roll_back_on_error(&session, &result).await;
+    result.at(&action)?;
     sidecar_schema::drop_if_unused(&session).await?;
-    swept.done.push(what);
+    swept.done.push(action);
     Ok(())
 }
 
-async fn rollback_after(session: &Connected, done: &Result<(), tokio_postgres::Error>) {
-    if done.is_err() {
+async fn roll_back_on_error(session: &Connected, result: &Result<(), tokio_postgres::Error>) {
+    if result.is_err() {
         epoch::rollback(session).await;
     }
 }

@@ -1,4 +1,5 @@
-//! A running step: its dispatch, the session of its migration, and the two shards.
+//! The context of a running step: its dispatch (the controller's assignment of the step), the session of its migration,
+//! and the two shards.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -83,22 +84,22 @@ impl StepContext {
         )
     }
 
-    /// Returns the proof of ownership for work before the flip.
+    /// Returns the proof of epoch (I7) for writes before the flip.
     pub(crate) fn token(&self) -> EpochToken {
         self.token_up_to(self.dispatch.map_version)
     }
 
-    /// Returns the proof of ownership for work between the flip and a roll back.
+    /// Returns the proof of epoch for writes between the flip and a rollback.
     pub(crate) fn token_after_flip(&self) -> EpochToken {
         self.token_up_to(self.dispatch.map_version.next())
     }
 
-    /// Returns the proof of ownership for cleanup, which is allowed after any flip.
+    /// Returns the proof of epoch for cleanup, which is allowed after any flip.
     pub(crate) fn token_for_cleanup(&self) -> EpochToken {
         self.token_up_to(MapVersion(i64::MAX))
     }
 
-    /// Returns the proof of ownership for work up to the map version `until`.
+    /// Returns the proof of epoch for writes as long as the map version is at most `until`.
     fn token_up_to(&self, until: MapVersion) -> EpochToken {
         EpochToken {
             migration: self.dispatch.migration.clone(),
@@ -107,7 +108,7 @@ impl StepContext {
         }
     }
 
-    /// Returns the tables that have moving rows, which excludes reference tables.
+    /// Returns the tables that have moving rows. These exclude reference tables.
     pub(crate) fn keyed_tables(&self) -> Vec<MovingTable> {
         let tables = self.dispatch.tables.iter();
         tables
@@ -116,8 +117,8 @@ impl StepContext {
             .collect()
     }
 
-    /// Returns the tables that a stream captures. Until the flip this includes reference tables, which the forward
-    /// stream keeps equal on a new target.
+    /// Returns the tables that a stream captures. Before the flip, the forward stream also captures reference tables,
+    /// and keeps them equal on a new target.
     pub(crate) fn captured_tables(
         &self,
         direction: Direction,
@@ -152,7 +153,7 @@ impl StepContext {
         table.predicate(&self.dispatch.keys, row)
     }
 
-    /// Logs `message`, and reports to the operator what the step does or waits for.
+    /// Logs `message` and reports it to the operator: it states what the step does or waits for.
     pub(crate) fn report_message(&self, message: impl Into<String>) {
         let message = message.into();
         tracing::info!(migration = %self.dispatch.migration, "{message}");
@@ -162,7 +163,7 @@ impl StepContext {
         });
     }
 
-    /// As [`StepContext::report_message`]; it also reports `reason`, for which the step waits.
+    /// Reports as [`StepContext::report_message`] does. Also reports `reason`, for which the step waits.
     pub(crate) fn report_waiting(&self, message: String, reason: &str) {
         self.report_message(message);
         self.session
@@ -176,8 +177,8 @@ impl StepContext {
         }
     }
 
-    /// Waits until the given hours begin, or until the operator removes them. It then reports the earlier message
-    /// again.
+    /// Waits until the given hours begin, or until the operator removes them. Afterwards it reports the previous
+    /// message again.
     pub(crate) async fn wait_for_hours(&self, hours: Hours) {
         let doing = self.session.progress().message;
         let reason = format!("the hours {hours}");
@@ -218,18 +219,19 @@ impl StepContext {
     /// Returns the output of a completed step.
     ///
     /// # Errors
-    /// `step.input` if the controller did not send the output, or if it has another form: the step graph is wrong.
+    /// Returns `step.input` if the controller did not send the output, or if it cannot be decoded: the step graph is
+    /// wrong.
     pub(crate) fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Result<T, StepError> {
         output(&self.dispatch.outputs, kind)
     }
 
-    /// Starts to capture the changes of the moving keys, without applying them yet.
+    /// Starts a stream that captures the changes of the moving keys and does not apply them yet.
     pub(crate) async fn ensure_capture(&self) -> Result<(), StepError> {
         self.ensure_stream_mode(Direction::Forward, self.token(), false)
             .await
     }
 
-    /// Starts the change stream in `direction`, unless it runs already. It captures and applies.
+    /// Starts the change stream in `direction`, unless it runs already. The stream captures and applies changes.
     pub(crate) async fn ensure_stream(&self, direction: Direction) -> Result<(), StepError> {
         let token = match direction {
             Direction::Forward => self.token(),
@@ -238,7 +240,7 @@ impl StepContext {
         self.ensure_stream_with_token(direction, token).await
     }
 
-    /// As [`StepContext::ensure_stream`], with the proof of a flip that is newer than the dispatch.
+    /// Starts the stream as [`StepContext::ensure_stream`] does, with a proof that includes a flip after the dispatch.
     pub(crate) async fn ensure_stream_with_token(
         &self,
         direction: Direction,
@@ -247,7 +249,7 @@ impl StepContext {
         self.ensure_stream_mode(direction, token, true).await
     }
 
-    /// Starts the change stream unless it runs already, and sets whether it applies.
+    /// Starts the change stream unless it runs already, and sets whether it applies changes.
     async fn ensure_stream_mode(
         &self,
         direction: Direction,
@@ -270,8 +272,8 @@ impl StepContext {
         Ok(())
     }
 
-    /// Returns the folder for captured changes that cannot be applied yet. Only the forward stream has one: after the
-    /// flip the log of the target keeps the changes, because a roll back must not depend on the disk of one agent.
+    /// Returns the folder for captured changes that cannot be applied yet. Only the forward stream has one. After the
+    /// flip, the WAL of the target retains the changes, because a rollback must not depend on the disk of one agent.
     pub(crate) fn spool(&self) -> SpoolLocation {
         SpoolLocation::new(
             &self.session.spools,
@@ -281,9 +283,9 @@ impl StepContext {
         )
     }
 
-    /// Returns true from before the first point of the verification on. From then on the stream records the key of each
-    /// change, for the comparison in the cutover. It does so also while `verify` waits for its next attempt, because
-    /// chunks that `verify` has compared remain valid.
+    /// Returns whether the stream must record the key of each change as dirty, for the comparison in the cutover. This
+    /// begins before the first position of the verification. It continues while `verify` waits for its next attempt,
+    /// because chunks that it has compared remain valid.
     fn records_dirty_keys(&self) -> bool {
         let before = StepId::from(StepKind::BuildIndexes.name());
         self.dispatch.outputs.contains_key(&before)
@@ -318,7 +320,7 @@ impl StepContext {
         })
     }
 
-    /// Returns how commits must wait for both shards, if the request demands this.
+    /// Returns the settings of synchronous dual-write, if the request demands it.
     fn dual_write(&self) -> Option<DualWrite> {
         let options = &self.dispatch.options;
         (options.dual_write == plans::request::DualWrite::Synchronous).then(|| DualWrite {
@@ -327,7 +329,8 @@ impl StepContext {
         })
     }
 
-    /// Waits until the stream fails, and returns its failure. Never returns while the stream runs, or if there is none.
+    /// Waits until the stream fails, and returns its failure. Never returns if no stream runs or if the stream does not
+    /// fail.
     pub(crate) async fn wait_for_stream_failure(&self) -> StepError {
         let watch = {
             let slot = self.session.stream.lock().await;
@@ -340,7 +343,7 @@ impl StepContext {
     }
 }
 
-/// As [`StepContext::output`], for a dispatch that has no context yet.
+/// Returns the output of a completed step, as [`StepContext::output`] does.
 fn output<T: DeserializeOwned>(
     outputs: &BTreeMap<StepId, serde_json::Value>,
     kind: StepKind,
@@ -357,7 +360,7 @@ fn output<T: DeserializeOwned>(
         })
 }
 
-/// Converts the identity that preflight recorded into the form that the replication protocol reports.
+/// Parses the identity that the preflight recorded, into the type of the replication protocol.
 pub(crate) fn system(identity: &DatabaseIdentity) -> Result<SystemIdentity, StepError> {
     let parsed = identity
         .system

@@ -1,7 +1,8 @@
 //! Probes source and target while a heavy step runs, and sets the throttle ratio.
 //!
-//! It probes each shard four times a second, with one query, and times one commit a second on the source. A shard that
-//! does not answer yields no health signals: the step itself meets the same failure.
+//! The agent probes each shard four times per second with one query, and measures the duration of one commit per second
+//! on the source. A shard that does not answer provides no health signals; the step itself gets the same error and
+//! reports it.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -25,7 +26,7 @@ const COMMIT_INTERVAL: Duration = Duration::from_secs(1);
 /// The pause after a failure to time a commit.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);
 
-/// Sets the throttle by the health signals, until the future is dropped.
+/// Sets the throttle ratio from the health signals. Runs until the future is dropped.
 pub(crate) async fn control_throttle(context: &StepContext) -> Infallible {
     let (Ok(source), Ok(target)) = (context.source(), context.target()) else {
         // The step itself reports this error.
@@ -40,7 +41,7 @@ pub(crate) async fn control_throttle(context: &StepContext) -> Infallible {
     infallible
 }
 
-/// Resets the throttle when the monitor ends: without new signals the last ones must not slow the migration.
+/// Resets the throttle when the monitor ends, because outdated signals must not slow the migration.
 struct ResetThrottleOnDrop<'a>(&'a StepContext);
 
 impl Drop for ResetThrottleOnDrop<'_> {
@@ -108,8 +109,8 @@ struct CommitProbe {
 }
 
 impl CommitProbe {
-    /// Returns the duration of a commit in milliseconds. If the commit in progress has already taken longer than the
-    /// last one, that time counts.
+    /// Returns the duration of the last commit in milliseconds, or that of the commit in progress if it is already
+    /// longer.
     fn commit_ms(&self) -> Option<f64> {
         let elapsed = self.since.map(|since| since.elapsed());
         let longest = self
@@ -119,7 +120,7 @@ impl CommitProbe {
     }
 }
 
-/// Times one commit after the other. It never abandons a commit that waits for a standby in order to start another.
+/// Measures one commit after the other. A commit that waits for a standby is never abandoned to start another one.
 async fn time_commits(
     source: &Shard,
     token: &EpochToken,
@@ -133,7 +134,7 @@ async fn time_commits(
     }
 }
 
-/// Times commits on one session until an error occurs.
+/// Measures commits on one session until an error occurs.
 async fn time_on_one_session(
     source: &Shard,
     token: &EpochToken,

@@ -20,22 +20,23 @@ use crate::shared_scan::participants::ExpectedParticipant;
 use crate::stream::ApplyStream;
 use crate::throttle::MigrationThrottle;
 
-/// The state that exists as long as this process owns the migration under one epoch.
+/// The state of a migration that exists as long as this process owns it under one epoch.
 #[derive(Debug)]
 pub(crate) struct MigrationSession {
     pub(crate) migration: MigrationId,
     pub(crate) epoch: Epoch,
-    /// True once both shards have recorded this epoch; false while a take-over is in progress or was interrupted.
+    /// True when both shards have recorded this epoch; false while a take-over is in progress or was interrupted.
     pub(crate) taken_over: AtomicBool,
     /// The running change stream, if there is one.
     pub(crate) stream: tokio::sync::Mutex<Option<ApplyStream>>,
     /// The sessions that hold the snapshot of the copy.
     pub(crate) snapshot_holders: tokio::sync::Mutex<Option<SnapshotHolders>>,
-    /// The sessions that check which code the tables of a shard run, by shard.
+    /// The sessions that check the tables of a shard for untrusted code (ADR 49), by shard.
     code_provers: tokio::sync::Mutex<BTreeMap<String, Arc<CodeProver>>>,
     /// The throttle of heavy work.
     pub(crate) throttle: MigrationThrottle,
-    /// Set while the copy of this migration has not begun; other moves of the operation wait for it, to share its scan.
+    /// Set until the copy of this migration begins. The other moves of the operation wait for it, to read the source
+    /// together (shared scan).
     expected: Mutex<Option<ExpectedParticipant>>,
     /// The folder in which this agent keeps spools.
     pub(super) spools: PathBuf,
@@ -44,7 +45,7 @@ pub(crate) struct MigrationSession {
     progress: Mutex<Progress>,
     /// The estimated end of the running step, if there is an estimate.
     expected_end: Mutex<Option<Instant>>,
-    /// The last known figures of the stream.
+    /// The last known status of the stream.
     last_status: Mutex<Option<StreamStatus>>,
 }
 
@@ -67,8 +68,8 @@ impl MigrationSession {
         }
     }
 
-    /// Returns the session that checks which code the tables of the shard run. Steps share the session, which has then
-    /// already planned its queries.
+    /// Returns the session that checks the tables of the shard for untrusted code. Steps share it, so that its queries
+    /// are already planned.
     ///
     /// # Errors
     /// As [`CodeProver::open`].
@@ -85,7 +86,7 @@ impl MigrationSession {
         Ok(prover)
     }
 
-    /// Returns the present figures of the running step.
+    /// Returns the current progress of the running step.
     pub(crate) fn progress(&self) -> Progress {
         let mut progress = self.progress.lock().map(|p| p.clone()).unwrap_or_default();
         let expected_end = self
@@ -106,13 +107,13 @@ impl MigrationSession {
         }
     }
 
-    /// Resets the figures at the start of a step.
+    /// Resets the progress at the start of a step.
     pub(crate) fn begin_step(&self) {
         self.update(|progress| *progress = Progress::default());
         self.set_eta_seconds(None);
     }
 
-    /// Sets the estimated remaining time of the whole running step, or `None` if there is no estimate.
+    /// Sets the estimated remaining time of the running step; `None` if there is no estimate.
     pub(crate) fn set_eta_seconds(&self, seconds: Option<f64>) {
         let left = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let expected_end = left.and_then(|left| Instant::now().checked_add(left));
@@ -121,14 +122,14 @@ impl MigrationSession {
         }
     }
 
-    /// Changes the figures of the running step.
+    /// Changes the progress of the running step.
     pub(crate) fn update(&self, change: impl FnOnce(&mut Progress)) {
         if let Ok(mut progress) = self.progress.lock() {
             change(&mut progress);
         }
     }
 
-    /// Returns the figures of the stream. While a step holds the stream, these are the last known ones.
+    /// Returns the status of the stream. While a step has locked the stream, this is the last known status.
     pub(crate) fn stream_status(&self) -> Option<StreamStatus> {
         let mut last_status = self.last_status.lock().ok()?;
         if let Ok(stream) = self.stream.try_lock() {
@@ -137,7 +138,7 @@ impl MigrationSession {
         last_status.clone()
     }
 
-    /// Makes the stream stop applying. With a spool it continues to capture; without one it ends.
+    /// Makes the stream stop applying. A forward stream continues to capture into its spool; a reverse stream ends.
     pub(crate) async fn stop_applying(&self) {
         let mut slot = self.stream.lock().await;
         match slot.as_ref() {

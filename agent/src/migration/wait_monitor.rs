@@ -1,4 +1,4 @@
-//! Reports, with the figures of a step, the lock that it waits for and the statements that its sessions execute.
+//! Adds to the progress of a step the lock that it waits for, and the statements that its sessions execute.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -12,8 +12,8 @@ use crate::shard::monitor_session::MonitorSession;
 
 /// The interval between two probes.
 const PROBE_INTERVAL: Duration = Duration::from_millis(250);
-/// How long a wait is reported after it was observed. Most waits consist of many short ones, so that other sessions do
-/// not queue after the lock request of the agent.
+/// Time for which a wait is reported after it was observed. Most waits consist of many short ones: the agent's lock
+/// requests are short, so that other sessions do not queue after them.
 const REPORTED_FOR: Duration = Duration::from_secs(2);
 
 /// Probes both shards until the future is dropped.
@@ -25,7 +25,7 @@ pub(crate) async fn report_waits(context: &StepContext) -> Infallible {
     let _clear_on_drop = ClearWaitsOnDrop(context);
     let mut shards = [source, target].map(|shard| MonitorSession::new(shard, "waits"));
     let mut reported: Option<(Instant, LockWait)> = None;
-    // The first probe comes after one interval: many steps end earlier, and need no session.
+    // The first probe comes after one interval, because many steps end before and need no session.
     let mut ticks = interval_at(Instant::now() + PROBE_INTERVAL, PROBE_INTERVAL);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
@@ -50,7 +50,7 @@ pub(crate) async fn report_waits(context: &StepContext) -> Infallible {
     }
 }
 
-/// Removes waits and statements from the figures when the monitor ends.
+/// Removes waits and statements from the progress when the monitor ends.
 struct ClearWaitsOnDrop<'a>(&'a StepContext);
 
 impl Drop for ClearWaitsOnDrop<'_> {
@@ -74,8 +74,8 @@ async fn probe(context: &StepContext, monitor: &mut MonitorSession) -> Option<Sh
     let migration = &context.dispatch.migration;
     let probed = monitor.probe(async |session| {
         Ok(ShardWaits {
-            lock: lock_wait::look(session, migration).await?,
-            statements: statements::look(session, migration).await?,
+            lock: lock_wait::longest_lock_wait(session, migration).await?,
+            statements: statements::running_statements(session, migration).await?,
         })
     });
     probed.await

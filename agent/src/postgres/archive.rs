@@ -1,30 +1,32 @@
-//! The table of contents of an archive that `pg_dump --format=custom` wrote.
+//! Reads the table of contents of an archive that `pg_dump --format=custom` wrote.
 //!
-//! Every field is read by its length, never by what it contains: a name or a function's body may hold newlines, quotes
-//! and everything that looks like a comment of pg_restore. Absent: the data blocks, which a dump of a schema has none of.
+//! The reader takes every field by its length and never interprets its content: a name or a function body may contain
+//! newlines, quotes and text that looks like a comment of pg_restore. It does not read data blocks, because a
+//! schema-only dump has none.
 
-/// The archives of pg_dump 15 to 18.
+/// The minor versions of the archive format that pg_dump 15 to 18 write.
 const MINORS: std::ops::RangeInclusive<u8> = 14..=16;
-/// Since pg_dump 16 the header names the compression by one byte.
+/// From this minor version on (pg_dump 16), one byte in the header names the compression.
 const COMPRESSION_BY_NAME: u8 = 15;
-/// Since pg_dump 17 each entry has the kind of its relation.
+/// From this minor version on (pg_dump 17), each entry contains the kind of its relation.
 const WITH_RELKIND: u8 = 16;
-/// The byte that stands for `--format=custom`.
+/// The byte in the header that identifies `--format=custom`.
 const CUSTOM: u8 = 1;
-/// An entry has at least this many bytes, so that a broken count allocates nothing.
+/// The minimum size of an entry in bytes. It limits the number of entries, so that a corrupt count cannot cause a large
+/// allocation.
 const SMALLEST: usize = 16;
 
-/// An object as the server knows it: the catalog that lists it, and its number there.
+/// The identity of an object on its server: the OID of the catalog that lists the object, and the OID of its row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ObjectId {
     pub(crate) class: u32,
     pub(crate) oid: u32,
 }
 
-/// When pg_restore would restore an entry.
+/// The section of pg_restore that an entry belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ArchiveSection {
-    /// With what it depends on.
+    /// The entry has no section of its own: pg_restore restores it with the entries that it depends on.
     None,
     PreData,
     Data,
@@ -35,24 +37,24 @@ pub(crate) enum ArchiveSection {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArchiveEntry {
     pub(crate) dump_id: i32,
-    /// None for what no catalog lists, and for comments.
+    /// None for comments and for other entries that have no row in a catalog.
     pub(crate) object: Option<ObjectId>,
     pub(crate) tag: String,
-    /// The kind, in pg_dump's words.
+    /// The kind of the object, as pg_dump names it, for example `TABLE`.
     pub(crate) kind: String,
     pub(crate) section: ArchiveSection,
     pub(crate) definition: String,
     pub(crate) schema: String,
-    /// Empty for the database's own.
+    /// Empty if the object is in the default tablespace of the database.
     pub(crate) tablespace: String,
     pub(crate) access_method: Option<String>,
-    /// For relations, since pg_dump 17: the letter of `pg_class.relkind`.
+    /// The value of `pg_class.relkind`. Only relations have it, and only since pg_dump 17.
     pub(crate) relkind: Option<char>,
     pub(crate) owner: String,
     pub(crate) depends_on: Vec<i32>,
 }
 
-/// Why the bytes are no archive that is known here.
+/// The reason why an archive cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum ArchiveError {
     #[error("the archive ends in the middle of its table of contents, at byte {at}")]
@@ -69,10 +71,10 @@ pub(crate) enum ArchiveError {
     },
 }
 
-/// Reads the table of contents, in the order of the archive.
+/// Returns the entries of the table of contents, in the order of the archive.
 ///
 /// # Errors
-/// [`ArchiveError`], with the place.
+/// Returns [`ArchiveError`] with the byte position if the archive is truncated, foreign or of an unknown version.
 pub(crate) fn read(bytes: &[u8]) -> Result<Vec<ArchiveEntry>, ArchiveError> {
     let mut reader = ArchiveReader {
         bytes,
@@ -110,7 +112,7 @@ impl<'a> ArchiveReader<'a> {
         Ok(self.take(1)?[0])
     }
 
-    /// A sign, then the bytes from the lowest on.
+    /// Reads an integer: a sign byte, then the bytes of the absolute value in little-endian order.
     fn int(&mut self) -> Result<i32, ArchiveError> {
         let at = self.at;
         let negative = self.byte()? != 0;
@@ -143,7 +145,7 @@ impl<'a> ArchiveReader<'a> {
         }
     }
 
-    /// A number that is written as text.
+    /// Reads a number that the archive stores as text.
     fn number<N: std::str::FromStr>(&mut self) -> Result<Option<N>, ArchiveError> {
         let at = self.at;
         let Some(text) = self.text()? else {
@@ -179,7 +181,7 @@ impl<'a> ArchiveReader<'a> {
         } else {
             self.int()?;
         }
-        // When it was made, in seven numbers; the database; the versions of server and pg_dump.
+        // Skips the creation time (seven integers), the database name and the versions of the server and of pg_dump.
         for _ in 0..7 {
             self.int()?;
         }
@@ -227,7 +229,7 @@ impl<'a> ArchiveReader<'a> {
         while let Some(id) = self.number()? {
             depends_on.push(id);
         }
-        // Where the data is: a flag and an offset.
+        // Skips the position of the entry's data: a flag and an offset.
         self.take(1 + self.offset_size)?;
         Ok(ArchiveEntry {
             dump_id,

@@ -1,4 +1,4 @@
-//! What a shard's catalog says about the tables of a move.
+//! Reads from a shard's catalog what a move needs to know about its tables.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,30 +12,32 @@ use tokio_postgres::Row;
 use super::definitions::{self, FoundColumn};
 use crate::error::{StepError, WithIntent};
 
-/// A user table with everything that decides whether it can move.
+/// A user table, with the facts that decide whether it can move.
 #[derive(Debug, Clone)]
 pub(crate) struct TableFacts {
     pub(crate) table: TableName,
     pub(crate) kind: char,
     pub(crate) unlogged: bool,
-    /// Part of an inheritance that is no partitioning.
+    /// True if the table inherits or is inherited from, other than by partitioning.
     pub(crate) inherits: bool,
-    /// For a partition: the table at the top.
+    /// For a partition: the root of its partition tree.
     pub(crate) partition_of: Option<TableName>,
     pub(crate) replica_identity: char,
     pub(crate) primary_key: Vec<String>,
     pub(crate) deferrable_key: bool,
-    /// Columns of the index that finds a row: the one that is the replica identity, else the primary key's if it is
-    /// not deferrable; empty where there is none.
+    /// Columns of the index that identifies a row: the replica identity index, otherwise the primary key if it is not
+    /// deferrable. Empty if the table has no such index.
     pub(crate) unique_by: Vec<String>,
-    /// That index gives its columns in their own ascending order, by the types' own operators.
+    /// True if that index sorts its columns in one direction, by the default operator class of their types and their
+    /// own collation.
     pub(crate) in_order: bool,
     pub(crate) rows: i64,
     pub(crate) bytes: i64,
     pub(crate) order: Option<RowOrder>,
 }
 
-/// A condition that holds for a row `t` that lies in none of these tables: its partition came later.
+/// Returns an SQL condition that is true for a row `t` that is in none of these tables. Such a row is in a partition
+/// that was created later.
 pub(crate) fn in_none(tables: &[MovingTable]) -> String {
     let names: Vec<String> = tables
         .iter()
@@ -50,7 +52,7 @@ pub(crate) fn in_none(tables: &[MovingTable]) -> String {
     )
 }
 
-/// Every table of the user's schemas, by name.
+/// Reads all tables outside the system schemas and the sidecar schema `shardwright`, by name.
 pub(crate) async fn tables(
     client: &Connected,
 ) -> Result<BTreeMap<TableName, TableFacts>, StepError> {
@@ -109,7 +111,8 @@ pub(crate) async fn tables(
         .collect())
 }
 
-/// The tables that hold the rows of one: its leaves if it is partitioned, else itself.
+/// Returns the tables that store the rows of `table`: its leaf partitions if it is partitioned, otherwise the table
+/// itself.
 pub(crate) fn leaves<'a>(
     found: &'a BTreeMap<TableName, TableFacts>,
     table: &'a TableFacts,
@@ -152,9 +155,10 @@ fn found(row: &Row) -> TableFacts {
 }
 
 impl TableFacts {
-    /// The columns that identify a row of a table that is tied to the shard key by `key`; empty: all of them do.
+    /// Returns the columns that identify a row of this table. If the result is empty, only all columns together do.
+    /// `key` defines how the table is tied to the shard key.
     ///
-    /// Under REPLICA IDENTITY FULL the primary key may lack columns of the shard key: they are added.
+    /// Under REPLICA IDENTITY FULL the identifying index may lack columns of the shard key; the function adds them.
     pub(crate) fn identity(&self, key: &TableKey) -> Vec<String> {
         let mut identity = self.unique_by.clone();
         if let ('f', false, TableKey::Columns(columns)) =
@@ -167,7 +171,7 @@ impl TableFacts {
         identity
     }
 
-    /// How many columns of the identity its index gives in their own order, where that is not all of them.
+    /// Returns the number of identity columns that an index scan returns in sort order. None if these are all of them.
     pub(crate) fn lookup_columns(&self, key: &TableKey) -> Option<usize> {
         let held = if self.in_order {
             self.unique_by.len()
@@ -178,7 +182,7 @@ impl TableFacts {
     }
 }
 
-/// The columns of one table, in table order.
+/// Reads the columns of one table, in table order.
 pub(crate) async fn columns(
     client: &Connected,
     table: &TableName,
@@ -187,7 +191,7 @@ pub(crate) async fn columns(
     Ok(found.remove(table).unwrap_or_default())
 }
 
-/// Whether the column's type is the one that the map's key needs.
+/// Returns whether the column has the type that the shard map requires for its key.
 pub(crate) fn fits(key: KeyType, column: &FoundColumn) -> bool {
     column.type_name == key.catalog_name()
         || (key == KeyType::Text && column.type_name == "varchar")
@@ -199,13 +203,13 @@ pub(crate) struct ForeignKey {
     pub(crate) name: String,
     pub(crate) from: TableName,
     pub(crate) to: TableName,
-    /// Own column and the other table's, pair by pair.
+    /// Pairs of a referencing column and the referenced column.
     pub(crate) columns: Vec<(String, String)>,
-    /// Every row has been checked against it.
+    /// True if the constraint is validated (`convalidated`).
     pub(crate) validated: bool,
 }
 
-/// All foreign keys of the user's tables.
+/// Reads all foreign keys. The foreign keys that partitions inherit are not included.
 pub(crate) async fn foreign_keys(client: &Connected) -> Result<Vec<ForeignKey>, StepError> {
     let shard = client.name();
     let rows = client
@@ -246,7 +250,8 @@ pub(crate) async fn foreign_keys(client: &Connected) -> Result<Vec<ForeignKey>, 
         .collect())
 }
 
-/// Tables with those that others refer to first; cycles keep their given order.
+/// Sorts tables so that a referenced table comes before the tables that reference it. Tables in a cycle keep their
+/// order.
 pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) {
     let mut ordered: Vec<MovingTable> = Vec::with_capacity(tables.len());
     while !tables.is_empty() {
@@ -266,14 +271,17 @@ pub(crate) fn parents_first(tables: &mut Vec<MovingTable>, keys: &[ForeignKey]) 
     *tables = ordered;
 }
 
-/// Every fact of the definitions of `$1` (quoted names) that a move relies on: table, what, definition.
+/// Query for the facts in the definitions of the tables `$1` (quoted names) that a move relies on. It returns the
+/// table, the kind and name of the fact, and its definition.
 ///
-/// For leaves also those of every partitioned table above and beside them, which name all partitions: one that
-/// is new is a difference. Of a foreign key only its own entry counts, not those per partition, whose names
-/// depend on the order in which the partitions came. An index that is built beside the writers is none until it is valid.
-/// That a column is not null is a fact of the column: PostgreSQL 18
-/// has a constraint with a name for it besides. That one has an identity is a fact of the table at the top: only since
-/// PostgreSQL 17 the partitions have it too.
+/// For leaf partitions, it also returns the facts of all partitioned tables in the same partition trees. These facts
+/// list all partitions, so a new partition is a difference. Four kinds of facts need an exception, because they can
+/// differ between equal tables:
+/// - A foreign key counts once. Its copies on partitions have names that depend on the order in which the partitions
+///   were created.
+/// - An index that CREATE INDEX CONCURRENTLY builds counts only once it is valid.
+/// - NOT NULL is a fact of the column, because only PostgreSQL 18 has a named constraint for it.
+/// - An identity is a fact of the root table, because partitions have it only since PostgreSQL 17.
 const FACTS: &str = r#"
     with given as (select pg_catalog.to_regclass(name)::oid as oid, name from pg_catalog.unnest($1::text[]) name),
     t as (
@@ -341,8 +349,8 @@ fn quoted<'a>(tables: impl IntoIterator<Item = &'a TableName>) -> Vec<String> {
     tables.into_iter().map(TableName::sql).collect()
 }
 
-/// A hash over everything about the moving tables that a move relies on; not over reference tables, which
-/// only some moves carry.
+/// Returns a hash of all facts about the moving tables that a move relies on. It excludes reference tables, which only
+/// some moves copy.
 pub(crate) async fn fingerprint(
     client: &Connected,
     tables: &[MovingTable],
@@ -365,10 +373,10 @@ pub(crate) async fn fingerprint(
     Ok(rows[0].get(0))
 }
 
-/// Where the rows of each table lie, and which numbers its columns have.
+/// Reads the file node and the column numbers of each table.
 ///
-/// Both change where an ALTER TABLE writes other values without a change that a stream could tell, also when the
-/// definition is the same afterwards: `ALTER COLUMN .. TYPE .. USING`, a column that goes and comes again.
+/// Both change if an ALTER TABLE rewrites values. Logical decoding does not report such a rewrite, and the definition
+/// can be the same afterwards: `ALTER COLUMN .. TYPE .. USING`, or a column that is dropped and added again.
 pub(crate) async fn storage(
     client: &Connected,
     tables: impl Iterator<Item = &MovingTable>,
@@ -390,8 +398,8 @@ pub(crate) async fn storage(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// The definitions of tables, fact by fact; a table that is missing has none. For leaves with those of the
-/// partitioned tables that they belong to.
+/// Reads the facts of the tables' definitions. A missing table has no facts. For leaf partitions the result also
+/// contains the partitioned tables that they belong to.
 pub(crate) async fn facts(
     client: &Connected,
     tables: &[TableName],
@@ -435,7 +443,7 @@ pub(crate) async fn facts(
     Ok(facts)
 }
 
-/// Estimated share of a table's rows that a predicate selects, per million, from the planner's statistics.
+/// Returns the fraction of a table's rows that a predicate selects, in parts per million, as the planner estimates it.
 pub(crate) async fn selectivity_ppm(
     client: &Connected,
     table: &MovingTable,
@@ -460,7 +468,7 @@ pub(crate) async fn selectivity_ppm(
     Ok((share * 1_000_000.0) as i64)
 }
 
-/// Rows that the planner expects of a query.
+/// Returns the number of rows that the planner estimates for a query.
 async fn estimated_rows(client: &Connected, query: &str) -> Result<f64, tokio_postgres::Error> {
     let explain = format!("explain (format json) {query}");
     let plan: serde_json::Value = client.query_one(&explain, &[]).await?.get(0);

@@ -1,8 +1,10 @@
-//! COPY out of one session into another: bytes are passed on as they come, and no row is ever whole in memory.
+//! Sends the output of COPY on one session to COPY on another session. The agent forwards bytes as they arrive and
+//! never holds a complete row in memory.
 //!
-//! Order: both servers are asked; pieces of what the source sends go to the target, in frames of their own; when the
-//! source has said that it was all, the target is told so, and says how many rows it has. A session that was not
-//! brought to its end is closed with what it had under way, so that neither server goes on by itself.
+//! The agent starts COPY on both servers. It sends the data of the source to the target in CopyData messages of its
+//! own. When the source has sent its last row, the agent sends CopyDone to the target, and the target returns the
+//! number of rows. If a COPY does not reach its end, the agent closes both sessions with their transactions, so that
+//! neither server continues.
 
 mod fan;
 mod route;
@@ -21,29 +23,29 @@ use side::{CopyConnection, RowBytes};
 
 use crate::error::{StepError, WithIntent, code_of_sqlstate, hint_of_sqlstate, retry_of};
 
-/// What is taken from the source at most before it is sent on.
+/// Maximum size in bytes of one CopyData message to the target.
 const MOST: usize = 256 << 10;
-/// What is gathered at least: it comes in pieces of 8 KiB.
+/// Minimum size in bytes of a CopyData message to the target, except the last one. The source sends pieces of 8 KiB.
 const LEAST: usize = 64 << 10;
-/// A kind and a length stand before each piece.
+/// Length of a message header: one byte for the type and four for the length.
 const HEADER: usize = 5;
 
-/// Why a COPY did not come to its end.
+/// The reason why a COPY failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PipeError {
-    /// The server refused.
+    /// The server returned an error.
     #[error("{} (SQLSTATE {})", .0.message, .0.state)]
     Refused(Refusal),
-    /// The connection broke, or what came is not the protocol.
+    /// The connection failed, or the server violated the protocol.
     #[error("error communicating with the server: {0}")]
     Broken(#[from] io::Error),
-    /// The session was over before.
+    /// The session had ended before the COPY started.
     #[error(transparent)]
     Session(#[from] tokio_postgres::Error),
 }
 
 impl PipeError {
-    /// What a retry is worth.
+    /// Returns whether a retry can succeed.
     pub(crate) fn class(&self) -> Class {
         match self {
             Self::Refused(refusal) => classify_server(&refusal.state, &refusal.message),
@@ -74,25 +76,29 @@ impl<T> WithIntent<T> for Result<T, PipeError> {
     }
 }
 
-/// The side on which it failed.
+/// The side on which a COPY failed.
 #[derive(Debug)]
 pub(crate) enum PipeFailure {
     Reading(PipeError),
     Writing(PipeError),
 }
 
-/// Copies what `out` gives on `source` into what `into` takes on `target`. How many rows, and bytes.
+/// Copies the output of the statement `out` on `source` into the statement `into` on `target`. Returns the numbers of
+/// rows and bytes.
 ///
-/// `moved` is told of rows and bytes that have been sent on, and may take its time.
+/// The function calls `moved` with the numbers of rows and bytes sent so far and awaits its future, so that `moved` can
+/// delay the copy.
 pub(crate) async fn pipe<F: Future<Output = ()>>(
     (source, out): (&mut Connected, &str),
     (target, into): (&mut Connected, &str),
     moved: impl Fn(u64, u64) -> F,
 ) -> Result<(u64, u64), PipeFailure> {
     let (mut from, mut to) = tokio::try_join!(
-        async { ask(source, out).await.map_err(PipeFailure::Reading) },
+        async { start_copy(source, out).await.map_err(PipeFailure::Reading) },
         async {
-            let mut side = ask(target, into).await.map_err(PipeFailure::Writing)?;
+            let mut side = start_copy(target, into)
+                .await
+                .map_err(PipeFailure::Writing)?;
             side.opened().await.map_err(PipeFailure::Writing)?;
             Ok(side)
         }
@@ -105,16 +111,16 @@ pub(crate) async fn pipe<F: Future<Output = ()>>(
     Ok((rows, bytes))
 }
 
-/// What one session gives by COPY, read as bytes. Dropping it closes the session.
+/// The output of a COPY on one session, as bytes. If this value is dropped, the session is closed.
 pub(crate) struct CopyOutput<'a>(CopyConnection<Lent<'a>>);
 
 impl<'a> CopyOutput<'a> {
-    /// Asks for it.
-    pub(crate) async fn ask(session: &'a mut Connected, sql: &str) -> Result<Self, PipeError> {
-        ask(session, sql).await.map(Self)
+    /// Starts the COPY statement `sql` on `session`.
+    pub(crate) async fn start(session: &'a mut Connected, sql: &str) -> Result<Self, PipeError> {
+        start_copy(session, sql).await.map(Self)
     }
 
-    /// How many more bytes stand at the front of `buffer`; `None` when that was all.
+    /// Reads into `buffer` and returns the number of bytes read; `None` at the end of the COPY.
     pub(crate) async fn read(&mut self, buffer: &mut [u8]) -> Result<Option<usize>, PipeError> {
         while !self.0.copied_out()? {
             let taken = poll_fn(|cx| self.0.poll_take(cx, buffer)).await?;
@@ -125,22 +131,22 @@ impl<'a> CopyOutput<'a> {
         Ok(None)
     }
 
-    /// Gives the session back, once that was all.
+    /// Returns the connection to its session. The caller must have read to the end.
     pub(crate) fn end(self) {
         self.0.into_link().give_back();
     }
 }
 
-async fn ask<'a>(
+async fn start_copy<'a>(
     session: &'a mut Connected,
     sql: &str,
 ) -> Result<CopyConnection<Lent<'a>>, PipeError> {
     let mut side = CopyConnection::new(session.lend().await?);
-    side.ask(sql).await?;
+    side.start(sql).await?;
     Ok(side)
 }
 
-/// Passes on all that the source has, until it is ready for something else. How many bytes.
+/// Forwards all rows of the source until the source is ready for the next query. Returns the number of bytes.
 async fn pass_on<S, T, F>(
     from: &mut CopyConnection<S>,
     to: &mut CopyConnection<T>,
@@ -172,7 +178,8 @@ where
     Ok(bytes)
 }
 
-/// What the source sends next; what the target has to say meanwhile is heard first.
+/// Reads the next data of the source. It first processes the messages of the target, so that an error of the target
+/// ends the copy.
 async fn take<S, T>(
     from: &mut CopyConnection<S>,
     to: &mut CopyConnection<T>,

@@ -1,4 +1,4 @@
-//! One chunk: COPY out of the source, COPY into the target.
+//! Copies one chunk of a table: COPY TO on the source, COPY FROM on the target.
 
 use connect::Connected;
 use plans::sql::{quote_ident, quote_literal};
@@ -9,16 +9,16 @@ use super::copy_pipe::{self, PipeFailure};
 pub(crate) use super::copy_pipe::{CopyReceivers, ReceiveOutcome, ReceiverInput};
 use crate::error::{StepError, WithIntent};
 
-/// Rows by where they lie.
+/// Rows of a table by their block number.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct BlockRange {
     pub(crate) from: i64,
-    /// Missing: to the end of the table.
+    /// None: to the end of the table.
     pub(crate) to: Option<i64>,
 }
 
 impl BlockRange {
-    /// The condition on `ctid`.
+    /// Returns the condition on `ctid`.
     pub(crate) fn condition(&self) -> String {
         let from = format!("ctid >= '({},0)'::pg_catalog.tid", self.from);
         match self.to {
@@ -28,7 +28,8 @@ impl BlockRange {
     }
 }
 
-/// Rows from `low` to before `high` of the table's first primary key column, values as text; open where missing.
+/// Rows whose value in `column`, the first column of the primary key, is at least `low` and less than `high`. Both
+/// values are text; None means no limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct KeyRange {
     pub(crate) column: String,
@@ -37,7 +38,7 @@ pub(crate) struct KeyRange {
 }
 
 impl KeyRange {
-    /// The condition on the column.
+    /// Returns the condition on the column.
     pub(crate) fn condition(&self) -> String {
         let end = |sign: &str, value: &Option<String>| {
             value.as_ref().map(|value| {
@@ -58,7 +59,7 @@ impl KeyRange {
     }
 }
 
-/// Which rows of a table a chunk holds.
+/// The rows of a table that one chunk contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum CopyExtent {
     Blocks(BlockRange),
@@ -74,10 +75,11 @@ impl CopyExtent {
     }
 }
 
-/// Copies the rows of one extent that match `predicate` over a row called `t`; the sessions of both shards are in their transactions.
-/// After an error both are over.
+/// Copies the rows of one extent that match `predicate`, a condition over a row `t`. The caller has opened a
+/// transaction on both sessions. After an error both sessions are closed.
 ///
-/// Returns rows and bytes. `moved` is told of rows and bytes that have been sent on, and may take its time.
+/// Returns the numbers of rows and bytes. The function calls `moved` with the numbers sent so far and awaits its
+/// future.
 pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
     source: &mut Connected,
     target: &mut Connected,
@@ -90,7 +92,7 @@ pub(crate) async fn copy_chunk<F: Future<Output = ()>>(
     copy_rows(source, target, table, &condition, moved).await
 }
 
-/// Copies the rows of a table, named `t` there, that match `condition`; as [`copy_chunk`] otherwise.
+/// Copies the rows of a table that match `condition`, a condition over a row `t`. Otherwise as [`copy_chunk`].
 pub(crate) async fn copy_rows<F: Future<Output = ()>>(
     source: &mut Connected,
     target: &mut Connected,
@@ -107,10 +109,11 @@ pub(crate) async fn copy_rows<F: Future<Output = ()>>(
     })
 }
 
-/// Reads the rows of one extent once for several receivers, those that match a predicate for each over a row called
-/// `t`; the session is in its transaction, and after an error over. Receivers are not told yet that these were all.
+/// Reads the rows of one extent once for several receivers. Receiver number n gets the rows `t` that match the nth
+/// predicate; the source evaluates the predicates.
 ///
-/// The server itself says by the predicates which row is whose.
+/// The caller has opened a transaction on `source`; after an error the session is closed. The caller, and not this
+/// function, reports to the receivers that they have all rows.
 pub(crate) async fn read_for_all(
     source: &mut Connected,
     table: &MovingTable,
@@ -136,16 +139,17 @@ pub(crate) async fn read_for_all(
     read.at(what)
 }
 
-/// Writes the rows that a reader gives, in its transaction. Where these were not all, and after an error, the session is
-/// over. `came` is told that a piece has come, `moved` as in [`copy_chunk`].
-pub(crate) async fn write_given<F: Future<Output = ()>>(
+/// Writes the rows that a reader sends, in the transaction of `target`. If the reader did not send all rows, or after
+/// an error, the session is closed. The function calls `came` for each message of the reader, and `moved` as in
+/// [`copy_chunk`].
+pub(crate) async fn write_from_receiver<F: Future<Output = ()>>(
     target: &mut Connected,
     table: &MovingTable,
-    given: Receiver<ReceiverInput>,
+    input: Receiver<ReceiverInput>,
     (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
 ) -> Result<ReceiveOutcome, StepError> {
     let what = writing(table, target.name());
-    let written = copy_pipe::take_in((target, &into(table)), given, (came, moved)).await;
+    let written = copy_pipe::take_in((target, &into(table)), input, (came, moved)).await;
     written.at(what)
 }
 
@@ -157,7 +161,7 @@ fn writing(table: &MovingTable, shard: &str) -> String {
     format!("shard {shard}: copying {}: writing", table.table)
 }
 
-/// What is asked of the source: rows, named `t` there, that match `condition`.
+/// Returns the COPY statement for the source. `condition` is a condition over a row `t`.
 pub(crate) fn out_of(table: &MovingTable, condition: &str) -> String {
     let (name, columns) = (table.table.sql(), columns(table));
     let format = table.format.name();
@@ -166,7 +170,7 @@ pub(crate) fn out_of(table: &MovingTable, condition: &str) -> String {
     )
 }
 
-/// What is asked of the target.
+/// Returns the COPY statement for the target.
 pub(crate) fn into(table: &MovingTable) -> String {
     let (name, columns) = (table.table.sql(), columns(table));
     let format = table.format.name();

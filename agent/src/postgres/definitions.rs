@@ -1,4 +1,4 @@
-//! Columns and unique indexes of many tables at once: as many queries for a thousand tables as for one.
+//! Reads columns and unique indexes of many tables; the number of queries does not depend on the number of tables.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +9,13 @@ use tokio_postgres::Row;
 use super::types::{self, TypePart};
 use crate::error::{StepError, WithIntent};
 
-/// A column with what the key column must fulfil.
+/// A column, with the properties that a shard key column must have.
 #[derive(Debug, Clone)]
 pub(crate) struct FoundColumn {
     pub(crate) column: Column,
     pub(crate) not_null: bool,
     pub(crate) type_name: String,
-    /// What its type is made of.
+    /// The types that the column's type is composed of.
     pub(crate) parts: Vec<TypePart>,
 }
 
@@ -24,11 +24,11 @@ pub(crate) struct FoundColumn {
 pub(crate) struct UniqueIndex {
     pub(crate) name: String,
     pub(crate) columns: Vec<String>,
-    /// Those of them that may be null, which they must not be then.
+    /// The columns that are nullable. They must be NOT NULL before the index can be the replica identity.
     pub(crate) nullable: Vec<String>,
 }
 
-/// The columns of tables, in table order; a table that is missing has none.
+/// Reads the columns of tables, in table order. The result has no entry for a missing table.
 pub(crate) async fn columns(
     client: &Connected,
     tables: &[&TableName],
@@ -80,7 +80,8 @@ pub(crate) async fn columns(
     Ok(found)
 }
 
-/// The unique indexes of tables that could identify their rows, those that need the least first.
+/// Reads the unique indexes that could identify rows: first those with the fewest nullable columns, then those with the
+/// fewest columns.
 pub(crate) async fn unique_indexes(
     client: &Connected,
     tables: &[&TableName],
@@ -117,7 +118,7 @@ pub(crate) async fn unique_indexes(
     Ok(found)
 }
 
-/// The table that a row's first column, a place from 1, speaks of.
+/// Returns the table whose position, counted from 1, is in the row's first column.
 pub(crate) fn at<'a>(tables: &[&'a TableName], row: &Row) -> Option<&'a TableName> {
     let place = usize::try_from(row.get::<_, i64>(0)).ok()?;
     tables.get(place.checked_sub(1)?).copied()

@@ -1,4 +1,4 @@
-//! What a migration's sessions wait for where that is a lock, and who holds it.
+//! Reads which lock the sessions of a migration wait for, and which session holds it.
 
 use connect::Connected;
 use plans::id::{MigrationId, ShardName};
@@ -8,11 +8,13 @@ use tokio_postgres::Row;
 use super::redacted::printable;
 use crate::error::{StepError, WithIntent};
 
-/// The session of ours that waits longest, and of those in its way the one whose transaction is the oldest.
+/// Selects the migration's session that waits longest for a lock, and the blocking session whose transaction is the
+/// oldest.
 ///
-/// Sessions of the migration itself are left out: they wait for each other for a moment, and nobody can help.
-/// Without the right to see what others do their names and times are empty, and their process is still told.
-const LOOK: &str = "
+/// The query ignores waits of the migration's sessions for each other: they are short, and an operator could not end
+/// them. If the role may not see other roles' sessions, the names and times are empty; the process id is always
+/// present.
+const LONGEST_LOCK_WAIT: &str = "
     select own.pid, holder.pid, coalesce(h.usename::text, ''), coalesce(h.application_name, ''), coalesce(h.state, ''),
            (extract(epoch from pg_catalog.clock_timestamp() - coalesce(l.waitstart, own.query_start)) * 1000)::bigint,
            (extract(epoch from pg_catalog.clock_timestamp() - h.xact_start) * 1000)::bigint,
@@ -29,15 +31,18 @@ const LOOK: &str = "
      order by coalesce(l.waitstart, own.query_start), h.xact_start nulls last
      limit 1";
 
-/// Looks once.
-pub(crate) async fn look(
+/// Runs the query once. Returns None if no session of the migration waits for a lock.
+pub(crate) async fn longest_lock_wait(
     session: &Connected,
     migration: &MigrationId,
 ) -> Result<Option<LockWait>, StepError> {
     let shard = session.name();
     let ours = migration.application_name("%");
     let what = format!("shard {shard}: looking for locks that are waited for");
-    let rows = session.query_prepared(LOOK, &[&ours]).await.at(&what)?;
+    let rows = session
+        .query_prepared(LONGEST_LOCK_WAIT, &[&ours])
+        .await
+        .at(&what)?;
     Ok(rows.first().map(|row| lock_wait(row, shard)))
 }
 

@@ -1,4 +1,4 @@
-//! A position in the write-ahead log.
+//! A position in the write-ahead log (WAL).
 
 use std::error::Error;
 use std::fmt;
@@ -13,19 +13,19 @@ use tokio_postgres::types::{FromSql, IsNull, PgLsn, ToSql, Type, to_sql_checked}
 #[serde(try_from = "String", into = "String")]
 pub struct Lsn(pub u64);
 
-/// A text that is not a position.
+/// The error for a text that is not a WAL position.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a wal position of the form X/Y")]
 pub struct InvalidLsn {
-    /// The text.
+    /// The invalid text.
     pub text: String,
 }
 
 impl Lsn {
-    /// No position: before every other.
+    /// The invalid position `0/0`, which is less than every other.
     pub const ZERO: Self = Self(0);
 
-    /// The bytes from `earlier` to here; 0 if `earlier` is not earlier.
+    /// Returns the number of bytes from `earlier` to this position; 0 if `earlier` is later.
     pub fn bytes_since(self, earlier: Self) -> u64 {
         self.0.saturating_sub(earlier.0)
     }

@@ -1,6 +1,6 @@
-//! PostgreSQL as it is: its catalogs, COPY, logical replication, pg_dump.
+//! Access to PostgreSQL: catalogs, COPY, logical replication, pg_dump.
 //!
-//! Absent: anything of Shardwright. No module here knows an epoch, a register or a migration.
+//! No module in this folder knows an epoch, a register or a migration.
 
 pub(crate) mod archive;
 pub(crate) mod catalog;

@@ -1,11 +1,12 @@
-//! The source's schema, taken with pg_dump and restored entry by entry.
+//! Reads the source's schema with pg_dump, as entries that the agent restores on the target.
 //!
-//! Order: everything of the pre-data section at once; primary keys after the copy; the rest of the
-//! post-data section (indexes, constraints, foreign keys, triggers) after that.
-//! The statements are kept on the target, so that a restart goes on where it stopped.
-//! Our own schema, guards, publications and subscriptions are never carried over.
-//! Absent: any look into a statement. What an entry is about is read from the archive's fields and from the catalog,
-//! in the snapshot that pg_dump reads.
+//! The entries are restored in this order: first all of the pre-data section; after the copy, the primary keys; then
+//! the rest of the post-data section (indexes, constraints, foreign keys, triggers). The target stores the statements,
+//! so that a restart continues with the first entry that is missing. The sidecar schema `shardwright`, guards,
+//! publications and subscriptions are never restored.
+//!
+//! This module never parses a statement. The fields of the archive and the catalog, in the snapshot that pg_dump reads,
+//! state which object an entry belongs to.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -22,12 +23,13 @@ use tokio_postgres::SimpleQueryMessage;
 use super::archive::{self, ArchiveEntry, ArchiveSection, ObjectId};
 use crate::error::{StepError, WithIntent};
 
-/// What pg_dump's session has beside the settings of ours, behind those of the connection string.
+/// Settings of pg_dump's session. They follow the options of the connection string and those that every session of the
+/// agent sets.
 const DUMP_OPTIONS: &str = "-c lock_timeout=10s";
 
 const FACTS: &str = include_str!("pg_dump/facts.sql");
 
-/// Entries that belong to the database rather than to its schema, in pg_dump's words.
+/// Kinds of entries that belong to the database and not to its schema, as pg_dump names them.
 const OF_THE_DATABASE: [&str; 5] = [
     "ENCODING",
     "STDSTRINGS",
@@ -36,26 +38,26 @@ const OF_THE_DATABASE: [&str; 5] = [
     "DATABASE PROPERTIES",
 ];
 
-/// The number of schema `public`, which every database has.
+/// The OID of the schema `public`, which every database has.
 const PUBLIC: u32 = 2200;
 
 /// The owner of schema `public` in a new database.
 const PUBLIC_OWNER: &str = "pg_database_owner";
 
-/// The access method of tables that name none, as every session of ours has it.
+/// The default table access method, which every session of the agent sets.
 const HEAP: &str = "heap";
 
-/// The letter of a partitioned table, which has an access method and no storage.
+/// The relkind of a partitioned table, which can have an access method although it has no storage.
 const PARTITIONED: char = 'p';
 
-/// When an entry is restored.
+/// The time at which an entry is restored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum RestoreSection {
-    /// Before the copy.
+    /// Before the copy of the rows.
     Pre,
-    /// Right after the copy: the primary keys, or what else identifies rows, which apply needs.
+    /// Right after the copy: primary keys or other indexes that identify rows. The apply stream needs them.
     Key,
-    /// After the copy and beside apply.
+    /// After the copy, while the stream applies changes.
     Post,
 }
 
@@ -73,31 +75,31 @@ impl RestoreSection {
 #[derive(Debug, Clone)]
 pub(crate) struct SchemaEntry {
     pub(crate) section: RestoreSection,
-    /// Indexes and unique constraints can be built side by side.
+    /// True for indexes and constraints with an index. They can be built concurrently.
     pub(crate) parallel: bool,
-    /// Kind and name, for people.
+    /// Kind, schema and name, for messages.
     pub(crate) label: String,
-    /// On the source; none for comments.
+    /// The object on the source; None for comments.
     pub(crate) object: Option<ObjectId>,
-    /// What makes the object, then what is set on it; each with its semicolon.
+    /// The statement that creates the object, then those that change it. Each ends with a semicolon.
     pub(crate) statements: Vec<String>,
 }
 
 impl SchemaEntry {
-    /// All statements as one batch.
+    /// Returns all statements as one batch.
     pub(crate) fn sql(&self) -> String {
         self.statements.join("\n")
     }
 }
 
-/// Entries that are sent at once.
+/// Number of entries that are sent in one round trip.
 const AT_ONCE: usize = 50;
 
-/// Makes entries in the session's transaction, many in one round trip. The first one that fails, with what the server
-/// said; the transaction has failed then.
+/// Creates entries in the session's transaction, [`AT_ONCE`] per round trip. Returns the first entry that fails, with
+/// the server's error; the transaction is then aborted.
 ///
-/// Without savepoints: what is made in a subtransaction is not found by the transaction's number
-/// ([`created::record`](crate::shard::created::record)).
+/// The function uses no savepoints: [`created::record`](crate::shard::created::record) finds the created objects by the
+/// transaction id, and an object that a subtransaction creates has another one.
 pub(crate) async fn make<'a>(
     client: &Connected,
     entries: &[&'a SchemaEntry],
@@ -108,17 +110,17 @@ pub(crate) async fn make<'a>(
             sql.push_str(&format!("select {at} as {BEGUN};\n{}\n", entry.sql()));
         }
         let mut begun = 0;
-        let made = run_told(client, &sql, &mut begun).await;
+        let made = run_with_progress(client, &sql, &mut begun).await;
         made.map_err(|error| (some[begun.min(some.len() - 1)], error))?;
     }
     Ok(())
 }
 
-/// The column that says which entry is begun.
+/// The column whose value is the index of the entry that the server is processing.
 const BEGUN: &str = "shardwright_entry";
 
-/// Runs statements, and keeps the last value of [`BEGUN`].
-async fn run_told(
+/// Runs statements, and stores the last value of [`BEGUN`] in `begun`.
+async fn run_with_progress(
     client: &Connected,
     sql: &str,
     begun: &mut usize,
@@ -139,10 +141,11 @@ async fn run_told(
     Ok(())
 }
 
-/// As [`make`], but for those that fail: each that does, with what the server said.
+/// Creates entries as [`make`] does, but continues after an entry fails. Returns each entry that failed, with the
+/// server's error.
 ///
 /// # Errors
-/// When the session can do nothing more.
+/// Returns an error if the session cannot continue.
 pub(crate) async fn make_most<'a>(
     client: &Connected,
     entries: &[&'a SchemaEntry],
@@ -167,7 +170,7 @@ fn batch(entries: &[&SchemaEntry]) -> String {
     all.join("\n")
 }
 
-/// Runs statements in the session's transaction, or none of them.
+/// Runs statements in a savepoint of the session's transaction. If one fails, all of them are rolled back.
 async fn made(client: &Connected, sql: &str) -> Result<(), tokio_postgres::Error> {
     let run = format!("savepoint entries; {sql}\nrelease savepoint entries");
     let made = client.batch_execute(&run).await;
@@ -178,25 +181,25 @@ async fn made(client: &Connected, sql: &str) -> Result<(), tokio_postgres::Error
     made
 }
 
-/// The schema of one database.
+/// The schema of one database, as pg_dump describes it.
 #[derive(Debug, Clone)]
 pub(crate) struct DumpedSchema {
     pub(crate) entries: Vec<SchemaEntry>,
 }
 
-/// The database that is dumped.
+/// The database that pg_dump reads.
 #[derive(Clone, Copy)]
 pub(crate) struct DumpSource<'a> {
     pub(crate) dsn: &'a Dsn,
-    /// A session there, in a transaction with a snapshot of its own and an empty search path.
+    /// A session of that database, in a transaction with its own snapshot and an empty search path.
     pub(crate) client: &'a Connected,
     pub(crate) shard: &'a str,
 }
 
-/// Reads the schema of a database with the pg_dump of its server's version: all but privileges.
+/// Reads the schema of a database, without privileges, by the pg_dump in `tools`.
 ///
 /// # Errors
-/// `schema.dump` with what it said; `schema.archive` when its archive cannot be read.
+/// Fails with `schema.dump` if pg_dump fails, and with `schema.archive` if its archive cannot be read.
 pub(crate) async fn dump(
     dumped: DumpSource<'_>,
     tools: &Binaries,
@@ -207,7 +210,7 @@ pub(crate) async fn dump(
     let (mut pre, mut side_by_side, mut post) = (Vec::new(), Vec::new(), Vec::new());
     let mut sections = std::collections::BTreeMap::new();
     for (listed, facts) in listed.iter().zip(facts) {
-        // Comments and the like stay behind with what they are about.
+        // Comments and similar entries are omitted together with the object that they depend on.
         let about_left =
             listed.object.is_none() && listed.depends_on.iter().any(|id| left.contains(id));
         if facts.is_ours || about_left || OF_THE_DATABASE.contains(&listed.kind.as_str()) {
@@ -218,12 +221,12 @@ pub(crate) async fn dump(
             ArchiveSection::PreData => RestoreSection::Pre,
             ArchiveSection::PostData if facts.finds_rows => RestoreSection::Key,
             ArchiveSection::PostData => RestoreSection::Post,
-            // Data of materialized views, which is refreshed.
+            // The data of materialized views: separate statements refresh them.
             ArchiveSection::Data => continue,
             ArchiveSection::None => {
                 let needed = listed.depends_on.iter();
                 let needed = needed.filter_map(|id| sections.get(id)).max().copied();
-                // Of what waits for a key the rest of the keys need nothing.
+                // The remaining keys do not depend on an entry that needs a key, so this entry can wait.
                 match needed.unwrap_or(RestoreSection::Pre) {
                     RestoreSection::Key => RestoreSection::Post,
                     section @ (RestoreSection::Pre | RestoreSection::Post) => section,
@@ -249,14 +252,14 @@ pub(crate) async fn dump(
             (_, None) => post.push(entry),
         }
     }
-    // The largest comes first, so that all streams end at about the same time.
+    // The largest index comes first, so that all concurrent builds end at about the same time.
     side_by_side.sort_by_key(|(size, _)| std::cmp::Reverse(*size));
     let side_by_side = side_by_side.into_iter().map(|(_, entry)| entry);
     let entries = pre.into_iter().chain(side_by_side).chain(post).collect();
     Ok(DumpedSchema { entries })
 }
 
-/// `CONSTRAINT public accounts accounts_pkey`.
+/// Returns a label such as `CONSTRAINT public accounts accounts_pkey`.
 fn label(listed: &ArchiveEntry) -> String {
     let schema = match listed.schema.as_str() {
         "" => "-",
@@ -265,7 +268,7 @@ fn label(listed: &ArchiveEntry) -> String {
     format!("{} {schema} {}", listed.kind, listed.tag)
 }
 
-/// The statements of an entry with the place where its object goes, and its owner.
+/// Returns the statements that create an entry's object in its tablespace, with its access method and owner.
 fn statements(listed: &ArchiveEntry, facts: &EntryFacts) -> Vec<String> {
     let is_public = facts.identity.is_some()
         && listed.kind == "SCHEMA"
@@ -308,7 +311,8 @@ fn statements(listed: &ArchiveEntry, facts: &EntryFacts) -> Vec<String> {
     statements
 }
 
-/// Kinds of objects whose owner can be said, in pg_dump's words. Others have that of what they lie on.
+/// Kinds of objects, as pg_dump names them, that have an owner of their own. Other objects have the owner of their
+/// table.
 const OWNED: [&str; 23] = [
     "AGGREGATE",
     "COLLATION",
@@ -335,14 +339,14 @@ const OWNED: [&str; 23] = [
     "VIEW",
 ];
 
-/// What the catalog says of an entry's object.
+/// Facts from the catalog about an entry's object.
 #[derive(Debug, Default)]
 struct EntryFacts {
-    /// A statement that lacks the owner's name.
+    /// An ALTER .. OWNER TO statement without the name of the owner.
     give: Option<String>,
     identity: Option<String>,
     finds_rows: bool,
-    /// Where the object is an index, or has one.
+    /// The size in bytes of the object's index, if the object is or has an index.
     index_bytes: Option<i64>,
     is_ours: bool,
 }
@@ -375,7 +379,7 @@ async fn facts(
         .collect())
 }
 
-/// Runs pg_dump in the snapshot of the client's transaction and reads its archive.
+/// Runs pg_dump in the snapshot of the client's transaction, and reads its archive.
 async fn archive(dumped: DumpSource<'_>, tools: &Binaries) -> Result<Vec<ArchiveEntry>, StepError> {
     let shard = dumped.shard;
     let resolved = dumped.dsn.resolve().at(format_args!("shard {shard}"))?;
@@ -415,7 +419,7 @@ async fn archive(dumped: DumpSource<'_>, tools: &Binaries) -> Result<Vec<Archive
     })
 }
 
-/// A file that is removed with it.
+/// A file that is deleted when this value is dropped.
 struct TemporaryFile(PathBuf);
 
 impl Drop for TemporaryFile {
@@ -424,7 +428,7 @@ impl Drop for TemporaryFile {
     }
 }
 
-/// Tells libpq by variables where to connect: a command line can be read by every user.
+/// Sets libpq's environment variables. Other users of the machine could read a password on the command line.
 fn connect_by(command: &mut Command, resolved: &Resolved) {
     for (name, value) in resolved.variables() {
         match value {
@@ -447,10 +451,10 @@ async fn run(command: &mut Command, what: &str) -> Result<(), StepError> {
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let first = said.lines().next().unwrap_or("no message");
-    // A connection that broke is worth another try; everything else needs somebody.
-    if said.contains("could not connect") || said.contains("connection to server") {
+    let message = String::from_utf8_lossy(&output.stderr);
+    let first = message.lines().next().unwrap_or("no message");
+    // A connection failure is transient. An operator must fix every other failure.
+    if message.contains("could not connect") || message.contains("connection to server") {
         return Err(StepError::passing(
             "schema.dump",
             format!("{what} failed: {first}"),

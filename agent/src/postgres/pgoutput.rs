@@ -1,10 +1,11 @@
-//! Decodes pgoutput, protocol version 1: what a publication's changes look like on the wire.
+//! Decodes messages of pgoutput, protocol version 1.
 //!
-//! Order on the wire: `Begin`, then an `Origin` if the transaction came from elsewhere, then the
-//! changes (a `Relation` before the first change to a table and after each change of it), then
-//! `Commit`. Messages that are not transactional come outside of that.
-//! Strict: a byte too many or too few is an error that names the message and the offset.
-//! Absent: streamed and two-phase transactions (later protocol versions), knowledge of types.
+//! The server sends `Begin`, an `Origin` if the transaction was replicated from another server, the changes, and
+//! `Commit`. A `Relation` precedes the first change of a table, and the first one after its definition changed.
+//! Messages that are not transactional can arrive outside of a transaction.
+//!
+//! The decoder is strict: a byte too many or too few is an error that names the message and the offset. It does not
+//! support streamed and two-phase transactions (later protocol versions), and does not interpret values.
 
 mod change;
 pub(crate) mod encode;
@@ -23,56 +24,56 @@ pub use change::{
 use read::MessageReader;
 pub(crate) use trim::{MessageTrimmer, WHOLE};
 
-/// Why a message could not be decoded.
+/// The reason why a message could not be decoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// No byte at all.
+    /// The message has no bytes.
     #[error("pgoutput message is empty")]
     Empty,
-    /// A message of a kind that protocol version 1 does not have.
+    /// Protocol version 1 has no message of this kind.
     #[error("pgoutput message has the unknown kind 0x{kind:02x}")]
     UnknownKind {
-        /// First byte.
+        /// The first byte of the message.
         kind: u8,
     },
     /// The message ends within a field.
     #[error("pgoutput {kind} message ends within {field} at offset {offset}")]
     Truncated {
-        /// Which message.
+        /// The kind of the message.
         kind: &'static str,
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
-        /// Where the field starts.
+        /// The offset at which the field starts.
         offset: usize,
     },
-    /// A field has a value that it must not have.
+    /// A field has an invalid value.
     #[error("pgoutput {kind} message has an invalid {field} at offset {offset}")]
     Invalid {
-        /// Which message.
+        /// The kind of the message.
         kind: &'static str,
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
-        /// Where the field starts.
+        /// The offset at which the field starts.
         offset: usize,
     },
-    /// Bytes are left after the last field.
+    /// The message has bytes after its last field.
     #[error("pgoutput {kind} message has {excess} excess bytes at offset {offset}")]
     Excess {
-        /// Which message.
+        /// The kind of the message.
         kind: &'static str,
-        /// How many.
+        /// The number of excess bytes.
         excess: usize,
-        /// Where they start.
+        /// The offset at which they start.
         offset: usize,
     },
 }
 
 type BodyDecoder = fn(&mut MessageReader) -> Result<Change, DecodeError>;
 
-/// Decodes one pgoutput message; values are slices of it, nothing of a row is copied.
+/// Decodes one pgoutput message. The values are slices of `message`, not copies.
 ///
 /// # Errors
-/// [`DecodeError`] if it is not exactly one message of protocol version 1.
+/// Returns [`DecodeError`] if `message` is not exactly one message of protocol version 1.
 pub fn decode(message: Bytes) -> Result<Change, DecodeError> {
     let kind = *message.first().ok_or(DecodeError::Empty)?;
     let (name, body): (_, BodyDecoder) = match kind {
@@ -94,15 +95,15 @@ pub fn decode(message: Bytes) -> Result<Change, DecodeError> {
     Ok(change)
 }
 
-/// The position of a transaction's commit, if `message` is what begins one.
+/// Returns the position of the commit record, if `message` is a `Begin`.
 pub(crate) fn begins(message: &[u8]) -> Option<Lsn> {
     let commit = message.get(1..9)?.try_into().ok()?;
     (message[0] == b'B').then(|| Lsn(u64::from_be_bytes(commit)))
 }
 
-/// The position after a transaction, if `message` is what completes one.
+/// Returns the position after the transaction, if `message` is a `Commit`.
 pub(crate) fn ends(message: &[u8]) -> Option<Lsn> {
-    // Its kind, flags and the position of the commit stand before it.
+    // The kind, the flags and the position of the commit record precede it.
     let end = message.get(10..18)?.try_into().ok()?;
     (message[0] == b'C').then(|| Lsn(u64::from_be_bytes(end)))
 }

@@ -1,12 +1,12 @@
-//! A statement as it may be shown: every literal is replaced by `?`, comments are left out.
+//! Formats a statement for display: replaces each literal by `?` and removes comments.
 //!
-//! What is cut off in the middle of a literal, as the server does with long statements, is a literal to its end.
+//! If the server has truncated the statement within a literal, the rest of the text is part of that literal.
 
-/// Characters that are shown.
+/// Maximum number of characters to show.
 const SHOWN: usize = 160;
 
-/// `query` without its literals and comments, on one line, shortened.
-pub(crate) fn masked(query: &str) -> String {
+/// Returns `query` without literals and comments, on one line and truncated to [`SHOWN`] characters.
+pub(crate) fn redact_literals(query: &str) -> String {
     let chars: Vec<char> = query.chars().collect();
     let mut out = String::new();
     let mut at = 0;
@@ -54,14 +54,14 @@ fn blank(out: &mut String, end: usize) -> usize {
     end
 }
 
-/// A quoted identifier is a name, and stays.
+/// Copies a quoted identifier, which is a name and no literal.
 fn quoted(out: &mut String, chars: &[char], at: usize) -> usize {
     let end = string_like_end(chars, at, '"');
     out.extend(&chars[at..end]);
     end
 }
 
-/// `e'…'`: a backslash takes the next character along.
+/// Returns whether the string is of the form `e'…'`, in which a backslash escapes the next character.
 fn escapes(chars: &[char], at: usize) -> bool {
     let before = |back: usize| at.checked_sub(back).map(|index| chars[index]);
     matches!(before(1), Some('e' | 'E')) && !before(2).is_some_and(is_word)
@@ -83,7 +83,7 @@ fn string_end(chars: &[char], at: usize, escapes: bool) -> usize {
     chars.len()
 }
 
-/// The end of what `quote` opened; a doubled one is part of it.
+/// Returns the end of a string that starts with `quote`. A doubled `quote` is part of the string.
 fn string_like_end(chars: &[char], at: usize, quote: char) -> usize {
     let mut end = at + 1;
     while end < chars.len() {
@@ -98,7 +98,7 @@ fn string_like_end(chars: &[char], at: usize, quote: char) -> usize {
     chars.len()
 }
 
-/// `$tag$ … $tag$`; `None`: a parameter, or no string at all.
+/// Returns the end of a string `$tag$ … $tag$`; `None` for a parameter such as `$1`, or if no string starts at `at`.
 fn dollar_end(chars: &[char], at: usize) -> Option<usize> {
     let tag = chars[at + 1..].iter().position(|c| *c == '$')? + at + 2;
     let inside = &chars[at + 1..tag - 1];
@@ -126,7 +126,7 @@ fn line_end(chars: &[char], at: usize) -> usize {
     rest.map_or(chars.len(), |length| at + length)
 }
 
-/// Comments nest.
+/// Returns the end of a comment. Comments can be nested.
 fn comment_end(chars: &[char], at: usize) -> usize {
     let (mut end, mut depth) = (at, 0);
     while end < chars.len() {
@@ -148,7 +148,7 @@ fn comment_end(chars: &[char], at: usize) -> usize {
     chars.len()
 }
 
-/// A client may call itself anything.
+/// Returns a client's name without control characters, truncated. A client can choose any name.
 pub(crate) fn printable(name: String) -> String {
     let name: String = name.chars().filter(|c| !c.is_control()).take(60).collect();
     if name.is_empty() {
@@ -160,7 +160,7 @@ pub(crate) fn printable(name: String) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::masked;
+    use super::redact_literals;
 
     #[test]
     fn no_literal_is_shown() {
@@ -187,7 +187,7 @@ mod tests {
             ),
         ];
         for (query, shown) in cases {
-            assert_eq!(masked(query), shown);
+            assert_eq!(redact_literals(query), shown);
         }
     }
 }

@@ -1,16 +1,18 @@
-//! Sessions of the replication protocol: slots with their snapshots, and the stream of changes.
+//! Sessions of the replication protocol: they create slots and read streams of changes.
 //!
-//! Order: a publication exists before its slot; [`ReplicationSession::create_slot`] makes the slot
-//! and keeps the exported snapshot alive for as long as the session is kept idle;
-//! [`ChangeStream::open`] then reads from the slot, as often as needed.
-//! The server learns only positions that were confirmed, never what was merely received.
-//! Absent: publications and the removal of slots (plain SQL), streaming of open transactions.
+//! A publication must exist before its slot. [`ReplicationSession::create_slot`] creates the slot and exports a
+//! snapshot, which exists until the session is used again or ends. [`ChangeStream::open`] then reads from the slot, any
+//! number of times. The agent confirms only positions up to which all changes are durable on the other side (I3), not
+//! received positions.
+//!
+//! This module does not create publications or drop slots (SQL does), and does not stream transactions that are in
+//! progress.
 
 mod backlog;
 mod config;
-mod door;
 mod error;
 mod origin;
+mod proxy;
 mod source;
 mod start;
 mod stream;
@@ -23,62 +25,64 @@ use tokio::runtime::Handle;
 use tokio::time::timeout;
 
 use super::lsn::Lsn;
-use door::{ProxyOptions, ReplicationProxy};
 pub use error::ReplicationError;
 pub(crate) use error::{PUBLICATION_CHANGED, SLOT_GAP, SLOT_LOST, SLOT_MISSING};
+use proxy::{ProxyOptions, ReplicationProxy};
 pub use stream::{ChangeStream, FeedbackMode, RawEvent, StreamEvent, StreamStart};
 
-/// Which server this is, and which history of it.
+/// The identity of a server and of its history.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SystemIdentity {
-    /// Made by initdb; a physical standby shares it.
+    /// The system identifier that initdb chose. A physical standby has the same one.
     pub system_id: u64,
-    /// Advances with each promotion.
+    /// The timeline, which advances with each promotion.
     pub timeline: u32,
 }
 
-/// Asks a plain session of a primary for its [`SystemIdentity`]: the number as text, the timeline in hexadecimal digits.
+/// Reads the [`SystemIdentity`] of a primary by SQL: the system identifier as text, the timeline in hexadecimal.
 pub(crate) const IDENTIFY: &str = "select system_identifier::text, \
     pg_catalog.substring(pg_catalog.pg_walfile_name(pg_catalog.pg_current_wal_insert_lsn()), 1, 8) \
     from pg_catalog.pg_control_system()";
 
-/// A slot that was just made.
+/// The result of creating a slot.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CreatedSlot {
-    /// Everything that commits after this position is decoded.
+    /// The slot sends every transaction that commits after this position.
     pub consistent_point: Lsn,
-    /// For `set transaction snapshot`; sees exactly what the slot will not send.
+    /// The name of the exported snapshot, for SET TRANSACTION SNAPSHOT. The snapshot sees exactly the transactions that
+    /// the slot does not send.
     pub snapshot: Option<String>,
 }
 
-/// What a new slot is to be.
+/// The properties of a new slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SlotOptions {
-    /// Dropped by the server when the session ends.
+    /// The server drops the slot when the session ends.
     pub temporary: bool,
-    /// Export a snapshot that lives until the session is used again or ends.
+    /// The server exports a snapshot, which exists until the session is used again or ends.
     pub export: bool,
-    /// Standbys keep a copy of it, and it sends nothing that they lack; PostgreSQL 17 and newer only.
+    /// Standbys synchronize the slot, and it sends nothing that they have not received. Only PostgreSQL 17 and newer
+    /// have such slots.
     pub failover: bool,
 }
 
 /// A replication session that has not started to stream.
 ///
-/// It holds what was made on it: a temporary slot, an exported snapshot. Dropping it ends both.
+/// Its temporary slot and its exported snapshot exist until it is dropped.
 pub struct ReplicationSession {
     client: ReplicationClient,
     server: String,
     backend: ServerProcess,
 }
 
-/// One row of text values.
+/// A row of text values.
 type TextRow = Vec<Option<Bytes>>;
 
 impl ReplicationSession {
     /// Connects and authenticates, within the `connect_timeout` of `dsn`.
     ///
     /// # Errors
-    /// [`ReplicationError`]; its `class` tells whether to try again.
+    /// Returns [`ReplicationError`]; its `class` states whether a retry can succeed.
     pub async fn open(dsn: &Dsn, application_name: &str) -> Result<Self, ReplicationError> {
         let passage = ProxyOptions {
             feedback: FeedbackMode::Easy,
@@ -98,15 +102,15 @@ impl ReplicationSession {
         let walsender = Walsender::open(dsn, application_name, &config::settings()).await?;
         let (server, limit) = (walsender.server().to_owned(), walsender.connect_timeout());
         let failed = |source| ReplicationError::from_wire(&server, INTENT, source);
-        let door =
+        let proxy =
             ReplicationProxy::open(walsender, passage).map_err(|error| failed(error.into()))?;
-        config.host = door.folder().to_string_lossy().into_owned();
-        config.port = door::PORT;
+        config.host = proxy.folder().to_string_lossy().into_owned();
+        config.port = proxy::PORT;
         let mut client = ReplicationClient::connect_gated(config)
             .await
             .map_err(failed)?;
         let prepared = timeout(limit, client.simple_query(PREPARE)).await;
-        drop(door); // the client is through, or will never be
+        drop(proxy); // the client has connected, or has failed
         let Ok(prepared) = prepared else {
             client.abort();
             return Err(ReplicationError::Timeout {
@@ -136,17 +140,17 @@ impl ReplicationSession {
         })
     }
 
-    /// The server as `host:port/dbname`, for messages.
+    /// Returns the server as `host:port/dbname`, for messages.
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// Process id of the session's walsender, as in `pg_stat_activity`.
+    /// Returns the process id of the session's walsender, as in `pg_stat_activity`.
     pub fn backend_pid(&self) -> i32 {
         self.backend.pid
     }
 
-    /// What the session has for a setting.
+    /// Reads a setting of the session.
     #[cfg(test)]
     pub(crate) async fn setting(&mut self, name: &str) -> String {
         let rows = self.client.simple_query(&format!("show {name}")).await;
@@ -154,10 +158,10 @@ impl ReplicationSession {
         column(&row, 0).expect("a value").to_owned()
     }
 
-    /// Asks the server who it is. Ends the life of an exported snapshot.
+    /// Reads the server's identity. This ends the exported snapshot.
     ///
     /// # Errors
-    /// [`ReplicationError`].
+    /// Returns [`ReplicationError`] if the query fails.
     pub async fn identify_system(&mut self) -> Result<SystemIdentity, ReplicationError> {
         const INTENT: &str = "identify the system";
         let answer = self.client.identify_system().await;
@@ -171,14 +175,14 @@ impl ReplicationSession {
         })
     }
 
-    /// Makes a logical slot for pgoutput; the publication must exist already.
+    /// Creates a logical slot for pgoutput. The publication must exist.
     ///
-    /// Waits for every transaction that runs on the server, without a limit: put one around this
-    /// call. Giving up (dropping the future) terminates the server process in the background, for
-    /// it would go on waiting and leave the slot behind; the session is then over.
+    /// The server waits, without a limit, until all transactions that were running have ended; the caller must set a
+    /// time limit. If the caller drops the future, the agent terminates the server process in the background. Otherwise
+    /// the process would continue to wait, and then leave a slot. The session cannot be used afterwards.
     ///
     /// # Errors
-    /// [`ReplicationError::SlotExists`], [`ReplicationError::InvalidName`] or what the server says.
+    /// Returns [`ReplicationError::SlotExists`], [`ReplicationError::InvalidName`] or the error of the server.
     pub async fn create_slot(
         &mut self,
         name: &str,
@@ -224,7 +228,7 @@ impl ReplicationSession {
     }
 }
 
-/// The server process of a session; the start time tells it from a later one with its pid.
+/// The server process of a session. The start time distinguishes it from a later process with the same pid.
 #[derive(Debug, Clone)]
 struct ServerProcess {
     dsn: Dsn,
@@ -246,7 +250,7 @@ impl ServerProcess {
     }
 }
 
-/// Terminates a server process, unless disarmed.
+/// Terminates a server process when it is dropped, unless it was disarmed.
 struct TerminateOnDrop(Option<ServerProcess>);
 
 impl TerminateOnDrop {
@@ -285,7 +289,8 @@ impl std::fmt::Debug for ReplicationSession {
     }
 }
 
-/// Names the server process, and lifts the timeout that only later versions have.
+/// Reads the pid and the start time of the server process, and disables `transaction_timeout`, which only PostgreSQL 17
+/// and newer have.
 const PREPARE: &str = "\
     select pid, backend_start::pg_catalog.text, \
     (select pg_catalog.max(pg_catalog.set_config(name, '0', false)) \

@@ -1,19 +1,20 @@
-//! The value of `synchronous_standby_names`: read, extended by a name of ours, freed of names of ours. Pure.
+//! Reads and changes the value of `synchronous_standby_names`: adds or removes names of the agent. Does no I/O.
 //!
-//! A commit must wait for us and for as many of the others as before, so `FIRST n` becomes `FIRST n+1` with our
-//! name in front (R22). `ANY n` stays a quorum only if all of its names are needed; otherwise n+1 of the others
-//! could make it without us, so it becomes `FIRST n+1` for as long as we are in it.
+//! With synchronous dual-write a commit must wait for the agent, and for as many of the other standbys as before (R22).
+//! So `FIRST n` becomes `FIRST n+1` with the agent's name first. `ANY n` stays `ANY` only if all of its names are
+//! needed. Otherwise n+1 other standbys could satisfy the quorum without the agent, so it becomes `FIRST n+1` until the
+//! agent's name is removed.
 
 use plans::sql::quote_ident;
 
-/// Every name of ours in the setting begins so.
+/// The prefix of every name that an agent adds to the setting.
 pub(crate) const OURS: &str = "shardwright/";
 
-/// What the setting says.
+/// The value of the setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StandbyNames {
     method: SyncMethod,
-    /// How many of the names a commit waits for; 0 when there are none.
+    /// The number of names that a commit waits for; 0 if there are no names.
     number: u32,
     names: Vec<String>,
 }
@@ -24,16 +25,16 @@ enum SyncMethod {
     Any,
 }
 
-/// Why a value cannot be extended.
+/// The reason why a value cannot be extended.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NamesError {
-    /// It is not in the form that PostgreSQL 15 documents.
+    /// The value is not in the form that PostgreSQL 15 documents.
     #[error("synchronous_standby_names has a value that cannot be extended: {value:?}")]
     Unreadable { value: String },
 }
 
 impl StandbyNames {
-    /// Reads the setting's text.
+    /// Parses the value of the setting.
     ///
     /// # Errors
     /// [`NamesError::Unreadable`].
@@ -45,7 +46,8 @@ impl StandbyNames {
         read(&tokens).ok_or_else(unreadable)
     }
 
-    /// With `name`, for which every commit waits from then on; unchanged if it is there.
+    /// Returns the value with `name` added, for which every commit then waits. The value is unchanged if it contains
+    /// `name`.
     pub(crate) fn with(&self, name: &str) -> Self {
         if self.holds(|known| known == name) {
             return self.clone();
@@ -64,7 +66,7 @@ impl StandbyNames {
         }
     }
 
-    /// Without the names that are `gone`; the others are waited for as before.
+    /// Returns the value without the names for which `gone` is true. Commits wait for the others as before.
     pub(crate) fn without(&self, gone: impl Fn(&str) -> bool) -> Self {
         let names: Vec<String> = self
             .names
@@ -85,22 +87,23 @@ impl StandbyNames {
         }
     }
 
-    /// The names, in their order.
+    /// Returns the names, in their order.
     pub(crate) fn into_names(self) -> Vec<String> {
         self.names
     }
 
-    /// Whether some name is what `is` looks for.
+    /// Returns whether `is` is true for one of the names.
     pub(crate) fn holds(&self, is: impl Fn(&str) -> bool) -> bool {
         self.names.iter().any(|name| is(name))
     }
 
-    /// The same names in the same order, and as many of them to wait for: the method may differ.
+    /// Returns whether both values have the same names in the same order, and wait for the same number of them. The
+    /// methods may differ.
     pub(crate) fn is_like(&self, other: &Self) -> bool {
         self.number == other.number && self.names == other.names
     }
 
-    /// The setting's text.
+    /// Returns the value as text.
     pub(crate) fn render(&self) -> String {
         if self.names.is_empty() {
             return String::new();
@@ -217,7 +220,7 @@ fn word(first: char, rest: &mut RestOfText<'_>, goes_on: impl Fn(char) -> bool) 
     word
 }
 
-/// What stands between double quotes, in which a doubled one is one.
+/// Returns the text between double quotes. A doubled quote represents one quote.
 fn quoted(rest: &mut RestOfText<'_>) -> Option<String> {
     let mut name = String::new();
     loop {
@@ -254,7 +257,7 @@ mod tests {
             ),
             ("*", format!("FIRST 2 ({ours}, *)")),
             ("any 2 (s1, s2)", format!("ANY 3 ({ours}, \"s1\", \"s2\")")),
-            // Two of three would make a quorum of three without us.
+            // With ANY 3, the three standbys could satisfy the quorum without the agent.
             (
                 "ANY 2 (s1, s2, s3)",
                 format!("FIRST 3 ({ours}, \"s1\", \"s2\", \"s3\")"),

@@ -1,7 +1,8 @@
-//! Physical standbys of a shard: one that lacks the seal could be promoted and take writes to the moved keys (R6).
+//! Physical standbys of a shard. A standby that lacks the seal could be promoted and accept writes to the moved keys
+//! (R6).
 //!
-//! A receiver that never says how far it is on disk counts as behind: nothing can be known of it.
-//! From PostgreSQL 17 on standbys can keep copies of slots. That changes nothing of what a promotion means (I10).
+//! A receiver that never reports its flush position counts as lagging, because its position is unknown. Since
+//! PostgreSQL 17, standbys can synchronize slots. This does not change the effect of a promotion (I10).
 
 use connect::Connected;
 use plans::sql::quote_literal;
@@ -9,8 +10,8 @@ use plans::sql::quote_literal;
 use super::lsn::Lsn;
 use crate::error::{StepError, WithIntent};
 
-/// Whether the operator lets standbys keep copies of slots: named are those that a slot which is kept waits for. Then
-/// ours are kept as well, so that a stream never sends what a standby lacks.
+/// Returns whether the operator uses synchronized slots: `synchronized_standby_slots` is not empty. The agent then also
+/// creates failover slots, so that a stream never sends a change that a standby lacks.
 pub(crate) async fn keep_slots(client: &Connected) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
@@ -24,7 +25,7 @@ pub(crate) async fn keep_slots(client: &Connected) -> Result<bool, StepError> {
     Ok(row.get(0))
 }
 
-/// How far the shard's own log is on its disk.
+/// Returns the flush position of the shard's own log.
 pub(crate) async fn flushed(client: &Connected) -> Result<Lsn, StepError> {
     let shard = client.name();
     let rows = client
@@ -34,7 +35,8 @@ pub(crate) async fn flushed(client: &Connected) -> Result<Lsn, StepError> {
     Ok(rows[0].get(0))
 }
 
-/// A sentence for each standby that has not `flushed` that much, or as much as the shard has now, besides those that the request names.
+/// Returns a sentence for each standby that has not flushed the log up to `flushed`, or up to the shard's current flush
+/// position if it is None. The function ignores the standbys in `ignored`, which the request names.
 pub(crate) async fn behind(
     client: &Connected,
     flushed: Option<Lsn>,

@@ -1,6 +1,6 @@
-//! What a migration's sessions execute on a shard at this moment.
+//! Reads which statements the sessions of a migration execute on a shard.
 //!
-//! Our statements carry values of rows as parameters, so that their texts name tables and moving keys alone.
+//! The agent's statements have row values as parameters, so their texts contain only names of tables and moving keys.
 
 use connect::Connected;
 use plans::id::{MigrationId, ShardName};
@@ -8,8 +8,8 @@ use plans::wire::Statement;
 
 use crate::error::{StepError, WithIntent};
 
-/// The longest first. Streams are none of them, they are walsenders; nor is a session that holds a snapshot and sleeps.
-const LOOK: &str = "
+/// Selects the statements that have run longest. It excludes walsenders and idle sessions that hold a snapshot.
+const RUNNING_STATEMENTS: &str = "
     select application_name,
            pg_catalog.left(pg_catalog.btrim(pg_catalog.regexp_replace(query, '\\s+', ' ', 'g')), 600),
            (extract(epoch from pg_catalog.clock_timestamp() - query_start) * 1000)::bigint
@@ -20,20 +20,23 @@ const LOOK: &str = "
      order by query_start
      limit 4";
 
-/// Looks once.
-pub(crate) async fn look(
+/// Runs the query once.
+pub(crate) async fn running_statements(
     session: &Connected,
     migration: &MigrationId,
 ) -> Result<Vec<Statement>, StepError> {
     let shard = session.name();
     let ours = migration.application_name("%");
     let what = format!("shard {shard}: looking at what is executed");
-    let rows = session.query_prepared(LOOK, &[&ours]).await.at(&what)?;
+    let rows = session
+        .query_prepared(RUNNING_STATEMENTS, &[&ours])
+        .await
+        .at(&what)?;
     let statements = rows.iter().map(|row| {
         let name: String = row.get(0);
         Statement {
             shard: ShardName::from(shard),
-            // shardwright, the migration, the role, the epoch.
+            // The name consists of `shardwright`, the migration, the role and the epoch.
             role: name.split('/').nth(2).unwrap_or_default().to_owned(),
             text: row.get(1),
             ms: row.get(2),

@@ -1,7 +1,7 @@
-//! What a column's type is made of: its domains, elements and attributes, down to the types that hold values.
+//! The types that a column's type is composed of: domains, elements and attributes, down to the base types.
 //!
-//! Two things follow from that: whether the binary form is the same on another server, and which types cannot
-//! be carried there at all. Absent: how values look; they pass through as they are.
+//! They determine whether the binary format is the same on another server, and which types cannot be moved. This module
+//! does not interpret values.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,9 +12,12 @@ use tokio_postgres::Row;
 use super::definitions;
 use crate::error::{StepError, WithIntent};
 
-/// Types of `pg_catalog` whose send and receive functions have had one form since PostgreSQL 14, that name
-/// nothing on their server; domains over them, and arrays of them, are sent in the same form.
-/// Not among them: tsquery, whose empty value is sent in binary and then refused, and xml, which is parsed again.
+/// Types of `pg_catalog` whose send and receive functions have used the same format since PostgreSQL 14, and whose
+/// format contains nothing specific to one server (such as an OID). Domains over these types, and arrays of them, use
+/// the same format.
+///
+/// The list excludes tsquery, because its receive function refuses an empty value that the send function wrote, and
+/// xml, which the server parses again.
 const STABLE: [&str; 55] = [
     "bool",
     "bytea",
@@ -73,27 +76,28 @@ const STABLE: [&str; 55] = [
     "refcursor",
 ];
 
-/// Types whose binary form means another value in another major version: the largest interval is infinity from 17 on.
+/// Types whose binary format has another meaning in another major version: since PostgreSQL 17 the largest interval is
+/// infinity.
 const SAME_MAJOR: [&str; 1] = ["interval"];
 
-/// One type that a column's type is, or is made of.
+/// A column's type, or one type that it is composed of.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TypePart {
-    /// From the column down: `d` to a domain's base, `a` to an array's element, `r` to a range's bound, `c` to an
-    /// attribute of a composite. Empty: the column's own type.
+    /// The path from the column's type to this type: `d` to a domain's base type, `a` to an array's element, `r` to a
+    /// range's subtype, `c` to an attribute of a composite type. Empty for the column's own type.
     path: String,
-    /// Its name, if it is one of `pg_catalog`.
+    /// The name of the type, if it is in `pg_catalog`.
     built_in: Option<String>,
-    /// `format_type` of it.
+    /// The result of `format_type` for the type.
     name: String,
     /// `pg_type.typtype`.
     kind: char,
-    /// The extension that it belongs to.
+    /// The extension that the type belongs to.
     pub(crate) extension: Option<String>,
 }
 
 impl TypePart {
-    /// A type of `pg_catalog` that is made of nothing else.
+    /// Returns a type of `pg_catalog` that is composed of no other type.
     pub(crate) fn simple(name: &str) -> Self {
         Self {
             path: String::new(),
@@ -104,12 +108,12 @@ impl TypePart {
         }
     }
 
-    /// Whether it is the type of `pg_catalog` that has this name there.
+    /// Returns whether this is the type of `pg_catalog` with this name.
     pub(crate) fn is(&self, name: &str) -> bool {
         self.built_in.as_deref() == Some(name)
     }
 
-    /// Its name in `pg_catalog`.
+    /// Returns the name of the type, if it is in `pg_catalog`.
     pub(crate) fn built_in(&self) -> Option<&str> {
         self.built_in.as_deref()
     }
@@ -125,7 +129,7 @@ impl TypePart {
         }
     }
 
-    /// What it is, where its binary form is not known to be the same everywhere.
+    /// Describes a type whose binary format is not known to be the same on every server.
     fn what(&self) -> String {
         match (&self.extension, self.kind) {
             (Some(extension), _) => format!("a type of extension {extension}"),
@@ -138,7 +142,7 @@ impl TypePart {
     }
 }
 
-/// What is known of the binary form of a column whose type is made of `parts`.
+/// Returns what is known about the binary format of a column whose type is composed of `parts`.
 pub(crate) fn binary_form(parts: &[TypePart]) -> BinaryForm {
     let domains = parts
         .iter()
@@ -149,7 +153,8 @@ pub(crate) fn binary_form(parts: &[TypePart]) -> BinaryForm {
     let element = format!("{}a", base.path);
     match parts.iter().find(|part| part.path == element) {
         None => base.form(),
-        // An array names the type of its elements by number, and only built-in types have the same everywhere.
+        // The format of an array contains the OID of its element type. Only built-in types have the same OID on every
+        // server.
         Some(element) if element.built_in.is_some() => match element.form() {
             BinaryForm::Unfit(why) => {
                 BinaryForm::Unfit(format!("an array of {}: {why}", element.name))
@@ -162,7 +167,7 @@ pub(crate) fn binary_form(parts: &[TypePart]) -> BinaryForm {
     }
 }
 
-/// The parts of the type of each column of tables, by table and the column's name.
+/// Reads the types of all columns of the tables, by table and column name.
 pub(crate) async fn parts(
     client: &Connected,
     tables: &[&TableName],

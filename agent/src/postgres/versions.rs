@@ -1,13 +1,14 @@
-//! Versions of the catalog rows that make up the moving tables: a tenth of the work of reading their definitions.
+//! Reads the versions (`xmin`) of the catalog rows that define the moving tables. This takes a tenth of the time of
+//! reading the definitions.
 
 use connect::Connected;
 use plans::table::MovingTable;
 
 use crate::error::{StepError, WithIntent};
 
-/// The transactions that wrote the catalog's rows of the tables (`$1`), and of the partitioned tables above them.
+/// Query for a hash of the `xmin` of all catalog rows of the tables `$1` and of the partitioned tables above them.
 ///
-/// A scalar subquery for each catalog, so that rows are found by an index whatever the planner expects.
+/// It uses a scalar subquery for each catalog, so that every plan finds the rows by an index.
 const VERSIONS: &str = "
     with given (oid, name) as (
       select pg_catalog.to_regclass(name)::oid, name from pg_catalog.unnest($1::text[]) name),
@@ -35,11 +36,11 @@ const VERSIONS: &str = "
     ), ';' order by t.oid, t.name)), '')
     from t";
 
-/// What tells whether the definitions of tables, their triggers and where their rows lie may have changed: equal
-/// texts say that none of the catalog's rows was written between the two.
+/// Returns a text that changes if the definitions of tables, their triggers or their file nodes may have changed. Two
+/// equal texts mean that no catalog row of the tables was written between the two calls.
 ///
-/// A type that a column has counts with its own row, so a renamed one is seen. What is only called, a function or a
-/// role, is not: its name changes the text of a definition and no row of a table.
+/// The text includes the row of each column's type, so it changes if a type is renamed. It does not include functions
+/// and roles: if these are renamed, the text of a definition changes, but no catalog row of the table.
 pub(crate) async fn versions(
     client: &Connected,
     tables: &[MovingTable],

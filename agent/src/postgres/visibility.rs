@@ -1,22 +1,24 @@
-//! Which transactions a snapshot sees, judged by id, never by a position in the log (E1, E15).
+//! Decides which transactions a snapshot sees, by transaction id and never by a log position (E1, E15: facts found by
+//! experiment, docs/protocol.md).
 //!
-//! A position says when a commit record was written; a snapshot says who had left the list of running
-//! transactions. The two orders differ, so a change is compared with the copy by the id of its transaction.
+//! A log position is the position at which a commit record was written. A snapshot depends on which transactions had
+//! left the list of running transactions. The two orders differ, so the agent uses the transaction id to decide whether
+//! the copy contains a change.
 
 use std::str::FromStr;
 
-/// What `pg_current_snapshot()` prints: `xmin:xmax:xip,...`, all of them 64-bit ids of top transactions.
+/// The output of `pg_current_snapshot()`: `xmin:xmax:xip,...`, 64-bit ids of top-level transactions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TxSnapshot {
-    /// Every transaction before it had ended.
+    /// Every transaction with a lower id had ended.
     xmin: u64,
-    /// No transaction from it on had begun.
+    /// No transaction with this or a higher id had started.
     xmax: u64,
-    /// Those in between that were running, in their order.
+    /// The running transactions between them, in ascending order.
     xip: Vec<u64>,
 }
 
-/// A text that is not a snapshot.
+/// The error for a text that is not a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is not a snapshot of the form xmin:xmax:xip")]
 pub struct InvalidSnapshot {
@@ -24,13 +26,13 @@ pub struct InvalidSnapshot {
 }
 
 impl TxSnapshot {
-    /// Whether the effects of the committed transaction `xid` are seen.
+    /// Returns whether the snapshot sees the committed transaction `xid`.
     #[must_use]
     pub fn sees(&self, xid: u64) -> bool {
         xid < self.xmin || (xid < self.xmax && self.xip.binary_search(&xid).is_err())
     }
 
-    /// The 64-bit id whose lower half is `xid`, the one nearest to this snapshot.
+    /// Returns the 64-bit id that is nearest to this snapshot and whose lower half is `xid`.
     pub(crate) fn widen(&self, xid: u32) -> u64 {
         const EPOCH: u64 = 1 << 32;
         let near = (self.xmax & !(EPOCH - 1)) | u64::from(xid);
@@ -43,8 +45,8 @@ impl TxSnapshot {
         }
     }
 
-    /// Gate G1: whether each committed transaction is seen by this snapshot or was not seen by `first`,
-    /// the snapshot of the slot; then it is in a copy made with this one, or in the stream, or both.
+    /// Condition G1 (dominance): returns whether this snapshot sees every committed transaction that `first`, the
+    /// snapshot of the slot, saw. Then each commit is in a copy with this snapshot, or in the stream, or in both.
     pub(crate) fn dominates(&self, first: &Self) -> bool {
         self.xmax >= first.xmax && !self.xip.iter().any(|running| first.sees(*running))
     }
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn a_snapshot_that_does_not_see_what_the_slot_saw_does_not_dominate() {
-        // Written to the log before the slot's point, and still waiting for a standby.
+        // A transaction in the log before the slot's start position, which still waits for a standby.
         assert!(!snapshot("729:729:").dominates(&snapshot("729:730:")));
         assert!(!snapshot("729:735:729").dominates(&snapshot("729:730:")));
         assert!(snapshot("730:735:731").dominates(&snapshot("729:730:")));

@@ -1,9 +1,10 @@
-//! Wait-out (C4, C8): every transaction that may have read "open" from the register has ended. Behind the seal of an
-//! online cutover those are left who passed a fence that had ended (ADR 44).
+//! Wait-out (C4, C8): every transaction that may have read "open" from the register has ended. After the seal of an
+//! online cutover (C8) these are the transactions that passed the guard while the fence had expired (ADR 44). The
+//! register is the sequence that the guard trigger reads.
 //!
-//! Such a transaction holds a row-exclusive or stronger lock on a moving table to its end.
-//! It is remembered by its virtual transaction id, never by pid: PREPARE TRANSACTION gives the pid
-//! up and keeps the other (R14). Autovacuum and index builds hold other modes and are not waited for.
+//! Such a transaction holds a RowExclusive or stronger lock on a moving table until it ends. The agent records its
+//! virtual transaction id and not its pid, because PREPARE TRANSACTION detaches the transaction from the pid (R14). The
+//! agent does not wait for autovacuum and concurrent index builds, which use other lock modes.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -15,11 +16,12 @@ use tokio_postgres::types::ToSql;
 
 use crate::error::{StepError, WithIntent};
 
-/// Pause after a second look at writers that have not ended, which comes at once; each one after that is twice as long.
+/// The pause after the second check for writers; the second check follows the first immediately. Each later pause is
+/// twice as long, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_micros(250);
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
-/// Transactions that hold a writer's lock on the tables `$1`, by virtual transaction id.
+/// Query for the transactions that hold a writer's lock on the tables `$1`, by virtual transaction id.
 macro_rules! lock_holders {
     () => {
         "select distinct l.virtualtransaction
@@ -31,7 +33,7 @@ macro_rules! lock_holders {
     };
 }
 
-/// Writers on the moving tables `$1` right now, by virtual transaction id; sessions of ours are excepted.
+/// Query for the current writers on the moving tables `$1`, without the agent's own sessions.
 pub(crate) const WRITERS: &str = concat!(
     lock_holders!(),
     "
@@ -40,11 +42,11 @@ pub(crate) const WRITERS: &str = concat!(
        where a.pid = l.pid and a.usename = session_user and a.application_name like 'shardwright/%')"
 );
 
-/// The same of every session but this one.
+/// Query for the current writers of all sessions except this one.
 const WRITERS_AND_OURS: &str =
     concat!(lock_holders!(), " and l.pid <> pg_catalog.pg_backend_pid()");
 
-/// The virtual transaction id of the session's transaction: no other one ever has it.
+/// Returns the virtual transaction id of the session's transaction. No other transaction ever has the same one.
 pub(crate) async fn virtual_transaction(client: &Connected) -> Result<String, StepError> {
     let shard = client.name();
     let row = client
@@ -60,7 +62,7 @@ pub(crate) async fn virtual_transaction(client: &Connected) -> Result<String, St
     Ok(row.get(0))
 }
 
-/// Writers on the moving tables right now, by virtual transaction id.
+/// Returns the current writers on the moving tables, by virtual transaction id.
 pub(crate) async fn writers(
     client: &Connected,
     tables: &[MovingTable],
@@ -69,7 +71,8 @@ pub(crate) async fn writers(
     listed(client, WRITERS, &names).await
 }
 
-/// Waits until every transaction that writes to these tables now has ended, of sessions of ours too, or until `deadline`.
+/// Waits until every transaction that currently writes to these tables has ended, including those of the agent, or
+/// until `deadline`.
 pub(crate) async fn wait_for_all_writers(
     client: &Connected,
     tables: &[String],
@@ -96,7 +99,7 @@ async fn listed(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Waits until every writer that is there now has ended.
+/// Waits until every current writer has ended.
 ///
 /// # Errors
 /// As [`ended`].
@@ -109,8 +112,8 @@ pub(crate) async fn wait_out(
     ended(remembered, client, deadline).await
 }
 
-/// Those of `remembered` that have not ended. Locks are held to the end, so any of theirs says it, and nothing is asked
-/// of the tables and the sessions again.
+/// Returns those of `remembered` that have not ended. A transaction holds its locks until it ends, so any lock shows
+/// that it has not; the query need not check tables and sessions again.
 pub(crate) async fn remaining(
     remembered: &BTreeSet<String>,
     client: &Connected,
@@ -125,7 +128,7 @@ pub(crate) async fn remaining(
 /// Waits until every writer of `remembered` has ended.
 ///
 /// # Errors
-/// `wait_out.budget` when one of them is still there at `deadline`.
+/// Returns `wait_out.budget` if one of them has not ended at `deadline`.
 pub(crate) async fn ended(
     mut remembered: BTreeSet<String>,
     client: &Connected,

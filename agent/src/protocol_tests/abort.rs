@@ -1,4 +1,5 @@
-//! An abort ends: the source takes writes again, and what cannot be removed is listed instead of tried for ever.
+//! Every abort ends: the source accepts writes again, and the agent lists the objects that it cannot remove, instead of
+//! retrying without a limit.
 
 use std::sync::Arc;
 
@@ -18,11 +19,11 @@ use crate::shard::register::{self, RegisterSetting};
 use crate::steps;
 
 const CLOSED: i64 = i64::MAX;
-/// No failure is tried again after it.
+/// An attempt number after which the agent retries no failure.
 const LAST: u32 = 99;
 const WRITE: &str = "insert into public.item values (150, 9, 'application')";
 
-/// The unwinding of the bench's migration, changed by `edit`.
+/// Returns the step `unwind` of the bench's migration, changed by `edit`.
 fn unwinding(bench: &Bench, attempt: u32, edit: impl Fn(&mut Dispatch)) -> StepContext {
     let mut context = again(bench, StepKind::Unwind);
     let mut dispatch = (*context.dispatch).clone();
@@ -36,12 +37,12 @@ fn unwinding(bench: &Bench, attempt: u32, edit: impl Fn(&mut Dispatch)) -> StepC
     context
 }
 
-/// The target's database does not exist any more.
+/// Makes the dispatch refer to a target database that does not exist.
 fn target_is_gone(dispatch: &mut Dispatch) {
     dispatch.target.dsn = dispatch.target.dsn.replace("dbname=abort", "dbname=gone");
 }
 
-/// The agents come as another role, to the source.
+/// Makes the agent log in to the source as another role.
 fn source_as(role: &str) -> impl Fn(&mut Dispatch) {
     let login = format!("user='{role}' password=other");
     move |dispatch| {
@@ -68,7 +69,7 @@ fn objects(unwound: &Unwound) -> Vec<String> {
         .collect()
 }
 
-/// As the application writes, which has not our setting.
+/// Opens a session as the application: it lacks the agent's setting that bypasses the guard.
 async fn application(bench: &Bench) -> connect::Connected {
     bench.source.session().await
 }
@@ -116,7 +117,7 @@ async fn a_sealed_source_is_not_opened_without_the_targets_witness() {
     app.batch_execute(WRITE).await.expect("the source is open");
 }
 
-/// The control store was restored from before the flip: nothing is opened, whatever was ordered.
+/// The control store was restored to a state before the flip. The abort must not open a shard.
 #[tokio::test]
 async fn an_abort_of_a_flip_that_the_store_has_lost_opens_nothing() {
     let bench = Bench::new("abort_flipped", ITEM).await;
@@ -190,7 +191,7 @@ async fn a_prepared_transaction_that_locks_the_targets_table_does_not_keep_an_ab
     );
 }
 
-/// The agents have another role by now, which has no right to our schema.
+/// The agent now has another role, which has no privileges on the sidecar schema.
 #[tokio::test]
 async fn an_abort_that_changed_nothing_ends_without_rights() {
     let bench = Bench::new("abort_stranger", ITEM).await;

@@ -1,4 +1,5 @@
-//! Rows that are ahead of the stream: a batch closes between two of them, and the way to a point needs nobody else.
+//! Rows that the stream has read again from the source and that are ahead of its position. A batch closes between two
+//! such rows, and the stream reaches a park point without other commits.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -9,7 +10,7 @@ use super::shard::{LIMIT, until};
 use crate::shard::epoch;
 use crate::stream::ApplyStream;
 
-/// A source whose rows of another key have values that no UPDATE of the key brings, and its stream.
+/// Creates a source with large TOASTed values, which an UPDATE of the key column does not send, and starts its stream.
 async fn seeded(name: &str) -> (Bench, Connected, ApplyStream) {
     let bench = Bench::new(name, ITEM).await;
     let app = bench.source.session().await;
@@ -22,20 +23,20 @@ async fn seeded(name: &str) -> (Bench, Connected, ApplyStream) {
     (bench, app, stream)
 }
 
-/// Brings a row into the moving keys.
+/// Updates a row so that it enters the moving keys.
 async fn bring(app: &Connected, id: i64) {
     let bring = "update public.item set tenant_id = 150 where id = $1";
     assert_eq!(app.execute(bring, &[&id]).await.expect("brought"), 1);
 }
 
-/// Keeps every worker off the source while its transaction is open.
+/// Takes the migration's advisory lock, which blocks the writes of the agent on the source.
 async fn keep_off(session: &Connected, bench: &Bench) -> Result<(), tokio_postgres::Error> {
     let key = epoch::lock_key(&bench.token.migration);
     let lock = format!("begin; select pg_advisory_xact_lock({key})");
     session.batch_execute(&lock).await
 }
 
-/// Waits until a row was read on the source, and the stream stands before it says so there.
+/// Waits until the stream has read a row on the source and waits for the lock to write its barrier there.
 async fn until_read(bench: &Bench, observer: &Connected) {
     let read = "select 1 from pg_stat_activity where datname = current_database() \
                 and application_name like $1 and wait_event_type = 'Lock'";
@@ -47,7 +48,7 @@ async fn until_read(bench: &Bench, observer: &Connected) {
     .await;
 }
 
-/// Under a steady flow of such rows every batch would stay open for the next one.
+/// Without this rule, a steady sequence of such rows would keep every batch open for the next row.
 #[tokio::test]
 async fn a_batch_closes_between_two_rows_that_are_ahead() {
     let (bench, app, stream) = seeded("between").await;
@@ -62,7 +63,7 @@ async fn a_batch_closes_between_two_rows_that_are_ahead() {
         bring(&app, 2).await;
         first.batch_execute("commit").await.expect("let go");
     };
-    // The first row's barrier comes before whoever queued behind it.
+    // The barrier of the first row precedes the session that waits for the lock after it.
     let (locked, ()) = tokio::join!(queued, second_row);
     locked.expect("locked");
     until_read(&bench, &app).await;
@@ -74,7 +75,7 @@ async fn a_batch_closes_between_two_rows_that_are_ahead() {
     assert_eq!(bench.assert_equal().await, 2);
 }
 
-/// Nothing is written behind the point but what the stream itself writes there.
+/// After the point, only the stream itself writes to the log.
 #[tokio::test]
 async fn a_row_that_is_ahead_leads_to_the_point_by_itself() {
     let (bench, app, stream) = seeded("by_itself").await;

@@ -1,4 +1,4 @@
-//! Changes are applied exactly once, and a difference between the copies halts the stream (I3).
+//! The stream applies each change exactly once, and a difference between the copies halts it (I3).
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,7 +17,7 @@ use crate::stream::{ApplyStream, wait_for_failure};
 
 const FORWARD: Direction = Direction::Forward;
 
-/// Why the stream gave up.
+/// Returns the failure with which the stream gave up: code and message.
 pub(super) async fn halted(stream: &ApplyStream) -> (String, String) {
     let failure = tokio::time::timeout(LIMIT, wait_for_failure(stream.watch()));
     let failure = failure.await.expect("in time");
@@ -25,7 +25,7 @@ pub(super) async fn halted(stream: &ApplyStream) -> (String, String) {
     (failure.code, failure.message)
 }
 
-/// The slot's confirmed position and the durable progress.
+/// Returns the slot's confirmed position and the durable progress.
 pub(super) async fn positions(bench: &Bench) -> (Lsn, Lsn) {
     let (source, target) = (
         bench.ours(&bench.source).await,
@@ -38,7 +38,7 @@ pub(super) async fn positions(bench: &Bench) -> (Lsn, Lsn) {
     (row.get(0), known.expect("read").expect("a row").lsn)
 }
 
-/// Transactions of all sizes, some of them rolled back, some refused, until it is told to stop.
+/// Executes transactions of all sizes, until `stop` is set. Some are rolled back, and some fail.
 pub(super) async fn write(session: &Connected, seed: u64, stop: &AtomicBool) {
     let mut random = StdRng::seed_from_u64(seed);
     while !stop.load(Ordering::SeqCst) {
@@ -213,7 +213,7 @@ async fn every_kind_of_value_and_column_arrives_as_it_is() {
     assert_eq!(bench.assert_equal().await, 2);
 }
 
-/// An identity column can only be set to DEFAULT, and that is not to be had twice.
+/// An identity column only accepts DEFAULT in an UPDATE, and the target would generate another value.
 #[tokio::test]
 async fn a_new_identity_value_halts_the_stream_instead_of_getting_lost() {
     let bench = Bench::new("identity", KINDS).await;
@@ -266,7 +266,7 @@ async fn the_key_of_each_change_is_recorded_before_and_after() {
     assert_eq!(dirty, BTreeSet::from(wanted));
 }
 
-/// The commit of a run whose session broke may wait for a standby: what it applied is not applied again.
+/// The session broke while its commit waits for a standby. The restarted stream must not apply these changes again.
 #[tokio::test]
 async fn a_stream_waits_for_a_commit_of_its_own_that_is_under_way() {
     let bench = Bench::new("under_way", ITEM).await;

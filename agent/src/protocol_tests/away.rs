@@ -1,4 +1,5 @@
-//! Keys that a shard gave away stay refused, and come back without a moment in which nobody guards them (R12).
+//! Released keys: a shard refuses writes to keys that it no longer owns. If they return, a guard exists for them at all
+//! times (R12).
 
 use connect::Connected;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId};
@@ -23,7 +24,7 @@ async fn insert(session: &Connected, tenant: i64, id: i64) -> Result<u64, tokio_
     session.execute(&sql, &[]).await
 }
 
-/// A shard whose move has ended: its keys [100, 200) were given away.
+/// Creates a shard whose move has ended: the keys [100, 200) are released keys.
 async fn given(name: &str) -> (Bench, Connected) {
     let bench = Bench::new(name, ITEM).await;
     bench.guard(&bench.source, CLOSED).await;
@@ -50,7 +51,7 @@ fn away<'a>(
     }
 }
 
-/// Another move, whose keys come to the shard; its closed guard stands.
+/// Creates another move that returns keys to the shard. Its guard is closed.
 async fn coming(bench: &Bench, ours: &Connected, keys: &KeySet) -> EpochToken {
     let token = EpochToken {
         migration: MigrationId(format!("{}back", bench.token.migration)),
@@ -175,7 +176,7 @@ async fn keys_that_do_not_come_after_all_are_refused_as_before() {
     let token = coming(&bench, &ours, &back).await;
     let coming = away(&bench, &token, &back, &map);
     coming.reclaim(&ours).await.expect("taken");
-    // Done again after an interruption: nothing is forgotten.
+    // After an interruption the step runs again; no key may lose its guard.
     coming.reclaim(&ours).await.expect("taken");
     coming.restore(&ours).await.expect("restored");
     guard::drop_all(&ours, &token).await.expect("dropped");

@@ -1,4 +1,4 @@
-//! Two databases and one move between them: the keys from 100 to 199 of some tables.
+//! The bench of these tests: two databases, and one move between them. It moves the keys 100 to 199 of some tables.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -24,13 +24,13 @@ use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::{guard, publication, sidecar_schema};
 use crate::stream::{ApplyStream, StreamSpec};
 
-/// Most tests need no other table.
+/// The table that most tests use.
 pub(crate) const ITEM: &str = "\
     create table public.item (tenant_id bigint, id bigint, v text, primary key (tenant_id, id))";
-/// The map's version before the flip.
+/// The version of the map before the flip.
 pub(crate) const VERSION: i64 = 7;
 
-/// A move that is not under way yet.
+/// A move that has not started.
 pub(crate) struct Bench {
     pub(crate) source: Database,
     pub(crate) target: Database,
@@ -40,13 +40,13 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// Databases `name_s` and `name_t` on the shared server, `ddl` on both.
+    /// Creates the databases `name_s` and `name_t` on the shared server, and executes `ddl` in both.
     pub(crate) async fn new(name: &str, ddl: &str) -> Self {
         let source = Database::new(&format!("{name}_s")).await;
         Self::beside(source, name, ddl).await
     }
 
-    /// As [`Bench::new`], on a server of its own whose log writer sleeps for ten seconds.
+    /// As [`Bench::new`], on a server of its own. The WAL writer of this server sleeps for ten seconds.
     pub(crate) async fn slow_log(name: &str, ddl: &str) -> Self {
         let settings = [("wal_writer_delay", "10s"), ("autovacuum", "off")];
         let source = Database::with_settings(&format!("{name}_s"), &settings).await;
@@ -60,12 +60,12 @@ impl Bench {
         Self::of(source, target, name, ddl).await
     }
 
-    /// As [`Bench::new`], with each shard on a server of its own: what is set there disturbs nobody.
+    /// As [`Bench::new`], with each shard on a server of its own, so that its settings do not affect other tests.
     pub(crate) async fn each_alone(name: &str, ddl: &str) -> Self {
         Self::each_alone_with(name, ddl, &[]).await
     }
 
-    /// As [`Bench::each_alone`], with these settings on both.
+    /// As [`Bench::each_alone`], with these settings on both servers.
     pub(crate) async fn each_alone_with(name: &str, ddl: &str, settings: &[(&str, &str)]) -> Self {
         let source = Database::with_settings(&format!("{name}_s"), settings).await;
         let target = Database::with_settings(&format!("{name}_t"), settings).await;
@@ -84,7 +84,7 @@ impl Bench {
         Self::enrolled(source, target, name, ddl, keys).await
     }
 
-    /// A move of these keys from a source that has its tables, to a database `name_t` beside it.
+    /// Creates a move of `keys` from a source that has its tables to a new database `name_t` on the same server.
     pub(crate) async fn of_move(source: &Database, name: &str, ddl: &str, keys: KeySet) -> Self {
         let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
         Self::enrolled(source.clone(), target, name, ddl, keys).await
@@ -121,13 +121,13 @@ impl Bench {
         bench
     }
 
-    /// The predicate of the moving rows, bare.
+    /// Returns the predicate of the moving rows, without a row name.
     pub(crate) fn predicate(&self) -> String {
         self.keys
             .predicate(&[("tenant_id".to_owned(), KeyType::Bigint)])
     }
 
-    /// A shard as the owner under `epoch` sees it.
+    /// Returns a shard of the migration for an owner with this epoch.
     pub(crate) fn shard(&self, database: &Database, epoch: Epoch) -> Shard {
         let is_target = database.dsn_text() == self.target.dsn_text();
         let reference = ShardRef {
@@ -139,13 +139,13 @@ impl Bench {
         Shard::new(&reference, &self.token.migration, epoch).expect("a connection string")
     }
 
-    /// A session of ours.
+    /// Opens a session of the agent.
     pub(crate) async fn ours(&self, database: &Database) -> Connected {
         let shard = self.shard(database, self.token.epoch);
         shard.session("test").await.expect("a session")
     }
 
-    /// The proof of another owner.
+    /// Returns the proof of another owner's epoch.
     pub(crate) fn token_of(&self, epoch: i64) -> EpochToken {
         EpochToken {
             epoch: Epoch(epoch),
@@ -153,7 +153,7 @@ impl Bench {
         }
     }
 
-    /// Puts register and guards on a database.
+    /// Creates the register with this value, and the guards.
     pub(crate) async fn guard(&self, database: &Database, value: i64) {
         let session = self.ours(database).await;
         let id = &self.token.migration;
@@ -170,7 +170,7 @@ impl Bench {
             .expect("put");
     }
 
-    /// Puts the guard on the tables.
+    /// Creates the guards on the tables.
     pub(crate) async fn put_guard(&self, session: &Connected) {
         let guarded = GuardedRows {
             keys: &self.keys,
@@ -181,7 +181,7 @@ impl Bench {
             .expect("put");
     }
 
-    /// The register's value.
+    /// Reads the value of the register.
     pub(crate) async fn register(&self, session: &Connected) -> i64 {
         let read = format!(
             "select last_value from shardwright.{}",
@@ -190,7 +190,7 @@ impl Bench {
         session.query_one(&read, &[]).await.expect("read").get(0)
     }
 
-    /// Publication, slot and first progress row.
+    /// Creates the publication, the slot and the first progress row.
     pub(crate) async fn capture(&self, direction: Direction) {
         let (origin, destination) = self.ends(direction);
         let session = self.ours(origin).await;
@@ -221,7 +221,7 @@ impl Bench {
             .await;
     }
 
-    /// Writes a progress row as the agent would.
+    /// Writes a progress row as the agent does.
     pub(crate) async fn set_progress(&self, on: &Database, direction: Direction, lsn: Lsn) {
         let session = self.ours(on).await;
         let progress = ApplyProgress {
@@ -239,7 +239,7 @@ impl Bench {
             .expect("committed");
     }
 
-    /// Where a stream comes from and goes to.
+    /// Returns the upstream and the downstream database of a stream.
     pub(crate) fn ends(&self, direction: Direction) -> (&Database, &Database) {
         match direction {
             Direction::Forward => (&self.source, &self.target),
@@ -247,7 +247,7 @@ impl Bench {
         }
     }
 
-    /// What the change stream needs to know; it has no spool.
+    /// Returns the parameters of the stream, which has no spool.
     pub(crate) async fn spec(&self, direction: Direction) -> StreamSpec {
         let (origin, destination) = self.ends(direction);
         StreamSpec {
@@ -272,7 +272,7 @@ impl Bench {
         ApplyStream::start(self.spec(direction).await, false, true)
     }
 
-    /// Commits a marker on the side where a stream comes from, and waits until it is applied.
+    /// Commits a marker on the upstream shard of the stream, and waits until the stream has applied it.
     pub(crate) async fn drain(&self, stream: &ApplyStream) -> Result<u64, StepError> {
         let (origin, _) = self.ends(stream.direction);
         let session = self.ours(origin).await;
@@ -286,7 +286,7 @@ impl Bench {
         .expect("applied in time")
     }
 
-    /// The moving rows of a database, whole, in order of their text.
+    /// Returns the moving rows of a database as text, in sort order.
     pub(crate) async fn rows(&self, session: &Connected) -> Vec<String> {
         let mut all = Vec::new();
         for table in self.tables.iter() {
@@ -304,7 +304,7 @@ impl Bench {
         all
     }
 
-    /// Both copies are equal; says how many rows they have.
+    /// Checks that both copies are equal. Returns the number of rows.
     pub(crate) async fn assert_equal(&self) -> usize {
         let (source, target) = (self.ours(&self.source).await, self.ours(&self.target).await);
         let source = self.rows(&source).await;
@@ -313,7 +313,7 @@ impl Bench {
     }
 }
 
-/// What was written last is behind, and much is behind it.
+/// Waits until the last write is so old that the stream treats everything before it as a backlog.
 pub(crate) async fn until_old() {
     let written = Instant::now();
     until("the backlog is old", || async {
@@ -322,7 +322,7 @@ pub(crate) async fn until_old() {
     .await;
 }
 
-/// Which server a database is on.
+/// Reads the identity of the server of a database.
 pub(crate) async fn system(database: &Database) -> SystemIdentity {
     let mut session = ReplicationSession::open(&database.dsn(), "test")
         .await
@@ -330,7 +330,7 @@ pub(crate) async fn system(database: &Database) -> SystemIdentity {
     session.identify_system().await.expect("identified")
 }
 
-/// Every table of `public` as a plan describes it, partitioned ones by their leaves.
+/// Returns every table of `public` as a plan describes it; for a partitioned table, its leaf partitions.
 pub(crate) async fn tables(session: &Connected) -> Vec<MovingTable> {
     let mut tables = Vec::new();
     let found = catalog::tables(session).await.expect("tables");
@@ -354,7 +354,7 @@ pub(crate) async fn tables(session: &Connected) -> Vec<MovingTable> {
     tables
 }
 
-/// Waits until a session waits for a lock.
+/// Waits until the session waits for a lock.
 pub(crate) async fn until_blocked(observer: &Connected, blocked: i32) {
     until("the session waits for a lock", || async {
         let read = "select wait_event_type = 'Lock' from pg_stat_activity where pid = $1";
@@ -364,20 +364,20 @@ pub(crate) async fn until_blocked(observer: &Connected, blocked: i32) {
     .await;
 }
 
-/// The server process behind a session.
+/// Returns the pid of the session's server process.
 pub(crate) async fn pid(session: &Connected) -> i32 {
     let read = "select pg_backend_pid()";
     session.query_one(read, &[]).await.expect("a pid").get(0)
 }
 
-/// The SQLSTATE of a refusal.
+/// Returns the SQLSTATE of an error.
 pub(crate) fn state<T: std::fmt::Debug>(outcome: Result<T, tokio_postgres::Error>) -> String {
     let error = outcome.expect_err("refused");
     let state = error.code().map(|code| code.code().to_owned());
     state.unwrap_or_else(|| error.to_string())
 }
 
-/// The code of our own failure.
+/// Returns the failure code of a step error.
 pub(crate) fn code<T: std::fmt::Debug>(outcome: Result<T, StepError>) -> String {
     let error = outcome.expect_err("refused");
     error.failure().expect("a failure").code.clone()

@@ -1,4 +1,5 @@
-//! What a migration brought goes, and nothing else: neither tables that others fill, nor rows that others brought.
+//! The removal of a copy removes only what the migration created: it keeps tables that contain other rows, and rows
+//! that other migrations copied.
 
 use std::sync::Arc;
 
@@ -37,7 +38,8 @@ async fn count(session: &Connected, what: &str) -> i64 {
     session.query_one(&sql, &[]).await.expect("counted").get(0)
 }
 
-/// A target whose two tables the migration made; only one of them moves, and has a row of its keys.
+/// Creates a target with two tables that the migration created. Only one of them moves, and it has a row of the moving
+/// keys.
 async fn created(name: &str) -> (Bench, Connected) {
     let mut bench = Bench::new(name, TWO).await;
     let item = bench.tables.iter().filter(|t| t.table.name == "item");
@@ -62,7 +64,7 @@ async fn created(name: &str) -> (Bench, Connected) {
     (bench, there)
 }
 
-/// The objects that stay.
+/// Runs the step `drop_new`. Returns the objects that stay.
 async fn drop_new(bench: &Bench) -> Vec<String> {
     let done = steps::run(&again(bench, StepKind::DropNew), StepKind::DropNew)
         .await
@@ -92,7 +94,7 @@ async fn tables_that_others_have_filled_stay_and_only_the_copied_rows_go() {
     assert_eq!(count(&there, "public.item").await, 0);
 }
 
-/// A roll back takes the reference tables out of the plan; the shard still knows them.
+/// After a rollback the plan no longer contains the reference tables, but the shard has recorded them.
 #[tokio::test]
 async fn a_reference_table_that_the_plan_has_no_more_goes_with_the_others() {
     let (bench, there) = created("brought_reference").await;
@@ -138,7 +140,7 @@ async fn tables_that_somebody_has_built_on_stay() {
     assert_eq!(count(&there, "public.item").await, 0);
 }
 
-/// What a migration says of itself.
+/// Returns the description that a migration records of itself.
 fn about(keys: &KeySet) -> About {
     About {
         incarnation: "lost".to_owned(),
@@ -149,7 +151,7 @@ fn about(keys: &KeySet) -> About {
     }
 }
 
-/// Another migration on a shard, which says what it is about.
+/// Adds another migration to a shard, with its description.
 async fn beside(session: &Connected, name: &str, keys: &KeySet) -> EpochToken {
     let token = EpochToken {
         migration: MigrationId::from(name),
@@ -169,7 +171,7 @@ async fn beside(session: &Connected, name: &str, keys: &KeySet) -> EpochToken {
     token
 }
 
-/// The first step on the target, as the plan describes both sides.
+/// Returns the step `create_target`, dispatched with the plan of both shards.
 async fn preparing(bench: &Bench) -> StepContext {
     let context = again(bench, StepKind::CreateTarget);
     let session = bench.ours(&bench.source).await;
@@ -323,7 +325,7 @@ async fn a_sweep_deletes_no_rows_that_another_migration_may_have_brought() {
     bench.guard(&bench.target, CLOSED).await;
     let other = beside(&there, "live", &keys(140, 160)).await;
     assert_eq!(sweep(&bench, &[]).await, Err("drop.others".to_owned()));
-    // The sweep has ended our session, as an older owner's.
+    // The sweep has ended the bench's session, like those of an older owner.
     let app = bench.target.session().await;
     assert_eq!(count(&app, "public.item").await, 1);
     let write = app.execute("insert into public.item values (150, 2, 'x')", &[]);
@@ -397,7 +399,7 @@ async fn everything_that_is_made_on_the_target_is_recorded() {
     for object in ["public.beside", "public.item", "public.mood"] {
         assert!(recorded.iter().any(|name| name == object), "{recorded:?}");
     }
-    // An entry that fails is named.
+    // The error names the entry that failed.
     let taken = "create function public.taken() returns int language sql as 'select 1'";
     source.batch_execute(taken).await.expect("made");
     drop_new(&bench).await;

@@ -1,5 +1,6 @@
-//! Whoever deletes a row of a reference table is not refused because of copies that this shard does not own: the
-//! cascade skips them, and the shard does not gain them before their owner has followed (ADR 55).
+//! A shard accepts a statement that deletes a row of a reference table, although it has rows that refer to this row and
+//! that it does not own. The cascade skips these rows. The shard cannot become their owner before its stream has
+//! applied the deletes of the owner (ADR 55).
 
 mod keys;
 mod refused;
@@ -34,7 +35,7 @@ const DELETE: &str = "delete from public.country where id = 1";
 const UNTOUCHED: [&str; 5] = ["(1,1,1)", "(1,2,2)", "(150,1,1)", "(150,2,2)", "(150,3,)"];
 const LEFT: [&str; 4] = ["(1,2,2)", "(150,1,1)", "(150,2,2)", "(150,3,)"];
 
-/// Two shards with these tables and rows; those with the key move.
+/// Creates two shards with these tables and rows. The tables with the key column move.
 async fn bench(name: &str, ddl: &str, rows: &str) -> Bench {
     let mut bench = Bench::new(name, ddl).await;
     let moving = bench.tables.iter().filter(|table| {
@@ -49,7 +50,7 @@ async fn bench(name: &str, ddl: &str, rows: &str) -> Bench {
     bench
 }
 
-/// The source after the flip of attempt 1, which it was told of.
+/// Makes the source the old owner: the flip of attempt 1 has happened and the source was notified of it.
 async fn give(bench: &Bench) -> Connected {
     bench.guard(&bench.source, 0).await;
     let ours = bench.ours(&bench.source).await;
@@ -72,14 +73,14 @@ async fn gave(name: &str) -> (Bench, Connected) {
     (bench, app)
 }
 
-/// Attempt `number` begins on the shard that is to gain the keys; its count there.
+/// Begins attempt `number` on the future owner. Returns its attempt count.
 async fn begun(bench: &Bench, ours: &Connected, number: i64) -> i64 {
     register::begin_and_check_witness(ours, &bench.token, number, VERSION + 1)
         .await
         .expect("closed")
 }
 
-/// What an attempt does before its fence.
+/// Runs the checks of an attempt before its fence.
 async fn settled(bench: &Bench, ours: &Connected, count: i64) -> Result<(), StepError> {
     if cascade::refuse_skips(ours, &bench.token, count).await? == 0 {
         return Ok(());
@@ -140,7 +141,7 @@ async fn an_owner_that_is_fenced_or_sealed_leaves_nothing_out() {
         register::begin_and_set(&ours, &bench.token, number, setting)
             .await
             .expect("set");
-        // Not told of a flip, it owns the keys, whoever asks.
+        // A shard that was not notified of a flip owns the keys, whichever attempt requests the skips.
         cascade::allow_skips(&ours, &bench.token, EpochProof::Next(number))
             .await
             .expect("asked");
@@ -149,7 +150,7 @@ async fn an_owner_that_is_fenced_or_sealed_leaves_nothing_out() {
     }
 }
 
-/// Between flip and opening the new owner's register is closed, and nobody has told it.
+/// Between flip and opening, the register of the new owner is closed and the new owner has not been notified.
 #[tokio::test]
 async fn a_new_owner_leaves_nothing_out_when_everything_dies_between_flip_and_opening() {
     let bench = bench("cascade_flipped", DDL, ROWS).await;
@@ -163,7 +164,7 @@ async fn a_new_owner_leaves_nothing_out_when_everything_dies_between_flip_and_op
     assert_eq!(rows(&app, "public.item").await, UNTOUCHED);
 }
 
-/// The keys came back and are on their way again: the snapshot is of the hold in between.
+/// The keys returned and are moving again. The snapshot is from the hold between the two moves.
 #[tokio::test]
 async fn an_old_snapshot_leaves_nothing_out_of_what_the_shard_owns_again() {
     let (bench, app) = gave("cascade_snapshot").await;
@@ -202,7 +203,7 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
     app.batch_execute(DELETE).await.expect("passes");
     assert_eq!(rows(&app, "public.item").await, LEFT);
 
-    // A release that hung comes late: the next attempt has begun.
+    // A release that was delayed arrives after the next attempt has begun.
     let begun = begun(&bench, &ours, 2).await;
     let refused = cascade::refuse_skips(&ours, &bench.token, begun).await;
     assert!(refused.expect("counted") > 0);
@@ -212,7 +213,7 @@ async fn after_a_failed_attempt_cascades_skip_rows_again() {
     assert_eq!(state(app.batch_execute(again).await), "SM002");
 }
 
-/// Both shards lose the row that others refer to, one after the other; the keys do not change hands in between.
+/// Both shards delete the referenced row, one after the other. The keys do not change their owner in between.
 #[tokio::test]
 async fn keys_do_not_come_back_before_their_owner_has_followed() {
     let mut bench = bench("cascade_back", DDL, ROWS).await;
@@ -303,7 +304,7 @@ async fn nothing_is_left_of_what_lets_cascades_skip_rows() {
     assert_eq!(row.get::<_, i64>(0), 0);
 }
 
-/// An agent of the version before has put the guard.
+/// An agent of the previous version created the guard.
 #[tokio::test]
 async fn an_older_guard_refuses_as_it_did() {
     let (bench, app) = gave("cascade_older").await;

@@ -1,4 +1,4 @@
-//! The catalog writer gives what pg_dump gives, and names what it cannot.
+//! The catalog writer returns the same schema as pg_dump, and reports what it does not support by name.
 
 use cluster::Binaries;
 use connect::Connected;
@@ -12,7 +12,7 @@ use crate::schema::{dump, refreshes, write};
 
 const RICH: &str = include_str!("rich.sql");
 
-/// What only servers of this version and later ones have.
+/// Objects that only servers of this or a later version have.
 const LATER: [(i32, &str); 3] = [
     (
         16,
@@ -40,9 +40,9 @@ const LATER: [(i32, &str); 3] = [
     ),
 ];
 
-/// Creates all of it that the server has; its major version.
+/// Creates all objects that the server supports. Returns its major version.
 async fn make(session: &Connected) -> i32 {
-    // A tablespace is made in no transaction.
+    // A tablespace cannot be created in a transaction.
     for sql in [
         "set allow_in_place_tablespaces = on",
         "create tablespace \"Writer Fast\" location ''",
@@ -62,17 +62,17 @@ async fn make(session: &Connected) -> i32 {
     major
 }
 
-/// A copy of `shard`'s server with nothing in it.
+/// Creates an empty database on the same server as `shard`.
 async fn beside(shard: &Shard, name: &str) -> Shard {
     Shard::on(shard.cluster.clone(), name).await
 }
 
-/// The migration that creates what the tests create.
+/// The id of the migration that creates the objects of these tests.
 fn migration() -> MigrationId {
     MigrationId::from("writer")
 }
 
-/// Creates everything as a migration does.
+/// Creates all objects of a schema as a migration does.
 async fn restore(session: &Connected, schema: &DumpedSchema) {
     let sections = [
         RestoreSection::Pre,
@@ -82,7 +82,7 @@ async fn restore(session: &Connected, schema: &DumpedSchema) {
     super::schema::restore(session, schema, &sections, &migration()).await;
 }
 
-/// What pg_dump says of a database, object by object.
+/// Reads the schema of a database by pg_dump.
 async fn dumped(shard: &Shard, tools: &Binaries, target: u32) -> DumpedSchema {
     let client = shard.session().await;
     let dsn = shard.dsn();
@@ -94,7 +94,7 @@ async fn dumped(shard: &Shard, tools: &Binaries, target: u32) -> DumpedSchema {
     dump(dumped, tools, target).await.expect("dumped")
 }
 
-/// An entry without its object's number, which is another one in each database.
+/// An entry without the OID of its object, which differs between databases.
 type ExpectedEntry = (RestoreSection, bool, String, Vec<String>);
 
 fn told(schema: &DumpedSchema) -> Vec<ExpectedEntry> {
@@ -115,7 +115,7 @@ fn assert_equal(ours: &DumpedSchema, theirs: &DumpedSchema) {
     assert_eq!(ours, theirs);
 }
 
-/// The comparison finds no difference, whatever made the copy.
+/// Checks that the comparison finds no difference. The copy may be the work of pg_dump or of the writer.
 async fn assert_same(source: &Connected, target: &Connected) {
     let compared = compare(source, target).await.expect("the same");
     assert!(compared.objects > 300, "{compared:?}");
@@ -130,7 +130,7 @@ async fn the_writer_and_pg_dump_make_the_same_database() {
     let major = make(&session).await;
     let version = u32::try_from(major).expect("a version");
     let written = write(&session, version).await.expect("written");
-    // A role without any rights of its own reads as much.
+    // A role without privileges on the tables reads the same schema.
     session
         .batch_execute("set role pg_monitor")
         .await
@@ -167,14 +167,14 @@ async fn the_writer_and_pg_dump_make_the_same_database() {
     }
     drop_created(&on_ours, &migration()).await;
     let left = write(&on_ours, version).await.expect("an empty one");
-    // Privileges on what the server has made, and on what is yet to be made, may have been there before.
+    // Privileges on objects of the server, and default privileges, may have existed before.
     let created = left.entries.iter().map(|e| e.label.as_str());
     let created = created.filter(|label| !label.contains("ACL - ") && *label != "SCHEMA - public");
     let created: Vec<_> = created.collect();
     assert!(created.is_empty(), "{created:?}");
 }
 
-/// What the writer makes of a database with this in it, or why it makes nothing.
+/// Returns the schema that the writer reads from a database with these objects, or its error.
 async fn written(name: &str, ddl: &str) -> Result<DumpedSchema, String> {
     let shard = Shard::new(name).await;
     let session = shard.session().await;

@@ -1,4 +1,4 @@
-//! A check of a map finds each kind of defect on real shards, and what can be mended is mended.
+//! The check of a map finds each kind of defect on real shards, and a repair fixes those that can be fixed.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ const DDL: &str = "
     insert into kind values (1, 'one'), (2, 'two');
     alter sequence good_id_seq increment 64;";
 
-/// Two shards of one map: keys 0 to 99 on a, 100 to 199 on b.
+/// Two shards of one map. Shard a has the keys 0 to 99, shard b the keys 100 to 199.
 struct Fleet {
     a: Database,
     b: Database,
@@ -65,7 +65,7 @@ impl Fleet {
         self.defects_of(12).await
     }
 
-    /// The defects, found by so many questions at first.
+    /// Returns the defects. `questions_at_first` is the expected number of inspections in the first round.
     async fn defects_of(&self, questions_at_first: usize) -> Vec<Defect> {
         let (shards, none) = (self.shards(), self.map.no_keys());
         let mut parts: Vec<Checked> = Vec::new();
@@ -88,7 +88,7 @@ impl Fleet {
             .collect()
     }
 
-    /// Mends what the check proposes, as the request's file would have it, and says what was done.
+    /// Repairs what the check proposes, with the request encoded as in its file. Returns the result of each repair.
     async fn mend(&self, defects: &[Defect]) -> Vec<Result<String, String>> {
         let request = RepairRequest::propose(&self.map, defects);
         let text = serde_json::to_string(&request).expect("written");
@@ -155,7 +155,7 @@ async fn run(database: &Database, sql: &str) {
     session.batch_execute(&sql).await.expect("sql");
 }
 
-/// Asks and answers as controller and agent do: in JSON.
+/// Runs an inspection with request and answer encoded in JSON, as between controller and agent.
 async fn checked(inspection: Inspection) -> Checked {
     let asked = serde_json::to_string(&inspection).expect("written");
     let answer = inspect::run(
@@ -266,7 +266,7 @@ async fn a_key_on_two_shards_loses_the_copy_only_when_the_owner_has_every_row() 
             (kind, "shard a, table public.item")
         ]
     );
-    // Row (100, 9) is on the wrong shard alone.
+    // Row (100, 9) exists only on the wrong shard.
     assert_eq!(fleet.mend(&defects).await, [Err("mend.changed".to_owned())]);
     let session = fleet.a.session().await;
     assert_eq!(rows(&session, "select count(*) from public.good").await, 4);

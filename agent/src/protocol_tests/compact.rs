@@ -1,4 +1,5 @@
-//! A backlog of a few busy rows is written by its rows: what need not be kept of it is left out (ADR 41).
+//! A backlog with many changes of few rows is applied once per row: the stream omits intermediate states that need not
+//! be kept (ADR 41).
 
 use std::time::Instant;
 
@@ -9,12 +10,12 @@ use super::bench::{Bench, until_old};
 
 const FORWARD: Direction = Direction::Forward;
 
-/// A row is so wide that a few thousand changes are as much as a batch should hold.
+/// Rows are so wide that a few thousand changes fill a batch.
 const ITEM: &str = "
     create table public.item (tenant_id bigint, id bigint, code bigint, v text, primary key (tenant_id, id));
     insert into public.item select 100, g, g from generate_series(1, 40) g";
 
-/// Counts rows that are written on the target.
+/// Counts the rows that are written on the target.
 const COUNT: &str = "
     create sequence public.counted;
     create function public.count() returns trigger language plpgsql as
@@ -27,7 +28,7 @@ async fn counted(there: &Connected) -> i64 {
     there.query_one(read, &[]).await.expect("read").get(0)
 }
 
-/// A move whose 40 rows have arrived, and whose changes wait for the stream from then on.
+/// Creates a move whose 40 rows are copied, and whose later changes wait for the stream.
 async fn copied(name: &str) -> (Bench, connect::Connected, connect::Connected) {
     let (ddl, fill) = ITEM.split_once(';').expect("two statements");
     let bench = Bench::new(name, ddl).await;
@@ -41,7 +42,7 @@ async fn copied(name: &str) -> (Bench, connect::Connected, connect::Connected) {
     (bench, app, there)
 }
 
-/// Each row is updated 500 times, and `more` is done in each of the transactions.
+/// Updates each row 500 times, and executes `more` in each of the transactions.
 async fn busy(app: &Connected, more: &str) {
     let work = format!(
         "do $$ begin
@@ -55,18 +56,18 @@ async fn busy(app: &Connected, more: &str) {
     until_old().await;
 }
 
-/// Each row is written a few times at most, whatever else is done in the transactions.
+/// Checks that each row is written only a few times, with the additional statements `more` in the transactions.
 async fn is_written_by_its_rows(name: &str, more: &str) {
     let (bench, app, there) = copied(name).await;
     busy(&app, more).await;
     let began = Instant::now();
     let stream = bench.stream(FORWARD).await;
     let changes = bench.drain(&stream).await.expect("drained");
-    // A batch is committed after two seconds, whatever it holds: a slow machine has more of them.
+    // A batch is committed after two seconds in any case, so a slow machine has more batches.
     let by_age = began.elapsed().as_millis().div_euclid(2000);
     assert_eq!(changes, 20_000);
     assert_eq!(bench.assert_equal().await, 40);
-    // A batch that keeps every change holds 4,000 of them at most: five batches write each row.
+    // A batch that keeps every change contains at most 4,000 of them, so five batches would write each row.
     let written = counted(&there).await;
     let most = 40 * (4 + i64::try_from(by_age).expect("a short time"));
     assert!(
@@ -80,14 +81,14 @@ async fn busy_rows_are_written_once_for_many_changes() {
     is_written_by_its_rows("busy", "").await;
 }
 
-/// A server says the shape of a table again behind each ANALYZE: that is no reason to keep changes apart.
+/// A server sends the definition of a table again after each ANALYZE. This must not separate changes.
 #[tokio::test]
 async fn a_shape_that_is_said_again_is_the_same() {
     let analyze = "if n % 10 = 0 then analyze public.item; end if;";
     is_written_by_its_rows("busy_again", analyze).await;
 }
 
-/// Three rows hand their values on to each other, in each of the transactions.
+/// In each of the transactions, three rows pass their unique values on to each other.
 const HAND_ON: &str = "
     update public.item set code = -code where id <= 3;
     update public.item set code = 1 + (-code) % 3 where id = 1;
@@ -96,7 +97,7 @@ const HAND_ON: &str = "
 
 #[tokio::test]
 async fn unique_values_are_handed_on_in_order() {
-    // The target has its unique index once the stream runs; the origin has it before, or gets it as late.
+    // The target has its unique index when the stream starts. The source has it before that, or gets it afterwards.
     for (name, before) in [("busy_unique", true), ("busy_unique_late", false)] {
         let (bench, app, there) = copied(name).await;
         let unique = "create unique index on public.item (code)";

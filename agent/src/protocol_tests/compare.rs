@@ -1,4 +1,5 @@
-//! The comparison itself: chunks tile a table, one changed value is found, whatever the columns are called.
+//! The comparison: chunks cover each row of a table exactly once, and one changed value is found, whatever the names of
+//! the columns are.
 
 use std::collections::BTreeMap;
 
@@ -8,18 +9,18 @@ use plans::step::verify::{DifferenceKind, RowDifference};
 use super::bench::Bench;
 use crate::compare::{self, ChunkScope, MovingRows, RowsDigest};
 
-/// Columns with the names that the statements use themselves.
+/// Columns with the names that the statements of the comparison use.
 const NAMES: &str = "create table public.names ( \
     tenant_id bigint, key text, t text, k text, given text, count int, \"T\" text, primary key (key, tenant_id)); \
     insert into public.names select 100, 'k' || g, 't', 'k', 'g', g, 'T' from generate_series(1, 300) g";
 
-/// 2,000 rows whose key begins with columns that have an order, a row in ten out of the move.
+/// 2,000 rows. The first columns of the key have a sort order, and one row in ten does not move.
 const ORDERED: &str = "create table public.ordered ( \
     tenant_id bigint, at timestamptz, name text, primary key (tenant_id, at, name)); \
     insert into public.ordered select case g % 10 when 0 then 1 else 100 + g % 7 end, \
       timestamptz '2026-01-01' + g % 50 * interval '1 day', 'n' || g from generate_series(1, 2000) g";
 
-/// Changes of the target, with the rows that differ after each.
+/// Changes on the target, with the number of rows that differ after each.
 const CHANGES: [(&str, i64); 7] = [
     ("select", 0),
     ("update public.names set given = 'other' where count = 7", 1),
@@ -89,7 +90,7 @@ async fn keyed(
     rows.expect("read")
 }
 
-/// Each moving row is in exactly one chunk, on both sides, and a difference in exactly one of them.
+/// Checks that each moving row is in exactly one chunk on both shards, and a difference in exactly one chunk.
 async fn tiles(name: &str, ddl: &str, plant: &str) -> Vec<ChunkScope> {
     let bench = Bench::new(name, ddl).await;
     let (here, there) = (
@@ -132,7 +133,7 @@ async fn ranges_of_the_key_tile_a_table() {
     else {
         panic!("{parts:?}")
     };
-    // A text has another order on a server with another collation: it is no bound.
+    // The sort order of text depends on the collation of the server, so text is no limit of a chunk.
     assert_eq!(from.len(), 2);
 }
 

@@ -1,10 +1,11 @@
-//! Negative controls: the wrong variants, run for real, must go wrong, or the checks have no teeth.
+//! Negative controls: variants without a rule of the protocol must fail on a real server, or the checks prove nothing.
 //!
-//! Each is a test of its own beside the rule that it breaks; the suite `controls` runs them in turn and counts.
+//! Each control is also a test of its own, next to the rule that it omits. The suite `controls` runs all of them in
+//! turn and counts them.
 
 use super::{cutover, guard, snapshots};
 
-/// A control: what it does without, and the test that shows the damage.
+/// A control: the rule that it omits or the wrong variant that it uses, and the test that shows the damage.
 type Control = (&'static str, fn());
 
 const CONTROLS: [Control; 7] = [

@@ -1,4 +1,5 @@
-//! Rows go from one server to the other as they come; what fails or is given up ends on both.
+//! A copy forwards rows from one server to the other as they arrive. If it fails or is cancelled, it ends on both
+//! servers.
 
 use std::future::{pending, ready};
 
@@ -17,7 +18,7 @@ const NOTE: &str = "\
     create table public.note (tenant_id bigint, id bigint, v text, primary key (tenant_id, id))";
 const ALL: CopyExtent = CopyExtent::Blocks(BlockRange { from: 0, to: None });
 
-/// Rows of a few bytes, among them some of several MiB, and values that are empty or missing.
+/// Rows of a few bytes, some rows of several MiB, and empty and null values.
 const WIDE: &str = "\
     alter table public.note alter v set storage external; \
     insert into public.note select 100, g, case when g % 50 = 0 then repeat(md5(g::text), 200000) \
@@ -27,7 +28,7 @@ const MANY: &str = "\
 const DIGEST: &str = "\
     select count(*)::text || ' ' || md5(string_agg(md5(n::text), ',' order by id)) from public.note n";
 
-/// Sessions of a copy, in their transactions; each shows the application name that a take-over looks for.
+/// Opens the sessions of a copy with their transactions. Both have the application name that a take-over searches for.
 async fn sides(bench: &Bench) -> (Connected, Connected) {
     let shard = |database| bench.shard(database, bench.token.epoch);
     let from = shard(&bench.source)
@@ -44,7 +45,7 @@ async fn sides(bench: &Bench) -> (Connected, Connected) {
     (from, to)
 }
 
-/// What a copy of all rows that match fails with; both servers have ended its sessions.
+/// Returns the failure of a copy of all rows that match. Checks that both servers have ended its sessions.
 async fn failure(bench: &Bench, predicate: &str) -> Failure {
     let (mut from, mut to) = sides(bench).await;
     let copied = copy_chunk(
@@ -64,7 +65,7 @@ async fn failure(bench: &Bench, predicate: &str) -> Failure {
     failure
 }
 
-/// Waits until neither server has a session of the copy, although the agent's own parts of them are still there.
+/// Waits until neither server has a session of the copy, although the agent's ends of the connections still exist.
 async fn ended(bench: &Bench) {
     let name = bench.token.migration.application_name("copy/%");
     let count = "select count(*) = 0 from pg_stat_activity where application_name like $1";
@@ -97,7 +98,7 @@ async fn rows_of_many_mebibytes_and_of_few_bytes_arrive_as_they_are() {
             .expect("copied");
         assert_eq!(rows, 200);
         assert!(bytes > 25_000_000, "{bytes}");
-        // The sessions go on in their transactions.
+        // The sessions can continue in their transactions.
         from.batch_execute("commit").await.expect("still there");
         assert_eq!(digest(&to).await, was);
         to.batch_execute("rollback").await.expect("still there");

@@ -1,4 +1,4 @@
-//! Fence, wait-out, marker: what the naive orders lose (E7, C3 to C5).
+//! Fence, wait-out and marker: simpler sequences of these steps lose writes (E7, C3 to C5).
 
 use std::collections::BTreeSet;
 
@@ -18,12 +18,12 @@ use crate::stream::wait_for_marker;
 
 const FORWARD: Direction = Direction::Forward;
 
-/// What an application remembers: the ids whose commit was acknowledged.
+/// The record of an application: the ids of rows whose commit was acknowledged.
 #[derive(Default)]
 struct Ledger(BTreeSet<i64>);
 
 impl Ledger {
-    /// Acknowledged writes that a copy does not have.
+    /// Returns the acknowledged writes that a copy does not have.
     async fn lost(&self, copy: &Connected) -> Vec<i64> {
         let read = "select id from public.item where tenant_id between 100 and 199";
         let rows = copy.query(read, &[]).await.expect("rows");
@@ -38,7 +38,7 @@ async fn open_writer(session: &Connected, id: i64) {
     session.batch_execute(&insert).await.expect("open");
 }
 
-/// C3: fences the source; later writers are refused.
+/// C3: fences the source. Checks that it refuses a later write.
 async fn fence(bench: &Bench, ours: &Connected) {
     register::begin_and_set(ours, &bench.token, 1, RegisterSetting::FencedFor(50_000))
         .await
@@ -46,11 +46,12 @@ async fn fence(bench: &Bench, ours: &Connected) {
     let late = bench.source.session().await;
     let insert = "insert into public.item values (100, 99, 'late')";
     assert_eq!(state(late.batch_execute(insert).await), "SM001");
-    // A server tells of an error before it gives the locks back: it has done so once it answers again.
+    // A server reports an error before it releases the locks of the failed transaction. They are released when it
+    // answers the next query.
     late.batch_execute("select").await.expect("answered");
 }
 
-/// C5, and the stream ends at the marker, as the cutover's last one does; the target opens here.
+/// C5: the stream ends at the marker, as in a cutover. Then the target is opened.
 async fn drained_to_marker(bench: &Bench, ours: &Connected) {
     let mut stream = bench.stream(FORWARD).await;
     let marker = Marker::new(&bench.token, 1, MarkerKind::Sealed);
@@ -108,7 +109,7 @@ pub(super) async fn control_without_the_wait_out_an_acknowledged_write_is_lost()
     assert_eq!(ledger.lost(&target).await, [1], "and the checker says so");
 }
 
-/// Ids of the moving rows whose transactions commit before a position, as a stream gives them.
+/// Returns the ids of the moving rows that a stream sends of transactions that commit before a position.
 pub(super) async fn committed_before(bench: &Bench, end: Lsn, marker: &Marker) -> BTreeSet<i64> {
     let start = StreamStart {
         slot: bench.token.migration.slot(FORWARD),
@@ -192,14 +193,14 @@ pub(super) async fn a_marker_comes_after_every_acknowledged_commit_and_a_positio
     assert!(!lost.is_empty(), "control: a drain to {naive} has them all");
 }
 
-/// The progress is locked by somebody, so nothing of the stream can commit: who waits for a marker is told of it where
-/// there is nothing before it, and not before the row that is.
+/// Another session has locked the progress row, so the stream cannot commit. A marker with no row before it must be
+/// reported without a commit, and a marker after a row only after the commit.
 #[tokio::test]
 async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
     let bench = Bench::new("behind_nothing", ITEM).await;
     bench.capture(FORWARD).await;
     let stream = bench.stream(FORWARD).await;
-    // The stream reads its progress behind a lock on the row, so that must be over before the test takes the lock.
+    // The stream reads its progress row with a lock. It must have finished this before the test locks the row.
     bench.drain(&stream).await.expect("live");
     let _hurried = stream.commit_promptly();
     let (ours, app) = (

@@ -1,4 +1,4 @@
-//! Which database a session is in: it acts in the one that was registered, and in no other.
+//! The identity of a database: a session acts only in the database that was registered.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ async fn registered(database: &Database) -> DatabaseIdentity {
     identify(database, true).await.identity
 }
 
-/// The database as a shard that must be `identity`.
+/// Returns a shard for this database that must have the identity `identity`.
 fn shard(bench: &Bench, database: &Database, identity: &DatabaseIdentity) -> Shard {
     let reference = reference(database, Some(identity.clone()));
     Shard::new(&reference, &bench.token.migration, bench.token.epoch).expect("a shard")
@@ -73,7 +73,7 @@ async fn a_database_is_registered_once_and_keeps_its_id() {
     assert_eq!(other.system, first.system);
     assert!(other.database != first.database && other.id != first.id);
 
-    // The last migration takes all of our schema away but the id.
+    // The last migration removes everything in the sidecar schema except the id of the database.
     let ours = bench.ours(&bench.source).await;
     bench.guard(&bench.source, CLOSED).await;
     let drop = crate::shard::guard::drop_all(&ours, &bench.token).await;
@@ -183,7 +183,7 @@ async fn nothing_is_deleted_where_another_database_answers_within_the_session() 
     let mut context = dispatched(&bench, StepKind::DropOld).await;
     let dispatch = Arc::make_mut(&mut context.dispatch);
     dispatch.source.identity = Some(known);
-    // As behind a pooler that leads elsewhere from one transaction to the next.
+    // This simulates a pooler that connects to another database from one transaction to the next.
     let source = context.source().expect("a shard");
     let session = source.session("test").await.expect("the right one");
     run(
@@ -213,7 +213,7 @@ async fn nothing_is_deleted_where_the_database_is_the_moves_target() {
         "insert into public.item values (150, 1, 'the owner''s')",
     )
     .await;
-    // What a recovery would have made of the owner, had it taken it for the source.
+    // This is the state that a recovery would create on the owner if it mistook the owner for the source.
     bench.guard(&bench.target, CLOSED).await;
     let told = format!("update shardwright.move set flipped = {}", VERSION + 1);
     run(&app, &told).await;

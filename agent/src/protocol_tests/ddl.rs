@@ -1,4 +1,5 @@
-//! Changes of the moving tables: found, told, carried where both sides have them, or refused.
+//! DDL on the moving tables during a move: the agent detects and reports it. If both shards have the same change, the
+//! move continues. With `ddl: refuse` the guard refuses the DDL.
 
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::stream::wait_for_failure;
 
 const FORWARD: Direction = Direction::Forward;
 
-/// `step`, as it is dispatched with a plan of the tables as the bench found them.
+/// Returns `step`, dispatched with a plan of the tables as the bench found them.
 pub(super) async fn dispatched(bench: &Bench, step: StepKind) -> StepContext {
     let mut context = again(bench, step);
     let session = bench.ours(&bench.source).await;
@@ -44,7 +45,7 @@ pub(super) async fn run(session: &Connected, sql: &str) {
     session.batch_execute(sql).await.expect(sql);
 }
 
-/// The failure of a look at both shards.
+/// Returns the message of the failure of a check of both shards.
 pub(super) async fn drift(context: &StepContext) -> String {
     match shape::check(context, StepKind::CatchUp).await {
         Err(StepError::Failed(failure)) => {
@@ -55,7 +56,7 @@ pub(super) async fn drift(context: &StepContext) -> String {
     }
 }
 
-/// The tables that both shards have now.
+/// Returns the current definition of the tables, which is the same on both shards.
 async fn reshaped(context: &StepContext) -> (Vec<MovingTable>, String) {
     match shape::check(context, StepKind::CatchUp).await {
         Err(StepError::Reshaped {
@@ -113,7 +114,7 @@ async fn a_difference_is_told_line_by_line_and_a_change_of_both_sides_is_carried
         .expect("the plan follows");
 }
 
-/// REINDEX and CREATE INDEX, both CONCURRENTLY, wait for the copy's snapshot with such an index.
+/// REINDEX CONCURRENTLY and CREATE INDEX CONCURRENTLY have such an index while they wait for the copy's snapshot.
 #[tokio::test]
 async fn an_index_that_is_not_valid_yet_is_no_change() {
     let bench = Bench::new("unready", ITEM).await;
@@ -181,7 +182,8 @@ async fn a_stream_halts_at_a_column_of_one_side_and_goes_on_where_both_have_it()
     bench.drain(&stream).await.expect("drained");
     stream.stop().await;
 
-    // In flight: a row of the old shape, one of the new shape, and a change of the old row.
+    // At this time the stream has three changes to apply: a row of the old definition, one of the new definition, and a
+    // change of the old row.
     run(&app, &insert(2)).await;
     run(
         &app,
@@ -296,7 +298,7 @@ async fn a_guard_that_was_dropped_is_named_and_put_back_before_the_comparison() 
     );
 }
 
-/// Statements that change the moving table or what guards it.
+/// Returns statements that change the moving table or its guard.
 fn changes_of_the_moving_table(bench: &Bench) -> [String; 12] {
     let guard_trigger = bench.token.migration.trigger("insert");
     [
@@ -364,7 +366,7 @@ async fn changes_are_refused_while_the_migration_is_under_way() {
     ] {
         run(&app, other).await;
     }
-    // Ours pass, and nothing is left behind.
+    // Statements of the agent are permitted, and no event trigger remains.
     bench.put_guard(&ours).await;
     guard::drop_all(&ours, &bench.token).await.expect("dropped");
     assert!(

@@ -1,6 +1,7 @@
-//! The doctor finds what was planted, each defect by its own code and by no other; and nothing where nothing is wrong.
+//! The doctor (the command that checks databases before a move) finds each planted defect under its own code only, and
+//! finds nothing in a good database.
 //!
-//! One server for all of it, a database for each defect; settings of the server are planted one after the other.
+//! The tests use one server, with a database for each defect. They plant server settings one after the other.
 
 mod elsewhere;
 mod feigned;
@@ -30,43 +31,43 @@ use super::shard::Shard as Database;
 use super::survey::run as ddl;
 use crate::inspect;
 
-/// Databases that are made and examined side by side.
+/// Number of databases that are created and examined concurrently.
 const AT_ONCE: usize = 2;
 
-/// What every database has, fit to move.
+/// A table that is ready to move. Every database has it.
 const GOOD: &str = "create table good (tenant_id bigint, id bigint, primary key (tenant_id, id));";
 
-/// The settings of a map of that table alone.
+/// The settings of a map with this table only.
 const SETTINGS: &str = r#"{"tables": {"good": "tenant_id"}}"#;
 
-/// A defect in a database.
+/// A defect that a test plants in a database.
 struct Plant {
     code: &'static str,
-    /// Statements beside the good table.
+    /// Statements in addition to those of the good table.
     ddl: &'static str,
     settings: &'static str,
     key: KeyType,
     mode: Mode,
-    /// What the remedy comes to.
+    /// The effect of the remedy.
     remedy: Remedy,
 }
 
-/// What an operator does who follows a remedy.
+/// The action of an operator who follows a remedy.
 #[derive(Debug, Clone, Copy)]
 enum Remedy {
-    /// Runs the script, after which nothing is found but this.
+    /// Runs the script. Afterwards the doctor finds only these codes.
     Script(&'static [&'static str]),
-    /// Runs the remedy with these statements in the place of what it leaves open.
+    /// Runs the remedy, with these statements in place of its open parts.
     Statements(&'static str),
     /// Moves the keys offline.
     Offline,
     /// Changes the settings of the map to these.
     Settings(&'static str),
-    /// Nothing at the database: what the finding is about goes on, for this reason.
+    /// Changes nothing in the database: the state that the finding describes remains, for this reason.
     Stays(&'static str),
 }
 
-/// A defect in the good table, or beside it in tables that the settings do not need to name.
+/// Returns a defect in the good table, or in tables that the settings need not contain.
 const fn plant(code: &'static str, ddl: &'static str) -> Plant {
     Plant {
         code,
@@ -99,7 +100,7 @@ impl Plant {
         self
     }
 
-    /// The script leads to a lesser finding.
+    /// Declares that the script leads to a less severe finding.
     const fn leads_to(mut self, codes: &'static [&'static str]) -> Self {
         self.remedy = Remedy::Script(codes);
         self
@@ -148,7 +149,7 @@ fn read(settings: &str) -> MapSettings {
 
 static SHARED: Mutex<Weak<Cluster>> = Mutex::const_new(Weak::new());
 
-/// A server of its own, whose settings leave nothing to be found.
+/// Creates a server of its own, with settings that cause no finding.
 async fn server_of_its_own(name: &str) -> Arc<Cluster> {
     let settings = [
         ("autovacuum", "off"),
@@ -159,7 +160,7 @@ async fn server_of_its_own(name: &str) -> Arc<Cluster> {
     made.cluster.clone()
 }
 
-/// The one that most of these tests share; it goes with its last user.
+/// Returns the server that most of these tests share. It stops after its last user.
 async fn server() -> Arc<Cluster> {
     let mut shared = SHARED.lock().await;
     if let Some(cluster) = shared.upgrade() {
@@ -170,7 +171,7 @@ async fn server() -> Arc<Cluster> {
     cluster
 }
 
-/// What is found, but that these tests look as a superuser.
+/// Returns the findings, except the one about the superuser role of the tests.
 async fn examine(task: DoctorTask) -> Examined {
     match inspect::run(&Inspection::Doctor(task), &std::env::temp_dir()).await {
         Ok(Inspected::Doctor(mut examined)) => {
@@ -183,17 +184,17 @@ async fn examine(task: DoctorTask) -> Examined {
     }
 }
 
-/// What every test server shows of itself: it does not wait for the disk.
+/// The finding of every test server: it does not wait for the disk.
 const QUICK: &str = "server.fsync";
 
-/// The codes of what was found, with everything as text for a failure; without that of a quick server.
+/// Returns the codes of the findings, and their text for a failure message. Omits [`QUICK`].
 fn codes(findings: &[Finding]) -> (BTreeSet<String>, String) {
     let codes = findings.iter().map(|found| found.code.clone());
     let codes = codes.filter(|code| code != QUICK).collect();
     (codes, format!("{findings:#?}"))
 }
 
-/// What is wrong with what was found, if it is not exactly this code, or with what a finding says.
+/// Returns an error message if the findings have other codes than this one, or if a finding's content is wrong.
 fn judge(code: &str, findings: &[Finding]) -> Option<String> {
     let (found, text) = codes(findings);
     if found != BTreeSet::from([code.to_owned()]) {

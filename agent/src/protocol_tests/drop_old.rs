@@ -1,4 +1,4 @@
-//! What `drop_old` leaves alone: rows that nobody copied, and tables that are gone already.
+//! The step `drop_old` keeps rows that were not copied, and accepts tables that no longer exist.
 
 use plans::step::StepKind;
 
@@ -8,13 +8,13 @@ use crate::steps::drop_old;
 
 const CLOSED: i64 = i64::MAX;
 
-/// Leaves by month.
+/// A table with partitions by month.
 const SALE: &str = "\
     create table public.sale (tenant_id bigint, at date, id bigint, primary key (tenant_id, at, id)) partition by range (at); \
     create table public.sale_1 partition of public.sale for values from ('2026-01-01') to ('2026-02-01'); \
     create table public.sale_2 partition of public.sale for values from ('2026-02-01') to ('2026-03-01')";
 
-/// A source that gave all of its rows away, told of the flip.
+/// Creates a source whose rows have all moved and that was notified of the flip.
 async fn given_away(name: &str) -> Bench {
     let bench = Bench::new(name, SALE).await;
     let app = bench.source.session().await;

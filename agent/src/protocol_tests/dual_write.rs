@@ -1,4 +1,5 @@
-//! Synchronous dual-write (R22): an acknowledged write is on both shards, and nobody waits for us for long.
+//! Synchronous dual-write (R22): an acknowledged write is durable on both shards, and no write waits for the agent
+//! longer than the limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,14 +19,15 @@ mod standby_names;
 use process::{AgentProcess, program};
 
 const FORWARD: Direction = Direction::Forward;
-/// Never reached where nothing goes wrong.
+/// A time limit that is not reached if nothing fails.
 const FAR: Duration = Duration::from_secs(50);
-/// Reached soon where something does.
+/// A time limit that is reached soon if something fails.
 const NEAR: Duration = Duration::from_secs(1);
-/// What looks, locks and reloads may add to the limit on a busy machine; without the limit it would be far more.
+/// The time that probes, locks and reloads may take in addition to the limit on a busy machine. Without the limit the
+/// writes would wait much longer.
 const SLACK: Duration = Duration::from_secs(30);
 
-/// The stream with which commits on its origin wait for the other shard.
+/// Starts a stream for which commits on its upstream shard wait.
 async fn synchronous(bench: &Bench, direction: Direction, limit: Duration) -> ApplyStream {
     let mut spec = bench.spec(direction).await;
     spec.dual_write = Some(DualWrite {
@@ -37,11 +39,11 @@ async fn synchronous(bench: &Bench, direction: Direction, limit: Duration) -> Ap
     stream
 }
 
-/// Something to decode that changes no row.
+/// A write that the server decodes and that changes no row.
 const WRITE: &str = "select pg_logical_emit_message(true, 'test', 'on')";
 
-/// Writes meanwhile: the walsender of an idle server is not told that it has caught up until the server logs what runs,
-/// every 15 s.
+/// Waits until commits wait for both shards. It writes in the meantime: on an idle server, the walsender learns that
+/// the stream has caught up only when the server logs the running transactions, every 15 s.
 async fn until_synchronous(bench: &Bench, direction: Direction, stream: &ApplyStream) {
     let upstream = bench.ends(direction).0.session().await;
     until("commits wait for both shards", || async {
@@ -74,13 +76,14 @@ async fn setting(database: &Database) -> String {
     row.get(0)
 }
 
-/// Writers one after the other and side by side; how many acknowledged rows were not on the other side then.
+/// Runs concurrent writers. Returns how many acknowledged rows were missing on the other shard immediately after the
+/// acknowledgement.
 async fn missing_after_ack(bench: &Bench, rows: i64) -> usize {
     let lanes = (1..=4).map(|lane| async move {
         let (here, there) = (bench.source.session().await, bench.target.session().await);
         let mut missing = 0;
         for id in 0..rows {
-            // Keys that stay hold nothing for the stream: their commits must be confirmed as well.
+            // For keys that do not move, the stream has no row to apply, but must confirm the commits too.
             let sql = format!("insert into public.item values ({lane}, {id}, 'stays')");
             here.batch_execute(&sql).await.expect("acknowledged");
             let tenant: i64 = 100 + lane;
@@ -194,7 +197,7 @@ async fn an_absent_shard_stops_writes_no_longer_than_the_limit_and_is_waited_for
     let why = until_degraded(&stream).await;
     bench.target.cluster.thaw();
     assert!(hung >= NEAR / 2 && hung < NEAR + SLACK, "{hung:?}");
-    // The agent and its watchdog have the same limit: whoever looks first takes the name out.
+    // The agent and its watchdog have the same limit, so either of them can remove the name.
     let known = [
         "the downstream shard has confirmed nothing for too long",
         "the stream's name is not in force in synchronous_standby_names",
@@ -262,7 +265,8 @@ async fn writes_go_on_after_the_limit_when_the_agent_is_stopped_or_killed() {
     };
     until_counted().await;
     agent.signal("STOP");
-    // A first one may still pass: that the server counts the walsender is seen a moment before commits wait.
+    // The first commit may not wait: the server reports the walsender as synchronous a moment before commits wait for
+    // it.
     let mut hung = Duration::ZERO;
     for id in 0..1000 {
         if hung >= NEAR / 2 {
@@ -292,7 +296,8 @@ async fn writes_go_on_after_the_limit_when_the_agent_is_stopped_or_killed() {
     .await;
 }
 
-/// Commit latency with and without, for the report: `cargo test -p agent commit_latency -- --ignored --nocapture`.
+/// Measures the commit latency with and without dual-write: `cargo test -p agent commit_latency -- --ignored
+/// --nocapture`.
 #[tokio::test]
 #[ignore = "figures"]
 async fn commit_latency() {
@@ -342,7 +347,7 @@ async fn commits(bench: &Bench, tenant: i64, from: i64) -> Vec<Duration> {
     took
 }
 
-/// Not a test: the watchdog's process, as `shardwright-agent watch-dual-write` would be.
+/// No test: the process of the watchdog, which corresponds to `shardwright-agent watch-dual-write`.
 #[tokio::test]
 #[ignore = "other tests start it"]
 async fn watchdog_process() {

@@ -1,4 +1,4 @@
-//! What our sessions commit is durable, whatever the role's defaults are (R9).
+//! Commits of the agent's sessions are durable, whatever the defaults of the role are (R9).
 
 use super::bench::{Bench, ITEM};
 use crate::shard::register::{self, RegisterSetting};

@@ -1,4 +1,4 @@
-//! Writes that pass a fence that has ended, and what a seal knows of them (C8, ADR 44).
+//! Writes that pass the guard because the fence has expired, and how the seal detects them (C8, ADR 44).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use crate::shard::guard;
 use crate::shard::marker_after_wait::AwaitedWriters;
 use crate::shard::register::{self, RegisterSetting};
 
-/// A write to a moving key in a transaction that stays open.
+/// A write to a moving key, in a transaction that stays open.
 const WRITE: &str = "begin; insert into public.item values (100, 1, 'x')";
 
-/// Fences for no time at all; the shard's count.
+/// Sets a fence that expires immediately. Returns the attempt count of the shard.
 async fn fence_that_has_ended(marking: &Marking) -> i64 {
     let fence = RegisterSetting::FencedFor(0);
     let fenced = register::begin_and_set(&marking.session, &marking.token, 1, fence);
@@ -69,7 +69,7 @@ async fn who_reads_an_ended_fence_while_it_is_being_sealed_is_refused() {
     let (holder, writer) = (bench.source.session().await, bench.source.session().await);
     let count = fence_that_has_ended(&marking).await;
 
-    // The guard has read that the fence has ended, and cannot note it yet.
+    // The guard has read that the fence has expired, and waits for the lock with which it records this.
     let key = guard::passed_lock_key(&bench.token.migration);
     let hold = format!("begin; select pg_catalog.pg_advisory_xact_lock({key})");
     holder.batch_execute(&hold).await.expect("held");
@@ -123,7 +123,7 @@ async fn a_guard_of_an_older_version_is_made_again_before_the_fence() {
     assert_eq!(seal(&marking, count).await.len(), 1);
 }
 
-/// Which transaction wrote the guard's function.
+/// Returns the transaction id that last wrote the guard's function.
 async fn written_by(bench: &Bench, observer: &Connected) -> String {
     let read = "select xmin::text from pg_catalog.pg_proc where proname = $1";
     let function = bench.token.migration.guard_function();

@@ -1,4 +1,4 @@
-//! A take-over ends, whatever the former owner does, and the former owner is refused from then on (R11).
+//! A take-over always ends, whatever the previous owner does, and the previous owner is refused afterwards (R11).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -14,7 +14,7 @@ use crate::shard::epoch::{self, EpochProof, EpochToken, ProvenTransaction};
 use crate::shard::register;
 use crate::shard::sidecar_schema;
 
-/// What the sessions of the former owner have seen.
+/// Counters of the previous owner's sessions.
 #[derive(Default)]
 struct TurnCounts {
     taken: AtomicBool,
@@ -22,7 +22,7 @@ struct TurnCounts {
     refused: AtomicU32,
 }
 
-/// One transaction of the former owner; it lasts while others begin.
+/// Runs one transaction of the previous owner. It lasts long enough that other transactions begin.
 async fn turn(
     session: &connect::Connected,
     token: &EpochToken,
@@ -45,7 +45,7 @@ async fn lane(shard: Shard, token: EpochToken, seen: Arc<TurnCounts>) {
     while turn(&session, &token, &seen).await.is_ok() {}
 }
 
-/// Comes back however often its session is ended, until it has been refused often enough.
+/// Reconnects each time its session is ended, until it has been refused often enough.
 async fn zombie(shard: Shard, token: EpochToken, seen: Arc<TurnCounts>) {
     let mut refused = 0;
     while refused < 20 {
@@ -86,7 +86,7 @@ async fn a_take_over_passes_busy_lanes_and_a_zombie_that_reconnects() {
     assert!(late.expect_err("refused").is_superseded());
 }
 
-/// A worker that comes while the exclusive lock is waited for waits behind it.
+/// While a session waits for the exclusive lock, a new worker queues after it.
 #[tokio::test]
 async fn the_queue_of_the_advisory_lock_is_fair() {
     let bench = Bench::new("fair", ITEM).await;
@@ -155,7 +155,7 @@ async fn definitions_of_a_former_owner_are_refused_too() {
     epoch::take_over(&newer, &bench.token_of(2))
         .await
         .expect("taken over");
-    // A zombie's session of the old epoch is ended by the take-over; one that reconnects is not.
+    // The take-over ends a session with the old epoch, but not one that reconnects.
     drop(former);
     let zombie = bench.source.session().await;
     let refused = epoch::execute(&zombie, &bench.token, sql).await;
@@ -260,7 +260,7 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
         .await
         .expect("gone already");
 
-    // The row of the one that begins is under way while the other one looks whether there is any.
+    // The row of the new migration is not committed yet when the other one checks whether any row exists.
     sidecar_schema::create(&ours).await.expect("our schema");
     app.batch_execute(
         "begin; insert into shardwright.move (migration, role, epoch, map, map_version) \
@@ -290,7 +290,8 @@ async fn a_migration_that_ends_leaves_the_schema_to_one_that_begins() {
     assert!(there, "the schema was dropped with the row");
 }
 
-/// What a newer version or the application has put there is not dropped with what is ours.
+/// Objects that a newer version or the application created in the sidecar schema are not dropped with those of the
+/// agent.
 #[tokio::test]
 async fn what_is_not_ours_stays_in_the_schema() {
     let bench = Bench::new("not_ours", ITEM).await;
@@ -330,7 +331,7 @@ async fn a_migration_enrols_also_where_the_schema_has_just_been_dropped() {
     };
     let refused = sidecar_schema::enrol(&ours, &older, "source", "m").await;
     assert!(refused.expect_err("refused").is_superseded());
-    // Nothing is left open.
+    // No transaction is left open.
     let there = epoch::is_enrolled(&ours, &bench.token).await;
     assert!(there.expect("read"));
 }

@@ -1,4 +1,4 @@
-//! The guard refuses every way to write a moving key, and nothing else (R5, R13, R16, R19).
+//! The guard refuses every write to a moving key, and no other write (R5, R13, R16, R19).
 
 use connect::{Connected, Session};
 
@@ -8,7 +8,7 @@ use crate::shard::guard;
 const CLOSED: i64 = i64::MAX;
 const ROWS: &str = "insert into public.item values (1, 1, 'here'), (100, 1, 'moving')";
 
-/// Statements that touch a moving key, each from another direction.
+/// Statements that write to a moving key, each in another way.
 const WRITES: [&str; 9] = [
     "insert into public.item values (100, 2, 'x')",
     "insert into public.item values (1, 5, 'x'), (199, 2, 'x')",
@@ -36,7 +36,7 @@ async fn set(bench: &Bench, session: &Connected, value: &str) {
     session.batch_execute(&set).await.expect("set");
 }
 
-/// Runs a statement and takes it back.
+/// Runs a statement and rolls it back.
 async fn tried(session: &Connected, statement: &str) -> Result<(), tokio_postgres::Error> {
     session.batch_execute("begin").await.expect("begun");
     let outcome = session.batch_execute(statement).await;
@@ -101,7 +101,7 @@ async fn a_fence_counts_until_its_time_and_never_longer_than_a_minute() {
         (format!("{now} + 30000"), true),
         (format!("{now} + 59000"), true),
         (format!("{now} - 1"), false),
-        // A clock that was set back must not hold the shard.
+        // A clock that was set back must not keep the shard closed.
         (format!("{now} + 61000"), false),
         (format!("{now} + 3600000"), false),
         (CLOSED.to_string(), true),
@@ -160,7 +160,7 @@ pub(super) async fn control_a_guard_that_reads_a_table_lets_an_older_snapshot_th
         .expect("the older one passes");
 }
 
-/// The common multi-tenant form: the key comes from a session setting.
+/// The usual multi-tenant design: a trigger sets the key from a session setting.
 const TENANT: &str = "\
     create function public.tenant() returns trigger language plpgsql as \
     $$ begin new.tenant_id := current_setting('app.tenant')::bigint; return new; end $$; \
@@ -265,11 +265,11 @@ async fn the_bypass_needs_our_role_and_our_setting_in_this_transaction() {
         assert_eq!(state(tried(&app, &format!("{on}; {write}")).await), "SM001");
         assert_eq!(state(tried(&ours, write).await), "SM001", "not after it");
     }
-    // Who acts as the application is the application.
+    // A session that uses the application's role counts as the application.
     let role = format!("{}_app", bench.token.migration);
     let acting = format!("set session authorization {role}; {on}; {}", WRITES[0]);
     assert_eq!(state(tried(&ours, &acting).await), "SM001");
-    // While open the application needs no right on our schema.
+    // While the register is open, the application needs no privilege on the sidecar schema.
     set(&bench, &ours, "0").await;
     for write in WRITES {
         tried(&app, write).await.expect(write);
@@ -349,7 +349,7 @@ async fn a_guard_whose_functions_were_dropped_is_put_back() {
     assert_eq!(state(tried(&app, WRITES[0]).await), "SM001");
 }
 
-/// SQLSTATE and detail of a refused write.
+/// Returns SQLSTATE and detail of a refused write.
 async fn refusal(session: &Connected) -> (String, String) {
     let error = tried(session, WRITES[0]).await.expect_err("refused");
     let db = error.as_db_error().expect("by the server");

@@ -1,4 +1,4 @@
-//! The copy's snapshot outlives the process that made it (R21).
+//! The snapshot of the copy outlives the process that created it (R21).
 
 use connect::Connected;
 use plans::id::Epoch;
@@ -9,7 +9,7 @@ use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::shard::database::Shard;
 use crate::shard::snapshot::{self, SnapshotHolders};
 
-/// Process ids of the holders that sleep.
+/// Returns the pids of the holder sessions that sleep.
 async fn asleep(session: &Connected) -> Vec<i32> {
     let read = "select pid from pg_stat_activity where datname = current_database() \
                 and application_name like 'shardwright/%/holder/%' and wait_event = 'PgSleep' order by pid";
@@ -17,7 +17,7 @@ async fn asleep(session: &Connected) -> Vec<i32> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// What the first owner did before it died: a slot, its snapshot, two holders.
+/// Runs the actions of the first owner before it dies: it creates a slot with a snapshot, and two holder sessions.
 fn die_holding(shard: Shard, migration: String, both_asleep: std::sync::mpsc::Receiver<()>) {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     runtime.block_on(async {
@@ -36,11 +36,11 @@ fn die_holding(shard: Shard, migration: String, both_asleep: std::sync::mpsc::Re
         std::mem::forget(holders);
     });
     both_asleep.recv().expect("told when to die");
-    // Every task and socket of the process goes at once, as kill -9 would have it.
+    // All tasks and sockets of the process end at once, as after kill -9.
     runtime.shutdown_background();
 }
 
-/// Rows that a session sees on the held snapshot.
+/// Returns the number of rows that a session sees with the held snapshot; None if no snapshot is held.
 async fn seen_on_snapshot(bench: &Bench) -> Option<i64> {
     let session = bench.ours(&bench.source).await;
     let id = bench.token.migration.as_str();

@@ -1,4 +1,5 @@
-//! What identifies a row, and rows that change it, enter the moving keys and leave them, in both directions.
+//! The identity of rows. The tests use rows that change their identity, enter the moving keys or leave them, in both
+//! directions.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,12 +16,12 @@ use crate::shard::marker::{Marker, MarkerKind};
 const COLUMNS: &str = "create table public.item (tenant_id bigint not null, id bigint not null, code bigint not null, v text, big text";
 const LARGE: &str = "alter table public.item alter column big set storage external";
 
-/// A table whose rows have this identity.
+/// Returns DDL of a table whose rows have this identity.
 fn item(key: &str, identity: &str) -> String {
     format!("{COLUMNS}{key}); {LARGE}; {identity}")
 }
 
-/// The way back begins behind a marker.
+/// Writes the open marker, at which the reverse stream begins.
 async fn open(bench: &Bench, direction: Direction) {
     if direction == Direction::Reverse {
         let session = bench.ours(&bench.target).await;
@@ -29,7 +30,7 @@ async fn open(bench: &Bench, direction: Direction) {
     }
 }
 
-/// Transactions that change rows, their keys, and whether they move, until it is told to stop.
+/// Executes transactions that change rows, their keys, and whether they move, until `stop` is set.
 async fn write(session: &Connected, seed: u64, insert: &str, stop: &AtomicBool) {
     let mut random = StdRng::seed_from_u64(seed);
     while !stop.load(Ordering::SeqCst) {
@@ -74,13 +75,13 @@ fn statement(random: &mut StdRng, insert: &str) -> String {
 
 const ONCE: &str = "on conflict do nothing";
 
-/// Writes at random in both directions, while the stream is killed again and again.
+/// Writes at random in both directions while the stream is killed repeatedly. Checks that the copies are equal.
 async fn arrives(name: &str, ddl: &str, insert: &str) {
     arrives_or_halts(name, ddl, insert, None).await;
 }
 
-/// As [`arrives`]; where a row that is ahead of the stream meets another one in the index `secondary`, the stream may
-/// halt until the values are given up on the origin (ADR 22).
+/// As [`arrives`]. A row that is ahead of the stream may conflict with another row in the index `secondary`. The stream
+/// then halts until the upstream shard no longer has these values (ADR 22).
 async fn arrives_or_halts(name: &str, ddl: &str, insert: &str, secondary: Option<&str>) {
     for direction in [Direction::Forward, Direction::Reverse] {
         let bench = Bench::new(&format!("{name}_{direction}"), ddl).await;
@@ -119,13 +120,13 @@ async fn arrives_or_halts(name: &str, ddl: &str, insert: &str, secondary: Option
     }
 }
 
-/// The remedy of a halt in the index `secondary`; another halt is none that may be.
+/// Applies the remedy for a halt in the index `secondary`. Fails for any other halt.
 async fn give_up(session: &Connected, failure: &Failure, secondary: Option<&str>) {
     let known = secondary.is_some_and(|index| failure.message.contains(index));
     assert!(known && failure.code == "sql.23505", "{failure:?}");
     let anew = "delete from public.item; insert into public.item values (100, 0, 0, 'n')";
     for _ in 0..20 {
-        // The writers may be in its way, and it in theirs.
+        // The statement and the writers can block each other.
         if session.batch_execute(anew).await.is_ok() {
             return;
         }
@@ -154,7 +155,7 @@ async fn rows_that_another_index_than_the_primary_key_identifies_arrive_whatever
     arrives_or_halts("by_other", &ddl, ONCE, Some("item_pkey")).await;
 }
 
-/// As the documents say; who is asked for help is told which values are in the way.
+/// This is the behaviour that the documentation describes. The failure names the conflicting values.
 #[tokio::test]
 async fn a_row_that_is_ahead_halts_at_a_secondary_value_that_is_not_given_up_yet() {
     let bench = Bench::new(
@@ -203,7 +204,8 @@ async fn equal_rows_without_a_key_arrive_as_often_as_they_are() {
     arrives("full_bare", &item("", FULL), "").await;
 }
 
-/// What happens to the row ID that moved in before the stream is there, so that it is read when all is over.
+/// Statements on the row ID after it has entered the moving keys and before the stream starts, so that the stream reads
+/// the row in its final state.
 const MOVED_IN: [&str; 9] = [
     "",
     "update public.item set v = 'later' where id = ID;",
@@ -218,7 +220,7 @@ const MOVED_IN: [&str; 9] = [
     "update public.item set id = -ID where id = ID; insert into public.item values (100, ID, 9, 'new', repeat('new', 2000));",
 ];
 
-/// The change that moves it in does not carry the large value, which it did not change.
+/// The change by which the row enters the keys does not contain the large value, which is unchanged.
 async fn is_read_again(name: &str, ddl: &str, later: &[&str], left: usize) {
     for direction in [Direction::Forward, Direction::Reverse] {
         let bench = Bench::new(&format!("{name}_{direction}"), ddl).await;
@@ -231,7 +233,7 @@ async fn is_read_again(name: &str, ddl: &str, later: &[&str], left: usize) {
         app.batch_execute(change).await.expect("moved in");
         for (id, later) in (1..).zip(later) {
             let later = later.replace("ID", &id.to_string());
-            // Each change is a transaction of its own.
+            // Each change is a separate transaction.
             for statement in later.split(';') {
                 app.batch_execute(statement).await.expect(statement);
             }
@@ -259,11 +261,11 @@ async fn a_row_that_moves_in_without_its_large_value_is_read_again() {
 #[tokio::test]
 async fn a_row_that_another_index_than_the_primary_key_identifies_is_read_again() {
     let ddl = item(", primary key (id)", BY_CODE);
-    // The last one has another row with the code of the first.
+    // In the last case another row has the code of the first one.
     is_read_again("moved_in_other", &ddl, &MOVED_IN[..8], 7).await;
 }
 
-/// A unique value that rows hand on within a transaction, in any order: it is checked at the end, on the source.
+/// A deferrable unique constraint: rows exchange their values within a transaction, and the source checks at its end.
 #[tokio::test]
 async fn rows_swap_a_deferrable_unique_value_and_their_keys() {
     let identity =
@@ -288,7 +290,7 @@ async fn rows_swap_a_deferrable_unique_value_and_their_keys() {
     }
 }
 
-/// Somebody has taken one of two equal rows away: a change that finds none is not taken for applied.
+/// Another session deleted one of two equal rows on the target. A change that finds no row must not count as applied.
 #[tokio::test]
 async fn an_equal_row_that_is_missing_halts_the_stream() {
     let bench = Bench::new("bare_missing", &item("", FULL)).await;
@@ -307,7 +309,7 @@ async fn an_equal_row_that_is_missing_halts_the_stream() {
     assert_eq!(halted(&stream).await.0, "apply.count");
 }
 
-/// Rows that are told apart by all of their columns: long ones, and texts that the collation of a column takes for equal.
+/// Rows that are identified by all their columns: long rows, and texts that the column's collation treats as equal.
 #[tokio::test]
 async fn whole_rows_are_told_apart_by_each_byte_whatever_their_length() {
     let table = "
@@ -336,8 +338,8 @@ async fn whole_rows_are_told_apart_by_each_byte_whatever_their_length() {
     assert_eq!(long, 2);
 }
 
-/// Changes applied in a second by identity, for the report:
-/// `cargo test --release -p agent --lib apply_rate -- --ignored --nocapture`.
+/// Measures the number of changes applied per second, by kind of identity: `cargo test --release -p agent --lib
+/// apply_rate -- --ignored --nocapture`.
 #[tokio::test]
 #[ignore = "figures"]
 async fn apply_rate() {

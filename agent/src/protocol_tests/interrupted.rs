@@ -1,4 +1,4 @@
-//! Steps that were interrupted after the migration's register was gone go on to their end.
+//! Steps that were interrupted after they removed the migration's register continue to their end.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ use controller_client::ControllerClient;
 
 const CLOSED: i64 = i64::MAX;
 
-/// `step` of the bench's migration, dispatched again; these steps ask nothing of the controller.
+/// Returns `step` of the bench's migration, dispatched again. These steps send nothing to the controller.
 pub(super) fn again(bench: &Bench, step: StepKind) -> StepContext {
     let shard = |name: &str, number: i32, database: &Database| ShardRef {
         name: name.into(),
@@ -72,7 +72,7 @@ pub(super) fn again(bench: &Bench, step: StepKind) -> StepContext {
     StepContext::new(dispatch, session, nobody, CancellationToken::new())
 }
 
-/// As [`again`], after a preflight, with a folder for what cannot be applied yet.
+/// As [`again`], after a preflight, with a folder for the spool.
 pub(super) async fn after_preflight(bench: &Bench, step: StepKind, spools: &Folder) -> StepContext {
     let mut context = again(bench, step);
     context.session = Arc::new(MigrationSession::new(

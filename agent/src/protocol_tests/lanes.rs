@@ -1,4 +1,5 @@
-//! A backlog is shared by two sessions: whatever happens between their commits, each change is applied once (ADR 39).
+//! Two sessions apply a backlog together. If one of them fails between their commits, each change is still applied once
+//! (ADR 39).
 
 use std::sync::Arc;
 
@@ -20,15 +21,15 @@ use crate::stream::ApplyStream;
 
 const FORWARD: Direction = Direction::Forward;
 
-/// Rows with a large value, others, and some that are changed one by one in a binary stream.
+/// Tables whose rows have a large value, rows without one, and rows that are changed one by one in a binary stream.
 const TABLES: &str = "
     create table public.item (tenant_id bigint, id bigint, v text, big text, primary key (tenant_id, id));
     alter table public.item alter column big set storage external;
     create table public.note (tenant_id bigint, id bigint, v text, primary key (tenant_id, id));
     create table public.list (tenant_id bigint, id bigint, v bigint[], primary key (tenant_id, id))";
 
-/// Six thousand changes and more, ten in a transaction: rows come, change, go and come again. Of the moves of rows to
-/// other keys, which are not shared, `moves` per cent of the transactions have one.
+/// More than six thousand changes, ten per transaction: inserts, updates and deletes of the same rows. `moves` percent
+/// of the transactions move a row to another key, which the sessions cannot share.
 const WORK: &str = "
     create procedure public.work(seed float, moves int) language plpgsql as $$
     declare owner bigint; number bigint;
@@ -52,7 +53,8 @@ const WORK: &str = "
       end loop;
     end $$";
 
-/// On the target, commits of the first session fail as `public.fails` says: of three the first so many.
+/// On the target, commits of the first session fail as `public.fails` requests: of each three commits, the first
+/// `most`.
 const FAILS: &str = "
     create table public.fails (most int); insert into public.fails values (0); create sequence public.commits;
     create function public.fail() returns trigger language plpgsql as $$
@@ -66,7 +68,7 @@ const FAILS: &str = "
       for each row when (new.direction = 'forward') execute function public.fail();
     alter table shardwright.progress enable always trigger fails";
 
-/// A move whose changes wait for the stream.
+/// Creates a move whose changes wait for the stream.
 async fn captured(name: &str) -> (Bench, connect::Connected, connect::Connected) {
     let bench = Bench::new(name, TABLES).await;
     bench.capture(FORWARD).await;
@@ -81,14 +83,14 @@ async fn fails(there: &Connected, most: i32) {
     there.execute(set, &[&most]).await.expect("set");
 }
 
-/// Writes a backlog that is old enough to be one.
+/// Writes changes and waits until they are old enough to be a backlog.
 async fn work(app: &Connected, seed: f64, moves: i32) {
     let call = format!("call public.work({seed}, {moves})");
     app.batch_execute(&call).await.expect("worked");
     until_old().await;
 }
 
-/// Where the lanes are: that of the progress, and the second one.
+/// Returns the positions of both sessions: that of the progress row, and that of the second session.
 async fn lanes(there: &Connected) -> (Lsn, Lsn) {
     let read = "select coalesce(max(lsn) filter (where direction = 'forward'), '0/0'),
                        coalesce(max(lsn) filter (where direction <> 'forward'), '0/0') from shardwright.progress";
@@ -117,7 +119,7 @@ async fn a_backlog_is_applied_by_two_sessions() {
     drained(&bench, &stream).await;
     let (first, second) = lanes(&there).await;
     assert!(second > Lsn(0) && second <= first, "{second} {first}");
-    // What comes one by one afterwards needs no second session, and leaves its place where it was.
+    // Later single changes need no second session, and its position stays the same.
     app.batch_execute("insert into public.note values (150, 1, 'x')")
         .await
         .expect("written");
@@ -125,7 +127,7 @@ async fn a_backlog_is_applied_by_two_sessions() {
     assert_eq!(lanes(&there).await.1, second);
 }
 
-/// The stream that an agent starts for the step of a request with these options.
+/// Starts the stream that an agent starts for the step of a request with these options.
 async fn dispatched(bench: &Bench, spools: &Folder, options: Options) -> StepContext {
     let mut context = after_preflight(bench, StepKind::CatchUp, spools).await;
     context.dispatch = Arc::new(Dispatch {
@@ -157,7 +159,8 @@ async fn one_session_applies_a_backlog_alone_where_the_request_has_it_so() {
     }
 }
 
-/// Of transactions that insert so many rows with this value, a batch has as many as fit into a piece.
+/// Writes transactions that insert `rows` rows with this value. A batch contains as many transactions as fit into a
+/// piece.
 async fn are_shared(name: &str, rows: i64, value: &str) {
     let (bench, app, there) = captured(name).await;
     for tenant in 100..106 {
@@ -191,11 +194,11 @@ async fn what_the_second_session_has_committed_is_not_applied_again() {
     work(&app, 0.2, 0).await;
     let stream = ApplyStream::start(bench.spec(FORWARD).await, true, true);
     until_second_is_ahead(&there).await;
-    // Its rows can be seen, so they are known to have changed.
+    // Other sessions can see the rows of the second session, so their keys must already be recorded as dirty.
     let read = "select coalesce(sum(size), 0)::bigint from shardwright.dirty";
     let known: i64 = there.query_one(read, &[]).await.expect("read").get(0);
     assert!(known > 0);
-    // Another agent goes on from there.
+    // Another agent continues from this state.
     stream.stop().await;
     fails(&there, 0).await;
     let stream = bench.stream(FORWARD).await;
@@ -210,7 +213,7 @@ async fn commits_that_fail_between_the_sessions_lose_and_double_nothing() {
     let mut shared = std::collections::BTreeSet::new();
     for round in 0..6 {
         fails(&there, round % 3).await;
-        // In every other round some batches hold rows that get other keys.
+        // In every second round, some batches contain rows that get other keys.
         let moves = if round % 2 == 0 { 0 } else { 1 };
         work(&app, 0.3 + f64::from(round) / 100.0, moves).await;
         let stream = bench.stream(FORWARD).await;
@@ -221,7 +224,7 @@ async fn commits_that_fail_between_the_sessions_lose_and_double_nothing() {
     assert!(shared.len() >= 3, "{shared:?}");
 }
 
-/// A comparison must not meet the rows of one session without those of the other.
+/// A comparison must not see the rows of one session without those of the other.
 #[tokio::test]
 async fn a_stream_that_is_parked_has_what_both_sessions_have() {
     let (bench, app, there) = captured("lanes_park").await;
@@ -241,7 +244,8 @@ async fn a_stream_that_is_parked_has_what_both_sessions_have() {
     assert_eq!(bench.rows(&source).await, bench.rows(&target).await);
 }
 
-/// Who holds a row of the one session, and waits for those of the other, waits for both: no server sees that circle.
+/// A third session holds a row of one session and waits for a row of the other, so the three wait for each other. No
+/// server can detect this deadlock.
 #[tokio::test]
 async fn sessions_that_wait_for_each_other_through_somebody_else_go_on_alone() {
     let (bench, app, there) = captured("lanes_wait").await;
@@ -254,7 +258,7 @@ async fn sessions_that_wait_for_each_other_through_somebody_else_go_on_alone() {
         for n in 1..10 loop update public.item set v = v || n; commit; end loop; end $$";
     app.batch_execute(update).await.expect("updated");
     work(&app, 0.5, 0).await;
-    // A row of the second lane, and one of the first.
+    // One row of the second session, and one of the first.
     let row =
         |id: i64| format!("select from public.item where (tenant_id, id) = (103, {id}) for update");
     let other = bench.target.session().await;
@@ -276,7 +280,7 @@ async fn sessions_that_wait_for_each_other_through_somebody_else_go_on_alone() {
         )
         .await;
         let done = other.batch_execute(&row(399)).await;
-        // The server may choose it to go back, once it sees the first session wait for it.
+        // The server may choose this transaction as the victim when it sees the first session wait for it.
         let end = if done.is_ok() { "commit" } else { "rollback" };
         other.batch_execute(end).await.expect("ended");
     };
@@ -285,7 +289,8 @@ async fn sessions_that_wait_for_each_other_through_somebody_else_go_on_alone() {
     assert!(bench.assert_equal().await > 100);
 }
 
-/// A register write of ours waits until nobody works; nobody may then wait for one who waits behind it.
+/// A register write waits until no worker is in a transaction. No worker may then wait for one that queues after the
+/// register write.
 #[tokio::test]
 async fn a_register_write_that_waits_for_the_one_session_does_not_stop_the_other() {
     let (bench, app, _there) = captured("lanes_register").await;

@@ -1,4 +1,5 @@
-//! Values that are too large to be carried: their rows go from shard to shard as bytes, whatever happens to them.
+//! Values that exceed the size limit of the stream: their rows arrive unchanged, whatever happens to them in the
+//! meantime.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +10,14 @@ use super::bench::{Bench, ITEM};
 
 const FORWARD: Direction = Direction::Forward;
 
-/// What an application does, one transaction each; `large` makes a value of 2 MiB that no other is equal to.
+/// Statements of an application, one transaction each. `large` creates a unique value of 2 MiB.
 const CHANGES: [&str; 9] = [
     "insert into public.item select 100, g, public.large(g::text) from generate_series(1, 5) g",
     "update public.item set v = public.large('again') where id = 1",
     "update public.item set v = public.large('moved'), id = 20 where id = 2",
     "update public.item set v = public.large('away'), tenant_id = 1 where id = 3",
     "update public.item set v = public.large('back'), tenant_id = 150 where id = 3",
-    // A value that does not change is not in the log, and as large.
+    // This large value does not change, so it is not in the log.
     "update public.item set tenant_id = 1 where id = 4; update public.item set tenant_id = 151 where id = 4",
     "update public.item set v = public.large('gone') where id = 5; delete from public.item where id = 5",
     "update public.item set v = 'small' where id = 1; update public.item set v = public.large('thrice') where id = 1",
@@ -46,7 +47,8 @@ async fn rows_with_large_values_are_equal_after_each_change() {
     assert_eq!(bench.assert_equal().await, 5);
 }
 
-/// What is read is ahead of all that comes for its row.
+/// The stream reads the row in its current state, which is ahead of the changes of this row that it has not applied
+/// yet.
 #[tokio::test]
 async fn rows_with_large_values_are_equal_where_much_happened_to_them_since() {
     let (bench, app) = ready("large_since").await;

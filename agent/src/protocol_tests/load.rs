@@ -1,4 +1,4 @@
-//! Where the load of a shard is: a planted hot tenant is named first, and nothing stays behind.
+//! The load of a shard: the measurement lists a hot tenant first, and leaves no objects on the shard.
 
 use std::collections::BTreeMap;
 
@@ -43,7 +43,7 @@ fn task(database: &Database, owned: KeySet) -> LoadTask {
     }
 }
 
-/// Asks and answers as controller and agent do: in JSON.
+/// Runs an inspection with request and answer encoded in JSON, as between controller and agent.
 async fn measured(task: LoadTask) -> Load {
     let asked = serde_json::to_string(&Inspection::Load(task)).expect("written");
     let answer = inspect::run(
@@ -58,7 +58,7 @@ async fn measured(task: LoadTask) -> Load {
     load
 }
 
-/// 64 tenants of 10 rows; tenant 17 has 500 more.
+/// Creates 64 tenants with 10 rows each. Tenant 17 has 500 more.
 async fn skewed(name: &str) -> Database {
     let database = Database::new(name).await;
     let session = database.session().await;

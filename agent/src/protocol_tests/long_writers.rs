@@ -1,4 +1,5 @@
-//! Who keeps a cutover from starting is named without a value of his, and ended only as he was named (C1).
+//! A transaction that prevents a cutover from starting is reported without row values. The agent ends only the
+//! transaction that was reported (C1).
 
 use plans::wire::LongWriter;
 
@@ -6,7 +7,7 @@ use super::bench::{Bench, ITEM, pid};
 use super::shard::until;
 use crate::shard::long_writers::{WriteObstacle, end_writer, find_obstacles};
 
-/// The writers in the way of the bench's source, older than a millisecond.
+/// Returns the writers that block a cutover on the source of the bench: those older than a millisecond.
 async fn in_the_way(bench: &Bench) -> Vec<WriteObstacle> {
     let session = bench.ours(&bench.source).await;
     find_obstacles(&session, &bench.tables, 1)

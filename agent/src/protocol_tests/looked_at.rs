@@ -1,10 +1,10 @@
-//! What the last look goes by: whatever changes a moving table's definition, its guards or where its rows lie gives it
-//! another version, and what happens to it all the time does not.
+//! The versions for the final recheck: every change of a moving table's definition, of its guards or of its file node
+//! changes the version. Ordinary operations do not change it.
 
 use super::bench::{Bench, ITEM};
 use crate::postgres::versions::versions;
 
-/// Each is done alone, so that none hides behind another.
+/// Each change is made alone, so that no other change hides it.
 const CHANGES: [&str; 22] = [
     "alter table public.item add note text",
     "alter table public.item alter note set not null",

@@ -1,6 +1,6 @@
-//! A row is looked up by the index of its identity and by no other, whatever the statistics say of its table.
+//! A row is found by the index of its identity and by no other index, whatever the statistics of the table are.
 //!
-//! The server's own counts decide: how often each index, and the table itself, was scanned by the session that looked.
+//! The tests use the server's counters: how often a session scanned each index and the table.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use crate::compare::{MovingRows, canonical_key, delete_rows, hashes_by_key, pars
 use crate::postgres::pgoutput::{OldRow, Relation, RelationColumn, Tuple, TupleValue};
 use crate::stream::apply::{Applier, Executor, PlannedChanges, RowChange};
 
-/// Other indexes begin with columns of the identity, so that each of them could find its rows too.
+/// Other indexes also begin with columns of the identity, so the planner could use each of them.
 const ITEM: &str = "
     create table public.item (tenant_id bigint, id bigint, line int, v text, op bigint, primary key (tenant_id, id, line));
     alter table public.item set (autovacuum_enabled = false);
@@ -22,20 +22,20 @@ const ITEM: &str = "
     create index item_v on public.item (tenant_id, v);
     create index item_id on public.item (id);
     create index item_op on public.item (tenant_id, op) where op is not null";
-/// The rows of one hot tenant.
+/// The number of rows of one hot tenant.
 const ROWS: i64 = 20_000;
 const LOOKED_UP: i64 = 40;
 
-/// What the planner knows of a table.
+/// The statistics that the planner has of a table.
 #[derive(Debug, Clone, Copy)]
 enum Statistics {
-    /// Nothing.
+    /// No statistics.
     None,
-    /// That all rows have one tenant.
+    /// Statistics in which all rows have one tenant.
     OneTenant,
-    /// That each tenant has one row, as before they came.
+    /// Outdated statistics, in which each tenant has one row.
     OneRowEach,
-    /// Nothing, and the statements were planned before the rows came.
+    /// No statistics, and statements that were planned while the table was empty.
     Empty,
 }
 
@@ -46,7 +46,7 @@ const ALL: [Statistics; 4] = [
     Statistics::Empty,
 ];
 
-/// A shard whose table is loaded as `statistics` says.
+/// Creates a shard whose table is loaded so that it has these statistics.
 async fn loaded(name: &str, statistics: Statistics) -> Bench {
     let name = format!("{name}_{statistics:?}").to_lowercase();
     let bench = Bench::new(&name, ITEM).await;
@@ -75,7 +75,8 @@ async fn load(session: &Connected) {
     session.batch_execute(&rows).await.expect("loaded");
 }
 
-/// Scans of the table and of each of its indexes by this session, with the entries or rows that they read.
+/// Returns the scans of the table and of each of its indexes by this session, with the number of entries or rows that
+/// they read.
 async fn scans(session: &Connected) -> BTreeMap<String, (i64, i64)> {
     let read = "select c.relname::text, pg_stat_get_xact_numscans(c.oid), pg_stat_get_xact_tuples_returned(c.oid)
                 from pg_class c left join pg_index i on i.indexrelid = c.oid
@@ -85,7 +86,7 @@ async fn scans(session: &Connected) -> BTreeMap<String, (i64, i64)> {
     rows.iter().map(count).collect()
 }
 
-/// The session has looked up `rows` rows since `before`, each by the primary key and at once.
+/// Checks that the session has found `rows` rows since `before`, each by one scan of the primary key.
 async fn assert_by_identity(
     what: &str,
     session: &Connected,
@@ -104,7 +105,7 @@ async fn assert_by_identity(
     let (scans, read) = since.get("item_pkey").copied().unwrap_or_default();
     assert!(scans >= rows, "{what}: {since:?}");
     assert!(read <= 3 * rows, "{what}: {since:?}");
-    // The planner asks indexes for their first and last entries; a row that is found by its place is read as one.
+    // The planner reads the first and last entries of indexes. A row that is found by its ctid counts as one read.
     let others: Vec<_> = since
         .iter()
         .filter(|(name, (_, read))| **name != "item_pkey" && *read > rows + 10)
@@ -118,7 +119,7 @@ fn keys() -> Vec<String> {
     (0..LOOKED_UP).map(key).collect()
 }
 
-/// The moving keys of each kind of map; the tenant is one of them.
+/// Returns the moving keys for each kind of map. The tenant is one of them.
 fn key_sets() -> [KeySet; 3] {
     [
         KeySet::list([Key::Int(100)]),
@@ -210,7 +211,7 @@ fn tuple(id: i64, v: &str) -> Tuple {
     Tuple(values.chain([TupleValue::Null]).collect())
 }
 
-/// Rows `from..to` updated, or deleted.
+/// Returns changes that update, or delete, the rows `from..to`.
 fn changes(applier: &Applier, from: i64, to: i64, updated: bool) -> Vec<RowChange> {
     (from..to)
         .map(|id| match updated {
@@ -255,7 +256,7 @@ async fn changes_are_applied_by_the_index_of_the_identity() {
     }
 }
 
-/// Statements of single changes are planned while there are no rows.
+/// Plans the statements for single changes while the table is empty.
 async fn plan_on_empty(executor: &mut Executor, applier: &Applier) {
     for updated in [true, false] {
         let session = executor.session().clone();
@@ -267,7 +268,8 @@ async fn plan_on_empty(executor: &mut Executor, applier: &Applier) {
     }
 }
 
-/// Of each table `(definition, more)`: how many columns of the identity the index gives in order, if not all.
+/// For each table `(definition, more)`: the number of identity columns that the index returns in sort order, if these
+/// are not all.
 #[tokio::test]
 async fn an_index_in_another_order_is_not_asked_for_its_own() {
     const TEXT: &str = "tenant_id bigint not null, name text not null";
@@ -332,7 +334,7 @@ async fn an_index_in_another_order_is_not_asked_for_its_own() {
     }
 }
 
-/// The first column of the identity may be of any type that has an order, and its values of any form.
+/// The first column of the identity can have any type with a sort order.
 #[tokio::test]
 async fn rows_are_found_whatever_the_type_of_the_first_column_is() {
     let types = [
@@ -373,7 +375,7 @@ async fn rows_are_found_whatever_the_type_of_the_first_column_is() {
         );
         app.batch_execute(&fill).await.expect(name);
         bench.drain(&stream).await.expect("inserted");
-        // By sets, then one by one.
+        // The first two changes are applied as sets, the others one by one.
         for change in [
             "update public.item set v = 'w'",
             "delete from public.item where id % 3 = 0",

@@ -1,4 +1,5 @@
-//! Objects by every hostile name are created and dropped again, by pg_dump and by the catalog writer; no name is executed.
+//! Objects whose names contain quotes, statements and comments are created and dropped, by pg_dump and by the catalog
+//! writer. No name is executed as SQL.
 
 use connect::Connected;
 use plans::id::MigrationId;
@@ -28,7 +29,8 @@ const NAMES: [&str; 9] = [
     "%I ${file:/etc/passwd} 🐘\u{202e}",
 ];
 
-/// A table, a type, a routine, a view, a sequence and a schema of each name, and everything that lies on a table.
+/// Returns DDL for a table, type, routine, view, sequence and schema of each name, and for all objects that a table can
+/// have.
 fn objects() -> String {
     let mut sql = String::from(
         "create schema evil; create function evil.pwn() returns text language plpgsql as \

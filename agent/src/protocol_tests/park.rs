@@ -1,4 +1,4 @@
-//! A comparison meets both copies at one exact point while writes go on.
+//! A comparison reads both copies at one exact position while writes continue.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,7 +18,7 @@ use crate::stream::{ApplyStream, ParkAt, wait_for_marker};
 
 const FORWARD: Direction = Direction::Forward;
 
-/// Writes one row after the other until it is told to stop; how many were acknowledged.
+/// Writes one row after the other until `stop` is set. Returns the number of acknowledged rows.
 async fn write(bench: &Bench, lane: i64, commit: &str, stop: Arc<AtomicBool>) -> i64 {
     let session = bench.source.session().await;
     let commit = format!("set synchronous_commit = {commit}");
@@ -33,7 +33,8 @@ async fn write(bench: &Bench, lane: i64, commit: &str, stop: Arc<AtomicBool>) ->
     id
 }
 
-/// A slot's point, a session that sees what committed before it, and the session that holds its snapshot.
+/// Creates a slot. Returns its position, a session that sees exactly the commits before it, and the session that holds
+/// its snapshot.
 pub(super) async fn point(bench: &Bench, round: u32) -> (ParkAt, Connected, ReplicationSession) {
     let mut slot = ReplicationSession::open(&bench.source.dsn(), "test")
         .await
@@ -103,7 +104,7 @@ async fn a_parked_stream_has_applied_exactly_what_the_snapshot_sees() {
     assert_eq!(rows, written.iter().sum::<i64>());
 }
 
-/// Rows that come without their large values between the hold and the point are read as they were at the point.
+/// Rows that arrive without their large values between the hold and the position must be read as of the position.
 #[tokio::test]
 async fn a_parked_stream_has_no_row_that_is_ahead() {
     let bench = Bench::new("park_ahead", ITEM).await;
@@ -124,7 +125,7 @@ async fn a_parked_stream_has_no_row_that_is_ahead() {
         let held = stream.hold().await.expect("held");
         there_and_back(&app).await;
         let (at, source, _slot) = point(&bench, round).await;
-        // What commits behind the point must not be seen in the rows that are read before it.
+        // Changes that commit after the position must not be visible in rows that are read before it.
         there_and_back(&app).await;
         let (parked, ()) = tokio::join!(held.park(at), mark(&bench));
         parked.expect("parked");
@@ -137,7 +138,7 @@ async fn a_parked_stream_has_no_row_that_is_ahead() {
     bench.assert_equal().await;
 }
 
-/// Without the hold the stream may be past the point before it is known: that must not look parked.
+/// Without the hold, the stream may have passed the position before it is known. It must not report that it is parked.
 #[tokio::test]
 async fn a_stream_that_is_past_the_point_says_so() {
     let bench = Bench::new("passed", ITEM).await;
@@ -178,7 +179,7 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
     arrived.await.expect("in time").expect("it goes on");
 }
 
-/// Ends the stream's session on the destination, so that it restarts.
+/// Ends the stream's session on the downstream shard, so that the stream restarts.
 async fn restart(bench: &Bench, stream: &ApplyStream) {
     let session = bench.ours(&bench.target).await;
     let end = "select pg_terminate_backend(pid, 10000) from pg_stat_activity \

@@ -1,4 +1,5 @@
-//! A transaction that is larger than a batch is executed in pieces, which do not grow with it.
+//! The stream executes a transaction that is larger than a batch in pieces, whose size does not depend on the
+//! transaction.
 
 use plans::names::Direction;
 
@@ -6,7 +7,7 @@ use super::bench::{Bench, ITEM, until_old};
 
 const FORWARD: Direction = Direction::Forward;
 
-/// Tells how many rows each statement brings to the target, in order.
+/// Records how many rows each statement inserts on the target, in order.
 const COUNT: &str = "
     create table public.piece (number bigserial, rows bigint);
     create function public.count() returns trigger language plpgsql as
@@ -15,8 +16,8 @@ const COUNT: &str = "
       for each statement execute function public.count();
     alter table public.item enable always trigger counts";
 
-/// How many rows each statement brings of a transaction that inserts so many with this value, a while ago: pieces are
-/// then as large as they may be.
+/// Returns how many rows each statement inserts, for a transaction of `rows` rows with this value. The transaction is
+/// so old that the pieces have their maximum size.
 async fn pieces(name: &str, rows: i64, value: &str) -> Vec<i64> {
     let bench = Bench::new(name, ITEM).await;
     bench.capture(FORWARD).await;
@@ -39,13 +40,13 @@ async fn pieces(name: &str, rows: i64, value: &str) -> Vec<i64> {
 #[tokio::test]
 async fn pieces_do_not_grow_with_a_transaction() {
     let pieces = pieces("pieces", 100_000, "'x'").await;
-    // What is gathered before it is known to be large, and what is gathered of it from then on.
+    // The first piece contains what the stream collects before it knows that the transaction is large.
     let largest = pieces.iter().max().expect("some");
     let late = pieces.iter().rev().take(3).max().expect("some");
     assert!(*largest <= 40_000 && *late <= 10_000, "{pieces:?}");
 }
 
-/// A kibibyte is there five times until it is executed, and a piece weighs 12 MiB at most.
+/// A value of one KiB is in memory five times until it is executed, and a piece has at most 12 MiB.
 #[tokio::test]
 async fn pieces_do_not_grow_with_rows() {
     let pieces = pieces("pieces_of_wide_rows", 12_000, "repeat('x', 1024)").await;

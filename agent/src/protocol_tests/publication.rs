@@ -1,4 +1,5 @@
-//! A publication that was dropped, made anew or altered is found, whether the server tells the stream or not.
+//! A publication that was dropped, created again or altered is detected, whether or not the server reports it to the
+//! stream.
 
 use plans::names::Direction;
 
@@ -26,7 +27,7 @@ async fn refused(bench: &Bench, done: &str) {
     );
 }
 
-/// A write that has read of which publications its table is part looks each of them up afterwards.
+/// A write that has read the list of publications of its table looks up each of them afterwards.
 #[tokio::test]
 async fn a_publication_is_dropped_once_the_writers_of_its_tables_have_ended() {
     let bench = Bench::new("writers_end", ITEM).await;
@@ -102,7 +103,8 @@ async fn a_publication_that_is_not_as_it_was_made_is_refused() {
     refused(&bench, &more).await;
 }
 
-/// Before 18 the stream ends. Since then it goes on without the rows, and only the look at the publication tells.
+/// Before PostgreSQL 18 the stream ends. Since PostgreSQL 18 it continues without the rows, and only the check of the
+/// publication detects this.
 #[tokio::test]
 async fn a_publication_that_goes_meanwhile_loses_rows_only_where_it_is_found() {
     let bench = Bench::new("unpublished", ITEM).await;

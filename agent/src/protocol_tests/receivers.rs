@@ -1,4 +1,4 @@
-//! Rows that are read once for two targets arrive where the predicate says, for every type that a key may have.
+//! Rows that are read once for two targets arrive at the target whose predicate they match, for every type of key.
 
 use std::future::ready;
 
@@ -11,13 +11,13 @@ use tokio::sync::mpsc;
 use super::bench::Bench;
 use super::shard::Shard as Database;
 use crate::postgres::copy_stream::{
-    BlockRange, CopyExtent, CopyReceivers, ReceiveOutcome, read_for_all, write_given,
+    BlockRange, CopyExtent, CopyReceivers, ReceiveOutcome, read_for_all, write_from_receiver,
 };
 
 const ALL: CopyExtent = CopyExtent::Blocks(BlockRange { from: 0, to: None });
 const ROWS: i64 = 300;
 
-/// A value of the type for each number `g`.
+/// Returns an SQL expression that computes a value of the type for each number `g`.
 fn value(kind: KeyType) -> &'static str {
     match kind {
         KeyType::Smallint => "g::int2 - 150",
@@ -31,7 +31,7 @@ fn value(kind: KeyType) -> &'static str {
     }
 }
 
-/// A table for each type, and one whose key has two columns.
+/// Returns DDL of a table for each type, and of one whose key has two columns.
 fn schema() -> String {
     let tables = KeyType::ALL.map(|kind| {
         format!("create table public.by_{kind} (v text, tenant_id {kind} primary key, n int);")
@@ -45,7 +45,7 @@ async fn list(session: &Connected, sql: &str) -> Vec<String> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// Reads a table once for both sets; each target has what its predicate says, and nothing else.
+/// Reads a table once for both key sets. Checks that each target has exactly the rows of its predicate.
 async fn routed(bench: &Bench, other: &Database, table: &MovingTable, sets: &[KeySet; 2]) {
     let predicates = [&sets[0], &sets[1]].map(|keys| table.predicate(keys, ""));
     let mut source = bench.ours(&bench.source).await;
@@ -69,8 +69,8 @@ async fn routed(bench: &Bench, other: &Database, table: &MovingTable, sets: &[Ke
     };
     let ((), one, two) = tokio::join!(
         reading,
-        write_given(first, table, one.1, (|| (), |_, _| ready(()))),
-        write_given(second, table, two.1, (|| (), |_, _| ready(()))),
+        write_from_receiver(first, table, one.1, (|| (), |_, _| ready(()))),
+        write_from_receiver(second, table, two.1, (|| (), |_, _| ready(()))),
     );
     let name = table.table.sql();
     for ((written, target), predicate) in [one, two].into_iter().zip(&targets).zip(&predicates) {

@@ -1,6 +1,8 @@
-//! What an attempt left closed is opened before anything else is done with the migration.
+//! After a take-over the agent opens keys that an interrupted attempt left closed, before all other work of the
+//! migration.
 //!
-//! A whole agent against real shards; the controller gives out one dispatch and releases every attempt.
+//! The tests run a complete agent on real shards. The controller is simulated: it assigns one dispatch and releases
+//! every attempt.
 
 use std::sync::{Arc, Mutex};
 
@@ -27,7 +29,7 @@ use controller_client::{ControllerClient, Identity};
 
 const CLOSED: i64 = i64::MAX;
 
-/// A controller as an agent hears it, and the agent.
+/// The simulated controller, with the reports that it has received, and the agent.
 struct Play {
     reports: mpsc::UnboundedReceiver<Report>,
     asked: Arc<Mutex<Vec<CutoverQuery>>>,
@@ -101,7 +103,7 @@ impl Play {
 struct Script {
     work: Arc<Mutex<Option<Work>>>,
     asked: Arc<Mutex<Vec<CutoverQuery>>>,
-    /// What every call must show.
+    /// The secret that every call must contain.
     secret: Option<WireSecret>,
     heard: mpsc::UnboundedSender<Report>,
 }
@@ -161,7 +163,7 @@ impl Script {
     }
 }
 
-/// Path and body of the next request; `None` when the connection is closed.
+/// Reads path and body of the next request. Returns `None` when the connection is closed.
 async fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)> {
     let mut line = String::new();
     stream.read_line(&mut line).await.ok().filter(|n| *n > 0)?;
@@ -183,7 +185,7 @@ async fn request(stream: &mut BufReader<TcpStream>) -> Option<(String, Vec<u8>)>
     Some((path, body))
 }
 
-/// A shard that attempt `number` sealed, and that was told of the flip to `version` before.
+/// Creates a shard that attempt `number` has sealed. If `version` is set, the shard was notified of the flip to it.
 async fn sealed(bench: &Bench, database: &Database, number: i64, version: Option<i64>) {
     bench.guard(database, CLOSED).await;
     let session = bench.ours(database).await;
@@ -196,7 +198,7 @@ async fn sealed(bench: &Bench, database: &Database, number: i64, version: Option
         .expect("an attempt");
 }
 
-/// A step for a new owner, after others are done.
+/// Returns a dispatch of a step for a new owner, after the steps in `done`.
 fn dispatch(bench: &Bench, step: StepKind, done: &[(StepKind, Value)]) -> Dispatch {
     let outputs = done.iter().cloned();
     Dispatch {
@@ -214,7 +216,7 @@ async fn a_sealed_source_is_opened_before_the_tables_are_compared() {
     let bench = Bench::new("reshaped", ITEM).await;
     sealed(&bench, &bench.source, 1, None).await;
     sealed(&bench, &bench.target, 1, None).await;
-    // The plan knows the tables otherwise than both shards have them.
+    // The plan has other definitions of the tables than both shards.
     let done = [(StepKind::CreateTarget, json!(TargetCreated::default()))];
     let mut play = Play::start(dispatch(&bench, StepKind::Cutover, &done)).await;
     let outcome = play.outcome().await;
@@ -245,7 +247,7 @@ async fn a_target_that_a_withdrawn_roll_back_sealed_is_opened_before_the_old_row
     app.batch_execute(row).await.expect("a row");
     sealed(&bench, &bench.source, 2, Some(VERSION + 1)).await;
     sealed(&bench, &bench.target, 2, Some(VERSION + 1)).await;
-    // The old rows cannot go while somebody reads them like this.
+    // While another session has locked the rows like this, they cannot be dropped.
     app.batch_execute("begin; select from public.item for share")
         .await
         .expect("locked");

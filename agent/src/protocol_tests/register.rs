@@ -1,4 +1,4 @@
-//! The register is set only within the attempt that is current, behind the lock (R1, R3, R4).
+//! The register is set only by the current attempt, with the advisory lock (R1, R3, R4).
 
 use super::bench::{Bench, ITEM, VERSION, code, pid, state, until_blocked};
 use super::shard::{LIMIT, until};
@@ -39,7 +39,8 @@ async fn a_late_seal_of_a_released_attempt_is_refused() {
     assert_eq!(bench.register(&lane).await, 0);
 }
 
-/// The epoch alone does not tell a late seal from a current one: keys closed, move aborted.
+/// A proof of the epoch alone cannot distinguish a late seal from a current one. The keys would stay closed although
+/// the move is aborted.
 #[tokio::test]
 async fn control_a_proof_of_the_epoch_alone_lets_a_late_seal_close_the_keys() {
     let bench = Bench::new("epoch_only", ITEM).await;
@@ -195,7 +196,7 @@ async fn a_fence_says_until_when_on_the_clock_of_its_shard() {
     assert!((0..=30_000).contains(&left), "{left} ms");
 }
 
-/// Opens the target of a bench after the flip; what it was told of delays.
+/// Opens the target of a bench after the flip. Returns the reported delays.
 async fn opened(bench: &Bench) -> Vec<String> {
     let ours = bench.ours(&bench.target).await;
     let delays = std::sync::Mutex::new(Vec::new());
@@ -216,8 +217,8 @@ async fn opened(bench: &Bench) -> Vec<String> {
     delays.into_inner().expect("told")
 }
 
-/// The server has not noticed that nobody is behind a session of ours: its transaction is open, with the migration's
-/// lock.
+/// A session of the agent has lost its client, and the server has not noticed it: its transaction is open and holds the
+/// migration's lock.
 #[tokio::test]
 async fn a_lost_session_of_ours_does_not_delay_the_opening() {
     let bench = Bench::new("open_lost", ITEM).await;

@@ -1,4 +1,4 @@
-//! The way back begins at the open marker (C10, C11, R17).
+//! The reverse stream begins at the open marker (C10, C11, R17).
 
 use connect::Connected;
 use plans::id::MapVersion;
@@ -11,7 +11,8 @@ use crate::shard::register::{self, RegisterSetting};
 
 const REVERSE: Direction = Direction::Reverse;
 
-/// A move right after its flip: both sides closed, the way back open, the target told.
+/// Creates a move immediately after its flip: both shards are closed, the reverse slot exists, and the target has been
+/// notified.
 async fn flipped(name: &str) -> (Bench, i64) {
     let mut bench = Bench::new(name, ITEM).await;
     bench.guard(&bench.source, i64::MAX).await;
@@ -25,7 +26,7 @@ async fn flipped(name: &str) -> (Bench, i64) {
     (bench, count)
 }
 
-/// A write of ours, as the forward stream and the copy make them.
+/// Writes a row as the forward stream and the copy do.
 async fn write_ours(session: &Connected, token: &EpochToken, id: i64) {
     epoch::begin(session, token).await.expect("proved");
     let insert = "insert into public.item values (100, $1, 'ours')";
@@ -104,7 +105,7 @@ async fn control_marker_and_setval_in_one_transaction_lose_a_write() {
     );
 }
 
-/// R7: a lane of the forward stream that lived on would echo old values over new ones.
+/// R7: a session of the forward stream that survived would write old values over new ones.
 #[tokio::test]
 async fn a_shard_that_was_told_of_the_flip_refuses_the_forward_stream() {
     let (bench, _) = flipped("forward").await;

@@ -1,4 +1,4 @@
-//! A schema is carried over entry by entry and taken back by its script.
+//! A schema is created entry by entry, and dropped again by the recorded statements.
 
 use connect::Connected;
 use plans::id::MigrationId;
@@ -46,7 +46,7 @@ pub(super) const SHOP: &str = "\
     create table public.note (tenant_id bigint primary key, \"text\" text default 'a;b'); \
     create publication everything for all tables";
 
-/// Everything in the user's schemas, by kind and name.
+/// Returns all objects of the user's schemas, by kind and name.
 async fn objects(session: &Connected) -> Vec<String> {
     let read = "\
         select pg_catalog.pg_describe_object(classid, objid, 0) from ( \
@@ -90,7 +90,7 @@ pub(super) async fn restore(
     }
 }
 
-/// Drops what was created, twice.
+/// Drops the created objects, twice.
 pub(super) async fn drop_created(session: &Connected, migration: &MigrationId) {
     let drops = async || {
         created::drop_statements(session, migration)
@@ -130,7 +130,7 @@ async fn of_indexes_that_are_built_side_by_side_the_largest_comes_first() {
     );
 }
 
-/// Foreign keys as a server has them.
+/// Returns the foreign keys from the catalog.
 async fn foreign_keys(session: &Connected) -> Vec<String> {
     let read = "select concat_ws(' ', conrelid::regclass, conname, convalidated, pg_get_constraintdef(oid)) \
                 from pg_constraint where contype = 'f' order by 1";
@@ -204,7 +204,7 @@ async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
         ..bench
     };
     bench.guard(&bench.source, 0).await;
-    // As an earlier move from the same shard has left them while it is held.
+    // An earlier move from the same shard leaves these during its hold.
     ddl_guard::create(&source, &bench.token, &bench.tables)
         .await
         .expect("event triggers");
@@ -230,7 +230,7 @@ async fn a_schema_is_restored_entry_by_entry_and_dropped_again() {
         .entries
         .iter()
         .filter(|e| e.section == RestoreSection::Key);
-    // Where another index finds rows the primary key is one of many.
+    // If another index identifies the rows, the primary key is restored like any other index.
     let keys: Vec<&str> = keys.map(|e| e.label.as_str()).collect();
     assert_eq!(keys.len(), 4, "{keys:?}");
     assert!(

@@ -1,4 +1,4 @@
-//! The comparison of two whole schemas finds every planted difference, by no other means than both catalogs.
+//! The comparison of two complete schemas finds every planted difference, only from the two catalogs.
 
 use connect::Connected;
 
@@ -16,12 +16,12 @@ const ALL: [RestoreSection; 3] = [
     RestoreSection::Post,
 ];
 
-/// As `standard_conforming_strings = off` once made it: nothing but a backslash more.
+/// Definitions as `standard_conforming_strings = off` once created them: only a backslash differs.
 const PATHS: &str = r"create table shop.path (id int primary key, path text default 'C:\temp\new', code text check (code ~ '^\d+$'));
     create function shop.f(x text default 'a\tb') returns text language sql as $$ select $1 $$;
     create view shop.vw as select id, path ~ '^\d+\s' as num from shop.path";
 
-/// What is done to the target, and the object that must be named.
+/// Statements on the target, and the object that the comparison must report.
 const PLANTS: [(&str, &str); 36] = [
     (
         r"alter table shop.path alter path set default 'C:\\temp\\new'",
@@ -176,7 +176,7 @@ async fn every_difference_of_a_schema_is_named_with_both_definitions() {
     let shard = bench.shard(&bench.source, bench.token.epoch);
     let read = schema::read(&shard, 15).await.expect("read");
     restore(&target, &read, &ALL, &bench.token.migration).await;
-    // What the target has besides, and what is ours there, is no difference.
+    // Additional objects of the target, and objects of the agent there, are no difference.
     let besides =
         "create table public.theirs (id int primary key); create index on public.theirs (id)";
     target.batch_execute(besides).await.expect("theirs");
@@ -184,7 +184,7 @@ async fn every_difference_of_a_schema_is_named_with_both_definitions() {
     let compared = compare(&source, &target).await;
     let compared = compared.expect("the same");
     assert!(compared.objects > 80, "{compared:?}");
-    // The cutover of another migration has shared out the source's sequences meanwhile.
+    // In the meantime, the cutover of another migration has divided the values of the source's sequences.
     for shared_out in [
         "alter sequence shop.loose increment by 64",
         "alter sequence shop.loose increment by -64",

@@ -1,4 +1,5 @@
-//! Changes are executed by sets, to the effect that they have one after the other, and one by one where order matters.
+//! The stream applies changes as sets if this has the same effect as one after the other, and one by one if their order
+//! matters.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -10,15 +11,15 @@ use super::bench::Bench;
 
 const FORWARD: Direction = Direction::Forward;
 
-/// Each row has a second unique value, and a large one.
+/// Each row has a second unique value and a large value.
 const ITEM: &str = "
     create table public.item (tenant_id bigint, id bigint, code bigint unique, v text, big text, primary key (tenant_id, id));
     alter table public.item alter column big set storage external";
-/// The same in text.
+/// The same table with types that the stream sends as text.
 const TEXT: &str = "; create type public.mood as enum ('good', 'bad');
     alter table public.item add column mood public.mood default 'bad', add column moods public.mood[] default '{good,bad}'";
 
-/// Counts statements on the target: those that fail, and are taken back, too.
+/// Counts the statements on the target, including those that fail and are rolled back.
 const COUNT: &str = "
     create sequence public.counted;
     create function public.count() returns trigger language plpgsql as
@@ -32,7 +33,7 @@ async fn counted(bench: &Bench) -> i64 {
     session.query_one(read, &[]).await.expect("read").get(0)
 }
 
-/// A move whose changes wait for the stream, which begins when they are written.
+/// Creates a move whose changes wait for the stream. The test starts the stream after it has written them.
 async fn captured(name: &str, ddl: &str) -> (Bench, connect::Connected) {
     let bench = Bench::new(name, ddl).await;
     bench.capture(FORWARD).await;
@@ -42,13 +43,13 @@ async fn captured(name: &str, ddl: &str) -> (Bench, connect::Connected) {
     (bench, app)
 }
 
-/// One to eight statements on a few rows: of what they do much does not fit, and is undone.
+/// Returns a transaction of one to eight statements on a few rows. Many of them have no effect or fail.
 fn transaction(random: &mut StdRng) -> String {
     let mut turn = "begin; ".to_owned();
     for _ in 0..random.random_range(1..=8) {
         let (tenant, to) = (random.random_range(100..104), random.random_range(100..104));
         let (id, other) = (random.random_range(0..40), random.random_range(0..40));
-        // Now and then a value that another row may have.
+        // Some rows get a value that another row may have.
         let most = if random.random_bool(0.05) {
             40
         } else {
@@ -130,7 +131,7 @@ async fn a_backlog_is_executed_by_sets() {
     }
 }
 
-/// Of what the changes come to, one row is given a value before the other one has given it up.
+/// If the changes are merged, one row gets a unique value before the other row has released it.
 #[tokio::test]
 async fn rows_that_hand_on_a_unique_value_are_changed_in_their_order() {
     let (bench, app) = captured("hand_on", ITEM).await;
@@ -153,7 +154,7 @@ async fn rows_that_hand_on_a_unique_value_are_changed_in_their_order() {
     assert!(counted(&bench).await >= before + 104, "one by one");
 }
 
-/// What the target lacks, or has too much, is found as surely as when changes are executed one by one.
+/// A missing or additional row of the target is detected as reliably as with single changes.
 #[tokio::test]
 async fn a_set_that_meets_a_foreign_or_missing_row_halts_the_stream() {
     let update = "update public.item set v = 'x'";
@@ -188,7 +189,7 @@ async fn a_set_that_meets_a_foreign_or_missing_row_halts_the_stream() {
     }
 }
 
-/// Columns of many types; `odd` are some that no stream carries in binary.
+/// Returns DDL of a table with columns of many types. `odd` contains types that the stream cannot send in binary.
 fn kinds(odd: &str) -> String {
     format!(
         "create type public.mood as enum ('good', 'it''s \"bad\"');
@@ -238,7 +239,7 @@ async fn every_kind_of_value_is_the_same_in_a_set() {
     }
 }
 
-/// A cast from text that somebody has made does not say what the type reads.
+/// A user-defined cast from text may return another value than the type's input function.
 #[tokio::test]
 async fn a_type_that_text_is_cast_to_otherwise_arrives_as_it_is() {
     let cast = "; create function public.to_mood(text) returns public.mood immutable language sql as $$ select 'bad'::public.mood $$;

@@ -1,4 +1,4 @@
-//! Settings of a role or a database do not reach what the agents read and write, nor the programs that they start.
+//! Settings of a role or a database affect neither what the agents read and write, nor the programs that they start.
 
 use connect::Connected;
 
@@ -8,8 +8,8 @@ use super::verify::case::{AWKWARD, VerifyCase, rows};
 use crate::postgres::replication::ReplicationSession;
 use crate::schema;
 
-/// What a database is given by default: the first half changes what texts and statements mean, the other what the server
-/// does with them.
+/// Defaults of the database. The first half changes the meaning of texts and statements, the second half the behaviour
+/// of the server.
 const HOSTILE: [(&str, &str); 44] = [
     ("standard_conforming_strings", "off"),
     ("backslash_quote", "on"),
@@ -57,7 +57,7 @@ const HOSTILE: [(&str, &str); 44] = [
     ("join_collapse_limit", "1"),
 ];
 
-/// Half of the settings come from the database, half from the role in it.
+/// Sets half of the settings on the database, and the other half on the role in this database.
 async fn make_hostile(shard: &Shard) {
     let session = shard.session().await;
     let names =
@@ -69,7 +69,7 @@ async fn make_hostile(shard: &Shard) {
             0 => format!("database {database}"),
             _ => format!("role {role} in database {database}"),
         };
-        // A path is a list of names, which one literal would make one name of.
+        // A search path is a list of names. A single literal would be one name.
         let value = match *name {
             "search_path" => (*value).to_owned(),
             _ => format!("'{value}'"),
@@ -87,7 +87,7 @@ const PATHS: &str = r"
     create table public.at (id int primary key, since timestamptz default '2024-02-01 10:00+00', took interval default '1 mon 2 days',
       raw bytea default '\x5c00ff', ratio float8 default 0.1, price money default '12.5')";
 
-/// Everything whose text a setting could have changed.
+/// Returns all definitions whose text depends on settings.
 async fn definitions(session: &Connected) -> Vec<String> {
     let read = "
         select pg_get_viewdef('public.vw'::regclass)
@@ -152,7 +152,7 @@ async fn a_session_of_the_replication_protocol_has_the_settings_of_every_session
     for name in connect::PINNED.map(|(name, _)| name) {
         let wanted = ordinary.query_one(&format!("show {name}"), &[]).await;
         let wanted: String = wanted.expect(name).get(0);
-        // A path of no name, and one of the empty name, which is no schema's.
+        // The first is a path without names, the second contains an empty name, which no schema has.
         let wanted = if wanted == "\"\"" { "" } else { &wanted };
         assert_eq!(walsender.setting(name).await, wanted, "{name}");
     }

@@ -1,4 +1,5 @@
-//! What a copy's snapshot must fulfil before its rows and the stream add up: gate, barrier, ids (G1, G2, E1, E21).
+//! Conditions that a snapshot must fulfil so that the copied rows and the stream together contain each change once (G1,
+//! G2, E1, E21).
 
 use std::sync::Arc;
 
@@ -38,13 +39,14 @@ pub(super) async fn server_waits_for(session: &Connected, standbys: &str) {
         text::<String>(session, show).await == standbys
     })
     .await;
-    // Commits wait once the checkpointer has read the setting, which it does at the latest before the second one.
+    // Commits wait when the checkpointer has read the setting, which it does before the second checkpoint at the
+    // latest.
     for _ in 0..2 {
         session.batch_execute("checkpoint").await.expect("written");
     }
 }
 
-/// A commit that is in the log and waits for a standby, so that nobody sees it yet.
+/// A commit that is in the log and waits for a standby, so that no session sees it yet.
 struct Unseen {
     commit: tokio::task::JoinHandle<Connected>,
 }
@@ -72,7 +74,7 @@ impl Unseen {
     }
 }
 
-/// A transaction that has an id and stays open, and that id.
+/// Opens a transaction with an id that stays open. Returns the session and the id.
 async fn open(bench: &Bench, id: i64) -> (Connected, String) {
     let session = bench.source.session().await;
     let write = format!("begin; insert into public.item values (100, {id}, 'open')");
@@ -81,7 +83,7 @@ async fn open(bench: &Bench, id: i64) -> (Connected, String) {
     (session, xid)
 }
 
-/// Waits until somebody waits for the end of transaction `xid`: the creation of a slot.
+/// Waits until a session waits for the end of transaction `xid`. This is the creation of a slot.
 async fn until_waited_for(session: &Connected, xid: &str) {
     let waits = format!(
         "select exists (select from pg_locks where locktype = 'transactionid' and not granted
@@ -93,7 +95,7 @@ async fn until_waited_for(session: &Connected, xid: &str) {
     .await;
 }
 
-/// The slot, and the snapshot that it exports.
+/// Creates the slot. Returns it with its exported snapshot.
 async fn slot_with_snapshot(bench: &Bench) -> (ReplicationSession, TxSnapshot) {
     let mut replication = ReplicationSession::open(&bench.source.dsn(), "test")
         .await
@@ -128,8 +130,9 @@ pub(super) async fn control_without_the_gate_a_commit_is_neither_copied_nor_sent
     let publication = bench.token.migration.publication(FORWARD);
     let publish = format!("create publication {publication} for table public.item");
     session.batch_execute(&publish).await.expect("published");
-    // Two transactions hold the slot's creation up in turn; the commit falls behind the second look of the
-    // slot at what runs, so that the slot does not wait for it and counts it as committed.
+    // Two transactions delay the creation of the slot, one after the other. The commit is written after the slot has
+    // read the list of running transactions for the second time. The slot therefore does not wait for it, and counts it
+    // as committed.
     let (one, first_xid) = open(&bench, 11).await;
     let making = slot_with_snapshot(&bench);
     let schedule = async {
@@ -178,7 +181,8 @@ pub(super) async fn control_a_filter_by_position_drops_a_commit_that_the_copy_la
     );
 }
 
-/// Rows committed asynchronously, the snapshot that sees them, and what a crash right after leaves.
+/// Commits rows asynchronously and crashes the source after a snapshot that sees them. Returns the snapshot, and what
+/// remains after the crash.
 async fn crash_behind_a_snapshot(name: &str, barrier: bool) -> (TxSnapshot, i64, u32) {
     let bench = Bench::slow_log(name, ITEM).await;
     let reader = bench.ours(&bench.source).await;

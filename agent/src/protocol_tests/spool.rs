@@ -1,4 +1,5 @@
-//! Captured changes outlive the source's log, the agent and an absence of the target; a lost spool is a gap.
+//! Captured changes survive the removal of the source's log, the death of the agent, and an unavailable target. A lost
+//! spool is reported as a gap.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,7 +20,7 @@ use crate::stream::ApplyStream;
 
 const FORWARD: Direction = Direction::Forward;
 
-/// A folder for one test's spools, removed at its end.
+/// A folder for the spools of one test. It is removed when this value is dropped.
 pub(super) struct Folder(pub(super) PathBuf);
 
 impl Folder {
@@ -62,7 +63,7 @@ async fn spooling(bench: &Bench, folder: &Path, apply: bool) -> ApplyStream {
     keeping(bench, folder, apply, 0).await
 }
 
-/// As [`spooling`], where the source keeps as much of the log all the same.
+/// As [`spooling`]. The source retains `keep_behind` bytes of log although they are spooled.
 async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) -> ApplyStream {
     let mut spec = bench.spec(FORWARD).await;
     spec.spool = Some(SpoolLocation::new(
@@ -75,11 +76,11 @@ async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) ->
     ApplyStream::start(spec, false, apply)
 }
 
-/// The slot is confirmed up to what the source has written by now.
+/// Waits until the slot is confirmed up to the source's current log position.
 async fn until_captured(bench: &Bench, source: &Connected) {
     let read = "select pg_current_wal_lsn()";
     let written = source.query_one(read, &[]).await.expect("read").get(0);
-    // Something must come after it for the slot to be told.
+    // The slot is confirmed only when another message follows.
     let nudge = "select pg_logical_emit_message(true, 'test', 'on')";
     until("everything is captured", || async {
         source.batch_execute(nudge).await.expect("nudged");
@@ -92,7 +93,7 @@ async fn until_captured(bench: &Bench, source: &Connected) {
     .await;
 }
 
-/// The next owner: a higher epoch, which ends the sessions of the one before.
+/// Makes the bench the next owner, with a higher epoch. This ends the sessions of the previous owner.
 async fn next_owner(bench: &mut Bench) {
     bench.token.epoch = Epoch(bench.token.epoch.0 + 1);
     for database in [&bench.source, &bench.target] {
@@ -103,7 +104,7 @@ async fn next_owner(bench: &mut Bench) {
     }
 }
 
-/// As the status tells positions.
+/// Converts a position into the number that the status contains.
 fn bytes(position: Lsn) -> i64 {
     i64::try_from(position.0).expect("a log of this size")
 }
@@ -170,7 +171,7 @@ async fn owners_that_die_at_any_moment_leave_a_spool_that_the_next_one_goes_on_w
             let stream = spooling(&bench, &folder.0, apply).await;
             let app = bench.source.session().await;
             if apply {
-                // It dies somewhere in the draining, or just behind it.
+                // The stream is killed while it drains, or immediately afterwards.
                 let _ = tokio::time::timeout(
                     std::time::Duration::from_millis(40 * turn),
                     bench.drain(&stream),
@@ -285,7 +286,7 @@ async fn a_slot_is_given_up_before_it_makes_the_source_keep_too_much() {
     bench.capture(FORWARD).await;
     let mut spec = bench.spec(FORWARD).await;
     spec.log_limit = 8 << 20;
-    // Nothing can be applied: the target's row of the stream is locked by somebody.
+    // Another session has locked the progress row on the target, so the stream can apply nothing.
     let lock = bench.target.session().await;
     lock.batch_execute("begin; select from shardwright.progress for update")
         .await
@@ -301,7 +302,8 @@ async fn a_slot_is_given_up_before_it_makes_the_source_keep_too_much() {
     assert_eq!(left, 0);
 }
 
-/// It is ahead of the stream until a barrier comes, which lies behind all that the spool has.
+/// A row that is read again is ahead of the stream until a barrier arrives. The barrier is after everything in the
+/// spool.
 #[tokio::test]
 async fn a_row_that_is_read_again_at_the_end_of_the_spool_arrives_and_the_spool_goes() {
     let ddl = "create table public.item (tenant_id bigint, id bigint, v text, big text, primary key (tenant_id, id)); \

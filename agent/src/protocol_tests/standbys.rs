@@ -1,11 +1,11 @@
-//! A receiver that does not follow is seen before the fence, not only behind the seal (C1, R6).
+//! A receiver that does not report its position is detected before the fence, and not only after the seal (C1, R6).
 
 use std::process::{Child, Command, Stdio};
 
 use super::shard::{Shard, until};
 use crate::postgres::standbys::{behind, flushed};
 
-/// A `pg_receivewal` under its own name; it ends with this.
+/// A `pg_receivewal` process with its own application name. It ends when this value is dropped.
 struct Receiver(Child);
 
 impl Drop for Receiver {
@@ -38,7 +38,7 @@ fn receive(shard: &Shard, name: &str, more: &[&str]) -> Receiver {
 async fn one_that_never_says_what_it_has_on_disk_is_behind_until_it_is_left_out() {
     let shard = Shard::with_settings("standbys", &[]).await;
     if !shard.cluster.binaries().path("pg_receivewal").is_file() {
-        return; // the servers of the test matrix come without it, and it follows no newer ones
+        return; // the servers of the test matrix do not include pg_receivewal, and it does not support newer servers
     }
     let session = shard.session().await;
     let now = flushed(&session).await.expect("a position");

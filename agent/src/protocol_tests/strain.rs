@@ -1,4 +1,5 @@
-//! Signs of strain as a real server shows them: a standby that stands still, sessions of others, the time of a commit.
+//! Health signals of a real server: a standby that does not follow, sessions of other clients, and the duration of a
+//! commit.
 
 use std::sync::Arc;
 
@@ -9,10 +10,10 @@ use super::bench::{Bench, ITEM};
 use super::shard::until;
 use crate::shard::load::{self, LoadHistory};
 
-/// A running standby called `lagging`.
+/// Starts a standby with the name `lagging`.
 async fn standby(primary: Arc<Cluster>) -> Arc<Cluster> {
     let made = tokio::task::spawn_blocking(move || {
-        // As many as the servers that tests share have.
+        // The primary, which tests share, has the same number.
         let options = Options::temporary("strain-standby")
             .setting("fsync", "off")
             .setting("max_wal_senders", "100");
@@ -28,7 +29,7 @@ async fn a_standby_that_stands_still_is_behind_until_it_goes_on() {
     let bench = Bench::each_alone("strain", ITEM).await;
     let primary = bench.source.cluster.clone();
     if !primary.binaries().path("pg_basebackup").is_file() {
-        return; // the servers of the test matrix come without it
+        return; // the servers of the test matrix do not include pg_basebackup
     }
     let standby = standby(primary).await;
     let dsn = standby.dsn("postgres", "postgres");
@@ -76,7 +77,7 @@ async fn a_checkpoint_and_what_is_written_are_seen() {
     };
     assert_eq!(looked().await.checkpoint_s, None);
     let write = "select pg_logical_emit_message(false, 'other', repeat('x', 100000)); checkpoint";
-    // The server keeps the whole second in which a checkpoint began.
+    // The server stores the start of a checkpoint with a precision of one second.
     until("it is seen how far apart two checkpoints began", || async {
         app.batch_execute(write).await.expect("written");
         looked()

@@ -1,4 +1,4 @@
-//! What stands in the way of a move is found before anything is created, each with what mends it.
+//! The survey finds all obstacles of a move before anything is created, and reports a remedy for each of them.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ use crate::error::StepError;
 use crate::inspect::findings::Findings;
 use crate::inspect::survey;
 
-/// Surveys the tables `listed` (name and key column) of a database made by `ddl`.
+/// Surveys the tables `listed` (name and key column) of a database that `ddl` creates.
 async fn surveyed(name: &str, ddl: &str, listed: &[(&str, &str)]) -> Result<Survey, StepError> {
     let source = Database::new(&format!("{name}_s")).await;
     let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
@@ -26,7 +26,7 @@ async fn surveyed(name: &str, ddl: &str, listed: &[(&str, &str)]) -> Result<Surv
     survey::run(&task(&source.dsn_text(), &target.dsn_text(), listed)).await
 }
 
-/// Runs DDL whose names are in `public`.
+/// Executes DDL with `public` as search path.
 pub(super) async fn run(database: &Database, ddl: &str) {
     let session = database.session().await;
     let sql = format!("set search_path = public; {ddl}");
@@ -60,7 +60,7 @@ pub(super) fn task(source: &str, target: &str, listed: &[(&str, &str)]) -> Surve
     }
 }
 
-/// Codes of what refuses, with object and remedy as one text each.
+/// Returns the codes of the refusing findings, each with its object and remedy as one text.
 pub(super) fn refusals(survey: &Survey) -> Vec<(String, String)> {
     let refused = survey
         .findings
@@ -76,7 +76,7 @@ pub(super) fn refusals(survey: &Survey) -> Vec<(String, String)> {
         .collect()
 }
 
-/// The survey refuses with exactly this code, naming `object` and a remedy that contains `remedy`.
+/// Checks that the survey refuses with exactly this code, with `object` and a remedy that contains `remedy`.
 pub(super) fn refuses(survey: &Survey, code: &str, object: &str, remedy: &str) {
     let refused = refusals(survey);
     let found = refused

@@ -1,4 +1,4 @@
-//! Foreign keys by which rows of two keys refer to each other are told before a plan is made.
+//! Foreign keys by which rows of different keys reference each other are reported before a plan is made.
 
 use plans::doctor::Finding;
 use plans::failure::Severity;
@@ -10,7 +10,7 @@ use super::shard::Shard as Database;
 use super::survey::{refuses, run, task};
 use crate::inspect::survey;
 
-/// Stock of a warehouse, orders of one, lines that may be supplied by another; `tenant` is in all keys.
+/// A shop: stock, orders, and order lines, which another tenant may supply. All keys contain `tenant`.
 const SHOP: &str = "
     create table stock (tenant bigint, id bigint, primary key (tenant, id));
     create table orders (tenant bigint, id bigint, primary key (tenant, id));
@@ -21,7 +21,7 @@ const SHOP: &str = "
     insert into orders select t, 1 from generate_series(1, 9) t;
     insert into line select t, 1, 1, t, 1 from generate_series(1, 9) t;";
 
-/// Surveys the shop with more rows; the keys from 5 on are to move.
+/// Surveys the shop with additional rows. The keys from 5 on are to move.
 async fn surveyed(name: &str, rows: &str) -> Survey {
     let source = Database::new(&format!("{name}_s")).await;
     let target = Database::on(source.cluster.clone(), &format!("{name}_t")).await;
@@ -36,7 +36,7 @@ async fn surveyed(name: &str, rows: &str) -> Survey {
     survey::run(&task).await.expect("surveyed")
 }
 
-/// Without what the tests' server shows of itself: it does not wait for the disk.
+/// Returns the findings except that of the test server, which does not wait for the disk.
 fn of_the_schema(survey: &Survey) -> Vec<&Finding> {
     let findings = survey.findings.iter();
     findings.filter(|f| f.code != "server.fsync").collect()

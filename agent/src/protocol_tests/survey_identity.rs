@@ -1,4 +1,5 @@
-//! What identifies the rows of a table: refused with the statement that mends it, which then lets it move.
+//! The identity of a table's rows: the survey refuses a table without one and reports the statement that fixes this.
+//! After the statement the table can move.
 
 use plans::survey::Survey;
 
@@ -8,7 +9,7 @@ use crate::inspect::survey;
 
 const TABLE: &str = "create table good (tenant_id bigint not null, id bigint not null, code bigint not null, note bigint";
 
-/// A source whose table `good` is surveyed again and again.
+/// A source whose table `good` the test surveys repeatedly.
 struct IdentityCase {
     source: Database,
     target: Database,
@@ -28,7 +29,7 @@ impl IdentityCase {
         survey::run(&task).await.expect("surveyed")
     }
 
-    /// Does what the only refusal says, and looks again.
+    /// Executes the remedy of the only refusing finding, and surveys again.
     async fn mended(&self) -> Survey {
         let survey = self.look().await;
         let refused: Vec<_> = survey
@@ -84,7 +85,8 @@ async fn a_unique_index_that_fits_is_offered_and_then_identifies_rows() {
             ["tenant_id", "id"],
         ),
     ] {
-        // Neither a part of the rows, nor values that are computed, nor rows of all keys: none of these fits.
+        // None of these indexes can identify the rows: a partial index, one with an expression, and one without the
+        // key.
         let ddl = format!(
             "{TABLE}{rest}; create unique index fits on good {index} include (id);
              create unique index of_some on good (tenant_id, id) where note > 0;

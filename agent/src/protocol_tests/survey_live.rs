@@ -1,4 +1,4 @@
-//! What stands in the way of a move to a shard that is live: listed whole, nothing touched.
+//! The survey of a move to a live shard lists all obstacles and changes nothing.
 
 use plans::key::Key;
 use plans::key_set::KeySet;
@@ -9,7 +9,7 @@ use super::shard::Shard as Database;
 use super::survey::{GOOD, refusals, refuses, run, task};
 use crate::inspect::survey;
 
-/// Surveys two live databases, both made by `ddl` and then filled by their own statements.
+/// Surveys two live databases. Both are created by `ddl` and then filled by statements of their own.
 async fn between(
     name: &str,
     ddl: &str,

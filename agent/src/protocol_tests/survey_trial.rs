@@ -1,4 +1,4 @@
-//! What a step would fail at is found by the trial of a plan, which leaves nothing behind.
+//! The trial of a plan finds errors that a later step would have, and leaves no objects.
 
 use plans::doctor::Finding;
 use plans::failure::Severity;
@@ -14,7 +14,7 @@ use super::shard::{Shard as Database, until};
 use super::survey::{GOOD, refusals, refuses, run, task};
 use crate::inspect::survey;
 
-/// A source with a target that is new, of one server.
+/// A source and a new target on one server.
 struct TrialCase {
     source: Database,
     target: Database,
@@ -36,7 +36,7 @@ impl TrialCase {
         }
     }
 
-    /// What a survey with a trial finds, which has left the target as it was.
+    /// Surveys with a trial. Checks that the trial has not changed the target.
     async fn tried(&self, task: &SurveyTask) -> Survey {
         let before = self.left().await;
         let survey = survey::run(task).await.expect("surveyed");
@@ -44,7 +44,7 @@ impl TrialCase {
         survey
     }
 
-    /// Everything of the target that is not the server's own.
+    /// Returns all objects of the target that do not belong to the server.
     async fn left(&self) -> Vec<String> {
         let session = self.target.session().await;
         let rows = session
@@ -62,7 +62,7 @@ impl TrialCase {
     }
 }
 
-/// The only finding that refuses: of a trial.
+/// Returns the only refusing finding, which must come from the trial.
 fn failed(survey: &Survey) -> &Finding {
     let refused = survey.findings.iter();
     let refused: Vec<&Finding> = refused
@@ -132,7 +132,7 @@ async fn a_sample_without_the_rows_that_it_refers_to_is_none_that_fails() {
     assert!((600..1600).contains(&trial.rows), "{trial:?}");
 }
 
-/// Types of columns.
+/// Column types, separated by `|`.
 const TYPES: &str = "smallint|integer|bigint|numeric|numeric(10,2)|real|double precision|money|date|daterange|\
     datemultirange|timestamp|timestamp(3)|timestamptz|tsrange|time|timetz(2)|interval|interval day|\
     integer[]|numeric(5,1)[]|date[]|int4range|nummultirange|text|varchar(9)|char(3)|bytea|boolean|\
@@ -519,7 +519,7 @@ async fn a_sample_has_the_values_that_are_rare() {
     let survey = case.tried(&case.task(&["good"])).await;
     assert_eq!(refusals(&survey), []);
     let client = case.source.session().await;
-    let places = survey::places(&client, &survey.tables[0])
+    let places = survey::sample_row_ids(&client, &survey.tables[0])
         .await
         .expect("a sample");
     let row = client

@@ -1,4 +1,5 @@
-//! Moves of one operation that leave one source are read by one reader; what becomes of one is no business of the others.
+//! Moves of one operation with the same source are read by one reader. A failure of one move does not affect the
+//! others.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -28,29 +29,29 @@ use crate::shared_scan::participants::{ExpectedParticipant, SharedScan};
 use crate::steps;
 
 const FORWARD: Direction = Direction::Forward;
-/// Rows that no writer touches, on both sides of those that writers do, in more than one chunk.
+/// Rows that no writer changes, with keys below and above those that writers change. They fill more than one chunk.
 const BULK: &str = "insert into public.item select 80 + g % 15 + g % 2 * 25, g, repeat('x', 300)
     from generate_series(1000, 21000) g";
 
-/// One move of an operation, about to copy.
+/// One move of an operation, before its copy.
 struct Move {
     bench: Bench,
     context: StepContext,
     _spools: Folder,
 }
 
-/// The keys from `from` to before `to`.
+/// Returns the keys from `from` to before `to`.
 fn keys(from: i64, to: i64) -> KeySet {
     KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
 }
 
-/// Three parts; rows below 80 and from 120 on stay.
+/// Returns the key sets of three moves. Rows below 80 and from 120 on do not move.
 fn thirds() -> [KeySet; 3] {
     [keys(80, 99), keys(99, 102), keys(102, 120)]
 }
 
 impl Move {
-    /// Capture is open, nothing is copied.
+    /// Creates a move. Its capture is open, and no row is copied.
     async fn begin(source: &Database, operation: &str, number: usize, keys: KeySet) -> Self {
         let name = format!("{operation}{number}");
         let bench = Bench::of_move(source, &name, ITEM, keys).await;
@@ -69,7 +70,7 @@ impl Move {
         made
     }
 
-    /// Publication, slot with its snapshot, first progress.
+    /// Creates the publication, the slot with its snapshot, and the first progress row.
     async fn capture(&self) {
         let bench = &self.bench;
         let session = bench.ours(&bench.source).await;
@@ -108,7 +109,7 @@ impl Move {
         done.map(|output: Value| serde_json::from_value(output).expect("its output"))
     }
 
-    /// Applies what was captured, and compares every row; how many they are.
+    /// Applies the captured changes and compares every row. Returns the number of rows.
     async fn level(&self) -> usize {
         self.context.ensure_stream(FORWARD).await.expect("a stream");
         {
@@ -121,7 +122,7 @@ impl Move {
         self.bench.assert_equal().await
     }
 
-    /// With which snapshots the chunks were copied.
+    /// Returns the snapshots with which the chunks were copied.
     async fn snapshots(&self) -> Vec<i32> {
         let session = self.bench.target.session().await;
         let read = "select distinct snapshot from shardwright.chunk order by 1";
@@ -130,7 +131,7 @@ impl Move {
     }
 }
 
-/// A source with rows, and the moves of its parts.
+/// Creates a source with rows, and the moves of its parts.
 async fn parts(operation: &str) -> (Database, Vec<Move>) {
     let source = Database::new(&format!("{operation}_s")).await;
     let app = source.session().await;
@@ -143,13 +144,14 @@ async fn parts(operation: &str) -> (Database, Vec<Move>) {
     (source, moves)
 }
 
-/// Copies all of them at the same time.
+/// Copies all moves at the same time.
 async fn copy_all(moves: &[Move]) -> Vec<Result<Copied, StepError>> {
     moves.iter().for_each(Move::comes);
     join_all(moves.iter().map(Move::copy)).await
 }
 
-/// Rows that were read where they lie since the server began, once every session that copies has told what it read.
+/// Returns the number of rows that sequential scans have read since the server started. Waits first until every copying
+/// session has reported its statistics.
 async fn rows_read(source: &Database) -> i64 {
     let admin = source.session().await;
     let ours = "select count(*) = 0 from pg_stat_activity
@@ -202,7 +204,7 @@ async fn rows_that_are_written_meanwhile_and_change_hands_arrive_once() {
     }
 }
 
-/// Sessions that copy into a target and wait there.
+/// Returns the sessions that copy into a target and wait for a lock there.
 async fn blocked(admin: &Connected) -> Vec<i32> {
     let read = "select pid from pg_stat_activity where datname = current_database()
                 and wait_event_type = 'Lock' and query like 'copy %'";
@@ -210,7 +212,7 @@ async fn blocked(admin: &Connected) -> Vec<i32> {
     rows.iter().map(|row| row.get(0)).collect()
 }
 
-/// Holds what is written to a target's table, so that a chunk which is read for it stands still.
+/// Blocks writes to the table of a target, so that a chunk that is read for it stops.
 async fn hold(of: &Move) -> (Connected, Connected) {
     let (holder, admin) = (
         of.bench.target.session().await,
@@ -279,8 +281,8 @@ async fn who_is_given_up_in_the_middle_of_a_chunk_leaves_the_others_to_copy_it()
     }
 }
 
-/// Two moves come when a snapshot was taken for two others before their slots were made: what was written in between is
-/// in none of the streams, and not in that snapshot.
+/// A snapshot was taken for two moves before the slots of the other moves were created. Changes between the snapshot
+/// and the slots are in none of their streams, and not in that snapshot.
 #[tokio::test]
 async fn a_snapshot_that_is_older_than_a_moves_slot_is_not_copied_with() {
     let (source, mut moves) = parts("tooold").await;
@@ -307,7 +309,7 @@ async fn a_snapshot_that_is_older_than_a_moves_slot_is_not_copied_with() {
     drop(scan);
 }
 
-/// Each move has a barrier of its own behind the snapshot, whoever has taken it (G2).
+/// Each move commits its own barrier after the snapshot, whichever move has taken the snapshot (G2).
 #[tokio::test]
 async fn a_barrier_of_each_move_stands_behind_the_snapshot_of_all() {
     let (source, moves) = parts("barriers").await;

@@ -1,4 +1,4 @@
-//! Copy units with their own snapshots: each change is in a copy or applied from the stream, never both.
+//! Copy units with separate snapshots: each change is either in a copy or applied from the stream, and never both.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -20,7 +20,7 @@ use crate::steps;
 
 const FORWARD: Direction = Direction::Forward;
 
-/// The keys from `low` to before `high`; open where missing.
+/// Returns the keys from `low` to before `high`; None means no limit.
 fn range(low: Option<i64>, high: Option<i64>) -> KeyRange {
     KeyRange {
         column: "tenant_id".to_owned(),
@@ -29,7 +29,7 @@ fn range(low: Option<i64>, high: Option<i64>) -> KeyRange {
     }
 }
 
-/// Records the snapshot of the slot, as far as it matters: nothing that the slot sends is seen by it.
+/// Records a snapshot in place of that of the slot: it sees nothing that the slot sends.
 async fn record_first(bench: &Bench) -> String {
     let source = bench.ours(&bench.source).await;
     let read = "select pg_current_snapshot()::text";
@@ -49,7 +49,7 @@ async fn record_snapshot(bench: &Bench, number: i32, text: &str, barrier: Lsn) {
         .expect("recorded");
 }
 
-/// Copies a range of keys with a snapshot of its own, behind a barrier; returns what it saw.
+/// Copies a range of keys with its own snapshot, after a barrier. Returns the snapshot.
 async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     let mut source = bench.ours(&bench.source).await;
     let begin = "begin isolation level repeatable read read only";
@@ -178,7 +178,7 @@ async fn units_that_were_copied_at_different_times_under_load_are_equal_in_the_e
     assert!(bench.assert_equal().await > 0);
 }
 
-/// Records that one unit, the table, has some chunks; each is done with the snapshot given, or not.
+/// Records the chunks of one unit, which is the table. Each chunk is done with the given snapshot, or not done.
 async fn record_chunks(bench: &Bench, snapshots: &[Option<i32>]) {
     let target = bench.ours(&bench.target).await;
     for (ordinal, snapshot) in (0_i32..).zip(snapshots) {
@@ -211,7 +211,7 @@ async fn a_unit_of_two_snapshots_is_refused() {
     assert_eq!(code, "copy.snapshot", "{why}");
 }
 
-/// A chunk of the unit hangs in its commit, unseen, while the unit is to begin again with another snapshot.
+/// The commit of a chunk is still in progress and not visible when the unit begins again with another snapshot.
 #[tokio::test]
 async fn a_unit_begins_again_with_what_hung_in_a_commit() {
     for (name, chunks) in [
@@ -264,7 +264,7 @@ async fn a_unit_begins_again_with_what_hung_in_a_commit() {
     }
 }
 
-/// The source's crash ends the snapshot of a copy that is under way: what is copied again are units that had begun.
+/// A crash of the source ends the snapshot of a running copy. Only units that had begun are copied again.
 #[tokio::test]
 async fn a_finished_unit_is_not_copied_again() {
     let bench = Bench::new("units_finished", ITEM).await;

@@ -1,6 +1,8 @@
-//! What a table's owner wrote does not run in a session of ours: not what was there at the plan, nor what came since.
+//! Code that the owner of a table wrote does not run in a session of the agent (ADR 49), whether it existed at the time
+//! of the plan or was added later.
 //!
-//! The owner's functions count, in a sequence that no rollback takes back, how often they were run as somebody else.
+//! The functions of the owner count how often another role has run them. They use a sequence, which a rollback does not
+//! reset.
 
 mod paths;
 mod places;
@@ -11,10 +13,10 @@ use connect::Connected;
 use super::bench::Bench;
 use crate::error::StepError;
 
-/// The code of the refusal.
+/// The failure code of the refusal.
 const REFUSED: &str = "code.untrusted";
 
-/// A table whose owner is no superuser, and what he has at hand.
+/// A table whose owner is no superuser, with functions of the owner.
 const OWNED: &str = "
 do $$ begin create role evil; exception when duplicate_object or unique_violation then null; end $$;
 create schema evil authorization evil;
@@ -46,19 +48,19 @@ create function evil.to_mood(t text) returns evil.mood language plpgsql immutabl
 create table public.item (tenant_id bigint, id int, v text, mail evil.mail, pair evil.pair, mood evil.mood, primary key (tenant_id, id));
 reset role;";
 
-/// Runs statements as the owner.
+/// Executes statements as the owner.
 async fn as_owner(session: &Connected, sql: &str) {
     let sql = format!("set evil.himself = on; set role evil; {sql}; reset role");
     session.batch_execute(&sql).await.expect(&sql);
 }
 
-/// How often the owner's code was run as somebody else.
+/// Returns how often another role has run the owner's code.
 async fn calls(session: &Connected) -> i64 {
     let read = "select case when is_called then last_value else 0 end from evil.calls";
     session.query_one(read, &[]).await.expect("read").get(0)
 }
 
-/// Refused by name, before any of the owner's code was run on either shard.
+/// Checks that the agent refused with this code, before the owner's code ran on either shard.
 async fn assert_refused(bench: &Bench, done: Result<impl std::fmt::Debug, StepError>, what: &str) {
     let error = done.expect_err(what);
     let failure = error.failure().expect("a failure");

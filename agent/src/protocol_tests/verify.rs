@@ -1,4 +1,5 @@
-//! The verification on real servers: what it finds, what it does not, how it goes on, what it repairs.
+//! The verification on real servers: which differences it finds, how it continues after an interruption, and what it
+//! repairs.
 
 pub(super) mod case;
 mod dirty;

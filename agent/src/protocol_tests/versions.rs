@@ -1,5 +1,5 @@
-//! What later versions of PostgreSQL have and earlier ones have not. A test that needs more than the server that it was
-//! given passes without having looked; `scripts/test-matrix` gives it every version.
+//! Features of later PostgreSQL versions. A test that needs a newer server than the given one passes without a check;
+//! `scripts/test-matrix` runs the tests with every version.
 
 use std::sync::Arc;
 
@@ -23,8 +23,8 @@ use crate::schema::{dump, write};
 
 const FORWARD: Direction = Direction::Forward;
 
-/// A slot of pgoutput sends changes from elsewhere unless it is told `origin 'none'`, which would lose them: ours is
-/// not told so, on any version.
+/// With the option `origin 'none'`, pgoutput does not send transactions that were replicated from another server, and
+/// they would be lost. The agent does not set this option on any version.
 #[tokio::test]
 async fn a_transaction_that_came_from_elsewhere_is_captured() {
     let bench = Bench::new("elsewhere", ITEM).await;
@@ -63,7 +63,7 @@ async fn a_transaction_that_came_from_elsewhere_is_captured() {
         .expect("dropped");
 }
 
-/// A primary whose slots a standby keeps, as an operator sets that up, and the standby.
+/// Creates a primary with a slot that a standby synchronizes, as an operator sets it up, and the standby.
 async fn with_standby() -> (Database, Cluster) {
     let primary = Database::with_settings("keeps", &[]).await;
     let sql = primary.session().await;
@@ -126,7 +126,8 @@ async fn a_slot_that_a_standby_keeps_outlives_a_promotion_and_the_stream_still_r
 
     let there = connected(&standby).await;
     until("the standby has a copy", || async {
-        // A copy lasts only once the slot has come as far as the standby's own log and transactions reach back.
+        // The copy of a slot becomes persistent only when the position of the slot is at least as recent as the
+        // standby's log and oldest transaction.
         let snapshot = "select pg_log_standby_snapshot()";
         sql.batch_execute(snapshot).await.expect("logged");
         let ahead = "select pg_replication_slot_advance('kept', pg_current_wal_lsn())";
@@ -160,7 +161,7 @@ async fn a_slot_that_a_standby_keeps_outlives_a_promotion_and_the_stream_still_r
     );
 }
 
-/// A database on a server of its own of this version; `None` where that is not installed.
+/// Creates a database on a server of this version; `None` if the version is not installed.
 pub(super) async fn of_version(database: &str, major: u32) -> Option<Database> {
     let binaries = Binaries::find(Some(major)).ok()?;
     let options = Options::temporary(database).setting("fsync", "off");
@@ -169,7 +170,7 @@ pub(super) async fn of_version(database: &str, major: u32) -> Option<Database> {
     Some(Database::on(cluster, database).await)
 }
 
-/// Surveys one table from a server of one version to one of another; `None` where one of them is not installed.
+/// Surveys a table between servers of two versions; `None` if one of the versions is not installed.
 async fn across(ddl: &str, source: u32, target: u32) -> Option<Survey> {
     let source = of_version("newer_s", source).await?;
     let target = of_version("newer_t", target).await?;

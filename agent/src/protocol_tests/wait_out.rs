@@ -1,4 +1,5 @@
-//! Writers that were there before the fence are waited for by what they keep to their end (R14).
+//! The wait-out: the agent identifies writers from before the fence by their virtual transaction id and their locks,
+//! which they keep until they end (R14).
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ use crate::shard::register::{self, RegisterSetting};
 
 const FORWARD: Direction = Direction::Forward;
 
-/// Waits until a session has asked for the writers, from the beginning, after now.
+/// Waits until a session has executed its query for the writers, with a start time after this call.
 async fn until_polled(observer: &Connected, waiter: i32) {
     let now = "select clock_timestamp()::text";
     let now: String = observer.query_one(now, &[]).await.expect("a time").get(0);
@@ -48,7 +49,7 @@ pub(super) async fn until_queued(observer: &Connected, waiter: i32) {
     .await;
 }
 
-/// As a naive wait-out would list them.
+/// Returns the writers by pid, as a simpler wait-out would list them.
 async fn pids(observer: &Connected) -> Vec<i32> {
     let read = "select distinct pid from pg_locks where pid is not null \
                 and relation = 'public.item'::regclass and mode = 'RowExclusiveLock'";
@@ -116,7 +117,7 @@ async fn who_comes_later_or_only_reads_is_not_waited_for() {
     assert_eq!(code(over), "wait_out.budget");
 }
 
-/// A session of ours that marks behind the writers.
+/// A session of the agent that writes a marker after the writers have ended.
 pub(super) struct Marking {
     pub(super) session: Connected,
     pub(super) token: EpochToken,
@@ -124,7 +125,7 @@ pub(super) struct Marking {
     pub(super) marker: Marker,
 }
 
-/// A session of ours is made ready for a cutover.
+/// Prepares a session of the agent for a cutover.
 pub(super) async fn prepare(bench: &Bench, session: &Connected) {
     let guarded = GuardedRows {
         keys: &bench.keys,
@@ -136,13 +137,13 @@ pub(super) async fn prepare(bench: &Bench, session: &Connected) {
 }
 
 impl Marking {
-    /// On a shard whose changes are kept from now on.
+    /// Creates the session on a shard with a new guard. The slot retains changes from now on.
     pub(super) async fn new(bench: &Bench) -> Arc<Self> {
         bench.guard(&bench.source, 0).await;
         Self::behind_its_guard(bench).await
     }
 
-    /// The same where the guard stands.
+    /// As [`Marking::new`], on a shard that has a guard.
     pub(super) async fn behind_its_guard(bench: &Bench) -> Arc<Self> {
         bench.capture(FORWARD).await;
         let session = bench.ours(&bench.source).await;
@@ -163,7 +164,7 @@ impl Marking {
         }
     }
 
-    /// All that write.
+    /// Returns all writers.
     pub(super) fn writers(&self) -> AwaitedWriters<'_> {
         AwaitedWriters::Writers {
             tables: &self.tables,
@@ -179,7 +180,7 @@ impl Marking {
             .await
     }
 
-    /// How many markers the log has.
+    /// Returns the number of markers in the log.
     pub(super) async fn markers(&self, observer: &Connected) -> i64 {
         let migration = &self.token.migration;
         let read = format!(
@@ -244,7 +245,7 @@ async fn where_nobody_writes_the_marker_comes_with_the_register_and_once() {
     written.expect("it is there");
     assert_eq!(marking.markers(&observer).await, 1);
 
-    // Who hung and comes late closes nothing, and marks nothing either (R3).
+    // A process that was suspended and continues late must neither close the register nor write a marker (R3).
     let release = register::begin_and_set(&marking.session, &bench.token, 1, RegisterSetting::Open);
     assert_eq!(release.await.expect("released"), 1001);
     let (proof, closed) = (EpochProof::Count(count), RegisterSetting::Closed);
@@ -279,7 +280,7 @@ async fn the_session_that_reads_under_a_writers_lock_is_left_out_and_no_other_on
     writer.batch_execute("rollback").await.expect("ended");
     let listed = marking.behind().mark_or_list(who()).await;
     assert!(listed.expect("nothing is left").is_empty());
-    // Its next transaction is another one.
+    // The next transaction has another virtual transaction id.
     let again = format!("rollback; {read}");
     reader.batch_execute(&again).await.expect("locked");
     let listed = marking.behind().mark_or_list(who()).await;

@@ -1,4 +1,4 @@
-//! What a step waits for is told while it waits, with who is in its way.
+//! A step reports the lock that it waits for while it waits, with the session that holds the lock.
 
 use plans::step::StepKind;
 
@@ -16,7 +16,7 @@ async fn a_lock_is_told_with_who_holds_it_until_it_is_free() {
         bench.shard(&bench.source, bench.token.epoch),
     );
     let held = "begin; lock table public.item in row exclusive mode";
-    // Another session of the migration is in its way as well, and has been for longer.
+    // Another session of the migration holds a conflicting lock too, and has held it for longer.
     let own = shard.session("other").await.expect("opened");
     own.batch_execute(held).await.expect("locked");
     let holder = bench.source.session().await;

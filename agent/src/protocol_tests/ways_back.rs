@@ -1,4 +1,5 @@
-//! After a roll back: the forward stream begins at its open marker; slots that nobody reads keep no log (C11, I6).
+//! After a rollback, the forward stream begins at its open marker, and slots that no stream reads retain no log (C11,
+//! I6).
 
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -14,7 +15,7 @@ use crate::steps::advance_unread_slot;
 const FORWARD: Direction = Direction::Forward;
 const REVERSE: Direction = Direction::Reverse;
 
-/// The stream has not begun: it waits for an open marker.
+/// Checks that the stream has not begun and waits for an open marker.
 async fn unopened(bench: &Bench, direction: Direction) {
     let (_, destination) = bench.ends(direction);
     let session = bench.ours(destination).await;
@@ -95,7 +96,7 @@ async fn a_slot_that_nobody_reads_follows_the_log_while_its_shard_is_closed() {
     let moved = confirmed(&bench, REVERSE).await;
     assert!(moved.bytes_since(before) > 50_000, "{before} {moved}");
 
-    // Its stream still begins at the open marker, and loses nothing after it.
+    // The stream of the slot still begins at the open marker, and no later change is lost.
     let stream = bench.stream(REVERSE).await;
     Marker::new(&bench.token, 1, MarkerKind::Opened)
         .emit(&ours, &bench.token)

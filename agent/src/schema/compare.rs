@@ -1,8 +1,9 @@
-//! Compares all objects of the target's schema with the source's, each by what both catalogs say of it.
+//! Compares the definitions of all objects of the source's schema with those of the target's, as both catalogs describe
+//! them.
 //!
-//! Nothing of what made the target is used: neither pg_dump's words nor the statements that were kept. Expressions are
-//! deparsed by each server under an empty search path.
-//! What the target has besides counts only where it lies on an object that the source has too, such as one more index.
+//! The comparison does not use the output of pg_dump or the stored statements, so that it does not repeat their errors.
+//! Each server deparses its expressions with an empty search path. An object that only the target has counts as a
+//! difference only if it belongs to an object that the source has too, for example an additional index of a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,19 +18,19 @@ use crate::shard::sequences::STRIDE;
 const DEFINITIONS: &str = include_str!("sql/definitions.sql");
 const LEFT_OUT: &str = include_str!("sql/left_out.sql");
 
-/// The first major version that knows the privilege MAINTAIN.
+/// The first major version that has the privilege MAINTAIN.
 const MAINTAINS: u32 = 17;
 
-/// How many differences one refusal names.
+/// Maximum number of differences in one failure message.
 const NAMED: usize = 20;
 
-/// Code of the failure.
+/// Failure code: the schemas differ.
 pub(crate) const DIFFERENT: &str = "schema.different";
 
-/// Kind and name.
+/// Kind and name of an object.
 type ObjectName = (String, String);
 
-/// What an object lies on, and its definition.
+/// The object that an object belongs to, such as the table of an index, and the definition.
 struct ObjectDefinition {
     of: Option<String>,
     text: String,
@@ -38,7 +39,7 @@ struct ObjectDefinition {
 /// Compares every object of the source's schema with the target's.
 ///
 /// # Errors
-/// `schema.different` with the objects and both definitions.
+/// Returns `schema.different`, with the objects and both definitions.
 pub(crate) async fn compare(
     source: &Connected,
     target: &Connected,
@@ -95,7 +96,7 @@ async fn left_out(client: &Connected) -> Result<Vec<String>, StepError> {
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Each difference in words.
+/// Describes each difference.
 fn differences(
     wanted: &BTreeMap<ObjectName, ObjectDefinition>,
     found: &BTreeMap<ObjectName, ObjectDefinition>,

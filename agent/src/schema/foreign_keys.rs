@@ -1,5 +1,6 @@
-//! Foreign keys are added without a look at the rows, and validated afterwards: that locks out neither the stream nor
-//! another validation, so that all of them go on side by side. A key of a partitioned table can only be added whole.
+//! Adds foreign keys as NOT VALID and validates them afterwards. A validation blocks neither the apply stream nor
+//! another validation, so all validations run concurrently. PostgreSQL cannot add the foreign key of a partitioned
+//! table as NOT VALID, so the agent adds it in one step.
 
 use connect::Connected;
 
@@ -7,23 +8,23 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::archive::ObjectId;
 use crate::postgres::pg_dump::{RestoreSection, SchemaEntry};
 
-/// What labels of keys begin with, in pg_dump's words.
+/// The prefix of the labels of foreign keys, as pg_dump names them.
 pub(crate) const KEY: &str = "FK CONSTRAINT ";
-/// What labels of their validations begin with.
+/// The prefix of the labels of their validations.
 pub(crate) const VALIDATION: &str = "FK VALIDATION ";
 
-/// A foreign key as the catalog has it.
+/// The statements that add and validate a foreign key.
 pub(super) struct ForeignKeyStatements {
     object: ObjectId,
-    /// Adds it without a look at the rows.
+    /// Adds the foreign key as NOT VALID.
     add: String,
     validate: String,
 }
 
-/// The validated foreign keys of the database behind `client`, those of the largest table first.
+/// Reads the validated foreign keys of the database, first those of the largest table.
 ///
 /// # Errors
-/// When the catalog cannot be read.
+/// Fails if the catalog cannot be read.
 pub(super) async fn validated(client: &Connected) -> Result<Vec<ForeignKeyStatements>, StepError> {
     let shard = client.name();
     let rows = client
@@ -41,7 +42,8 @@ pub(super) async fn validated(client: &Connected) -> Result<Vec<ForeignKeyStatem
     Ok(keys.collect())
 }
 
-/// Takes the validation out of these foreign keys, and adds it behind the last of them, in their order.
+/// Replaces the statement of each of these foreign keys by one with NOT VALID. Adds the validations after the last
+/// foreign key, in the order of `keys`.
 pub(super) fn validate_later(entries: &mut Vec<SchemaEntry>, keys: Vec<ForeignKeyStatements>) {
     let mut validations = Vec::new();
     for key in keys {

@@ -1,8 +1,9 @@
-//! The kinds of objects that the writer carries: where each is read, what it is called, when it is created.
+//! The kinds of schema objects that the writer supports: the query that reads each kind, its name, and the section in
+//! which it is created.
 
 use crate::postgres::pg_dump::RestoreSection;
 
-/// What an object is, in the order in which objects that need nothing from each other are created.
+/// The kind of an object. Objects that do not depend on each other are created in this order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum SchemaObjectKind {
     Schema,
@@ -16,19 +17,19 @@ pub(super) enum SchemaObjectKind {
     Sequence,
     Default,
     Check,
-    /// A table's place among the partitions of another one.
+    /// The attachment of a table to a partitioned table.
     Partition,
     View,
     MaterializedView,
-    /// Changed privileges of what the server or an extension has made.
+    /// Privileges on objects that the server or an extension has created.
     ForeignGrant,
     /// A primary key, unique or exclusion constraint.
     Key,
     Index,
     IndexPartition,
-    /// A constraint that old rows need not fulfil.
+    /// A constraint that is not validated: existing rows need not fulfil it.
     LateCheck,
-    /// Before foreign keys, in front of which tables are analyzed.
+    /// Extended statistics. They come before foreign keys, because tables are analyzed before foreign keys are added.
     Statistics,
     ForeignKey,
     Rule,
@@ -39,7 +40,7 @@ pub(super) enum SchemaObjectKind {
     EventTrigger,
 }
 
-/// Every catalog query that yields objects.
+/// The catalog queries that read objects, by kind.
 pub(super) const QUERIES: [(SchemaObjectKind, &str); 28] = [
     (SchemaObjectKind::Schema, include_str!("sql/schemas.sql")),
     (
@@ -111,7 +112,8 @@ pub(super) const QUERIES: [(SchemaObjectKind, &str); 28] = [
 ];
 
 impl SchemaObjectKind {
-    /// The word for people, as pg_dump has it; where the kind has owners, also SQL's.
+    /// Returns the name of the kind for messages, as pg_dump uses it. For kinds with an owner it is also the keyword of
+    /// ALTER .. OWNER TO.
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Schema => "SCHEMA",
@@ -142,8 +144,8 @@ impl SchemaObjectKind {
         }
     }
 
-    /// When it is created if nothing that it needs comes later. A key by which rows are found comes right
-    /// after the copy.
+    /// Returns the section in which an object is created, unless it depends on an object of a later section. A key that
+    /// identifies rows (`finds_rows`) is created right after the copy.
     pub(super) fn section(self, finds_rows: bool) -> RestoreSection {
         match self {
             Self::Schema
@@ -177,12 +179,13 @@ impl SchemaObjectKind {
         }
     }
 
-    /// Rows are copied into it, so it cannot wait for what is built after the copy.
+    /// Returns whether the copy writes rows into objects of this kind, which must therefore exist before the copy.
     pub(super) fn takes_rows(self) -> bool {
         matches!(self, Self::Table | Self::Partition)
     }
 
-    /// Scans a table, and needs no other index: many can be built side by side.
+    /// Returns whether the creation scans a table and depends on no other index. Such objects can be created
+    /// concurrently.
     pub(super) fn is_index(self) -> bool {
         matches!(self, Self::Key | Self::Index)
     }

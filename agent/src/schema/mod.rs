@@ -1,9 +1,9 @@
-//! The schema of a shard as statements: by pg_dump of its version where that is installed (`pg::schema`), else
-//! written here from the catalog. Both give the same: entries in three sections.
+//! Reads the schema of a shard as SQL statements: by the pg_dump of its server's version if that is installed,
+//! otherwise by a writer that reads the catalog. Both return entries in three sections.
 //!
-//! Order of the writer: the catalog is read in one snapshot, objects are put in the order of creation, each is given its section.
-//! What has no words here is refused by name; nothing is left out in silence.
-//! Our own schema, guards and event triggers, publications and subscriptions are never carried over.
+//! The writer reads the catalog in one snapshot, sorts the objects by dependency, and assigns each to a section. If it
+//! does not support an object, it fails with the name of that object; it never omits one silently. The sidecar schema
+//! `shardwright`, guards, the agent's event triggers, publications and subscriptions are never copied.
 
 pub(crate) mod compare;
 pub(crate) mod foreign_keys;
@@ -20,10 +20,11 @@ use crate::shard::database::Shard;
 use kind::SchemaObjectKind;
 use reader::{SchemaGraph, SchemaObject, SchemaPrivileges};
 
-/// The schema of a shard for a target of major version `target`, and what fills its materialized views.
+/// Reads the schema of a shard for a target of major version `target`, with the statements that refresh its
+/// materialized views.
 ///
 /// # Errors
-/// Those of [`dump()`], or of [`write()`].
+/// Returns the errors of [`dump()`] or of [`write()`].
 pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, StepError> {
     let (session, name) = (shard.session("schema").await?, &shard.name);
     let tools = Binaries::for_dump(major(&session).await?);
@@ -40,7 +41,7 @@ pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, Ste
             Err(_) => write(&session, target).await,
         }
     };
-    // The session has nothing to do while pg_dump runs.
+    // The session is idle while pg_dump runs, so it can run the other two queries.
     let (mut schema, keys, refreshes) = tokio::try_join!(
         schema,
         foreign_keys::validated(&session),
@@ -51,10 +52,10 @@ pub(crate) async fn read(shard: &Shard, target: u32) -> Result<DumpedSchema, Ste
     Ok(schema)
 }
 
-/// The schema by pg_dump, for a target of major version `target`; the privileges are the catalog's.
+/// Reads the schema by pg_dump, for a target of major version `target`. The privileges come from the catalog.
 ///
 /// # Errors
-/// Those of pg_dump, and when the catalog cannot be read.
+/// Fails if pg_dump fails, or if the catalog cannot be read.
 pub(crate) async fn dump(
     dumped: DumpSource<'_>,
     tools: &Binaries,
@@ -71,7 +72,7 @@ pub(crate) async fn dump(
     Ok(schema)
 }
 
-/// Privileges go with their object; those on what is not created here stand by themselves.
+/// Adds privileges to the entry of their object. Privileges on an object that has no entry become entries of their own.
 fn grant(schema: &mut DumpedSchema, privileges: SchemaPrivileges) {
     let mut by_themselves = Vec::new();
     for (id, name, statements) in privileges.granted {
@@ -97,10 +98,10 @@ fn grant(schema: &mut DumpedSchema, privileges: SchemaPrivileges) {
     schema.entries.extend(by_default);
 }
 
-/// Proves that the schema behind `client` can be created elsewhere, as far as the catalog tells.
+/// Checks in the catalog that the schema can be created on another server.
 ///
 /// # Errors
-/// Those of [`write()`], where pg_dump of the server's version is missing.
+/// If the pg_dump of the server's version is missing, returns the errors of [`write()`].
 pub(crate) async fn check(client: &Connected) -> Result<(), StepError> {
     let version = major(client).await?;
     if Binaries::for_dump(version).is_err() {
@@ -109,10 +110,10 @@ pub(crate) async fn check(client: &Connected) -> Result<(), StepError> {
     Ok(())
 }
 
-/// The major version of the server behind `client`.
+/// Reads the major version of the server.
 ///
 /// # Errors
-/// When it cannot be asked.
+/// Fails if the query fails.
 pub(crate) async fn major(client: &Connected) -> Result<u32, StepError> {
     let shard = client.name();
     let row = client
@@ -125,11 +126,11 @@ pub(crate) async fn major(client: &Connected) -> Result<u32, StepError> {
     Ok(u32::try_from(row.get::<_, i32>(0)).unwrap_or_default())
 }
 
-/// Writes the schema of the database behind `client`, for a target of major version `target`.
+/// Writes the schema of the database from its catalog, for a target of major version `target`.
 ///
 /// # Errors
-/// `schema.uncarried` with the names of what the writer has no words for; `schema.cycle` with objects that need
-/// each other, or a table that needs what is built after the copy.
+/// `schema.uncarried` with the names of unsupported objects; `schema.cycle` with objects that depend on each other, or
+/// with a table that depends on an object that is created after the copy.
 pub(crate) async fn write(client: &Connected, target: u32) -> Result<DumpedSchema, StepError> {
     let shard = client.name();
     reader::open(client, target).await?;
@@ -159,10 +160,10 @@ pub(crate) async fn write(client: &Connected, target: u32) -> Result<DumpedSchem
     })
 }
 
-/// What fills materialized views again, those that others read first; they come last.
+/// Returns the statements that refresh materialized views, each after those of the views that it reads. They run last.
 ///
 /// # Errors
-/// When the catalog cannot be read.
+/// Fails if the catalog cannot be read.
 pub(crate) async fn refreshes(client: &Connected) -> Result<Vec<SchemaEntry>, StepError> {
     let shard = client.name();
     let rows = client
@@ -196,7 +197,7 @@ fn cycle(shard: &str, problem: &str) -> StepError {
     )
 }
 
-/// An object is created no earlier than what it needs.
+/// Returns the section of each object. No section is earlier than those of the object's dependencies.
 fn sections(
     found: &SchemaGraph,
     order: &[usize],
@@ -218,7 +219,7 @@ fn sections(
                 &format!("{object} needs {needed}, which is built after the copy"),
             ));
         }
-        // Of what waits for a key the rest of the keys need nothing.
+        // The remaining keys do not depend on an object that needs a key, so this object can wait.
         let waits_for_key = section == RestoreSection::Key && !object.kind.is_index();
         sections[*at] = if waits_for_key {
             RestoreSection::Post

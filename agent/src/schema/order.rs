@@ -1,13 +1,13 @@
-//! The order of creation: what an object needs comes before it; otherwise by kind and name.
+//! Sorts objects into an order in which they can be created: first by dependency, then by kind and name.
 
 use std::collections::BTreeSet;
 
 use super::reader::SchemaGraph;
 
-/// The places of the objects in an order in which they can be created.
+/// Returns the indexes of the objects in an order in which they can be created.
 ///
 /// # Errors
-/// The places of objects that need each other, and of what needs those.
+/// Returns the indexes of objects that depend on each other, and of their dependents.
 pub(super) fn creation(found: &SchemaGraph) -> Result<Vec<usize>, Vec<usize>> {
     let mut open: Vec<usize> = found.needs.iter().map(BTreeSet::len).collect();
     let mut dependents = vec![Vec::new(); found.objects.len()];

@@ -1,10 +1,11 @@
-//! Reads every object of a database out of its catalog, each with the statements that make it.
+//! Reads every object of a database from its catalog, with the statements that create it.
 //!
-//! Order, in one read-only snapshot: what the writer has no words for, which ends it; the objects, kind by kind;
-//! what is set on them; dependencies.
-//! The server writes the definitions (`pg_get_indexdef` and its like); with an empty search path all names are
-//! qualified, and the functions that are called here are those of pg_catalog.
-//! Absent: locks. A schema that changes meanwhile is found by the comparison of the moving tables.
+//! In one read-only snapshot, the reader first lists unsupported objects and fails if there are any. Then it reads the
+//! objects by kind, their settings, comments and grants, and the dependencies.
+//!
+//! The server writes the definitions (`pg_get_indexdef` and similar functions). With an empty search path all names in
+//! them are qualified, and the functions that the queries call are those of pg_catalog. The reader takes no locks on
+//! tables: the comparison of the moving tables detects a schema that changes in the meantime.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -15,42 +16,42 @@ use super::kind::{QUERIES, SchemaObjectKind};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::archive::ObjectId;
 
-/// How many objects one refusal names.
+/// Maximum number of objects in one failure message.
 const NAMED: usize = 20;
 
-/// An object and what makes it.
+/// An object and the statements that create it.
 #[derive(Debug, Clone)]
 pub(super) struct SchemaObject {
     pub(super) id: ObjectId,
     pub(super) kind: SchemaObjectKind,
     pub(super) schema: String,
     pub(super) name: String,
-    /// Without a semicolon at the end; empty when only what follows counts.
+    /// Has no semicolon at the end. Empty if the object consists only of the statements in `then`.
     pub(super) create: String,
-    /// Owner, settings, comments and grants.
+    /// Statements that follow: owner, settings, comments and grants.
     pub(super) then: Vec<String>,
-    /// Rows are found by this key.
+    /// True if this key identifies rows, as primary key or replica identity.
     pub(super) finds_rows: bool,
 }
 
-/// Everything that a schema consists of.
+/// The objects of a schema and their dependencies.
 #[derive(Debug)]
 pub(super) struct SchemaGraph {
     pub(super) objects: Vec<SchemaObject>,
-    /// Places of the objects that each object needs.
+    /// The dependencies of each object, as indexes into `objects`.
     pub(super) needs: Vec<BTreeSet<usize>>,
 }
 
-/// Reads the catalog behind `client`.
+/// Reads all objects from the catalog.
 ///
 /// # Errors
-/// `schema.uncarried` with the names of what cannot be carried.
+/// Returns `schema.uncarried`, with the names of unsupported objects.
 pub(super) async fn read(client: &Connected) -> Result<SchemaGraph, StepError> {
     let shard = client.name();
     SchemaReader { client, shard }.all().await
 }
 
-/// Opens the snapshot in which a schema is read, for a target of major version `target`, with an empty search path;
+/// Opens the snapshot in which a schema is read, for a target of major version `target`, with an empty search path.
 /// [`close`] ends it.
 pub(super) async fn open(client: &Connected, target: u32) -> Result<(), StepError> {
     let shard = client.name();
@@ -70,15 +71,15 @@ pub(super) async fn close(client: &Connected) -> Result<(), StepError> {
     ended.at(format_args!("shard {shard}: closing the snapshot"))
 }
 
-/// Privileges as the catalog has them, for a schema that was read otherwise.
+/// Privileges from the catalog, for a schema that pg_dump has read.
 pub(super) struct SchemaPrivileges {
-    /// Statements about objects, with what names each.
+    /// GRANT and REVOKE statements, with the id and the name of their object.
     pub(super) granted: Vec<(ObjectId, String, String)>,
-    /// What new objects get.
+    /// Default privileges (ALTER DEFAULT PRIVILEGES).
     pub(super) by_default: Vec<SchemaObject>,
 }
 
-/// Reads all privileges.
+/// Reads all privileges from the catalog.
 pub(super) async fn privileges(client: &Connected) -> Result<SchemaPrivileges, StepError> {
     let shard = client.name();
     let reader = SchemaReader { client, shard };
@@ -166,7 +167,8 @@ impl SchemaReader<'_> {
         Ok(rows.iter().map(grants).collect())
     }
 
-    /// What comes with extensions: their members, and what is made together with those.
+    /// Returns the objects that an extension creates: its members, and the objects that are created together with
+    /// those.
     async fn members(&self, dependencies: &[Row]) -> Result<BTreeSet<ObjectId>, StepError> {
         let rows = self
             .rows("members", include_str!("sql/members.sql"))
@@ -232,12 +234,12 @@ fn object(kind: SchemaObjectKind, row: &Row) -> SchemaObject {
     }
 }
 
-/// Objects while they are put together.
+/// Collects the objects while the catalog is read.
 #[derive(Default)]
 struct GatheredObjects {
     objects: Vec<SchemaObject>,
     places: BTreeMap<ObjectId, usize>,
-    /// What an object is made together with.
+    /// Maps an object to the one whose statement also creates it.
     aliases: HashMap<ObjectId, ObjectId>,
 }
 
@@ -247,7 +249,7 @@ impl GatheredObjects {
         self.objects.push(object);
     }
 
-    /// Where the object, or the one that it is made together with, is.
+    /// Returns the index of the object, or of the one whose statement also creates it.
     fn place(&self, mut id: ObjectId) -> Option<usize> {
         loop {
             if let Some(place) = self.places.get(&id) {
@@ -257,7 +259,7 @@ impl GatheredObjects {
         }
     }
 
-    /// Adds a statement to an object; false when it is not among those that are carried.
+    /// Adds a statement to an object. Returns false if the object is not among the collected ones.
     fn then(&mut self, id: ObjectId, statement: String) -> bool {
         let place = self.place(id);
         let object = place.and_then(|place| self.objects.get_mut(place));
@@ -268,7 +270,8 @@ impl GatheredObjects {
         found
     }
 
-    /// Grants go with their object; those on what is not created here stand by themselves.
+    /// Adds grants to their object. Grants on an object that is not among the collected ones become an object of their
+    /// own.
     fn grants(&mut self, id: ObjectId, name: String, statements: String) {
         if !self.then(id, statements.clone()) {
             self.add(

@@ -24,8 +24,8 @@ const DROPS: &str = include_str!("created/drops.sql");
 pub(crate) struct CreatedTable {
     /// The name in SQL.
     pub(crate) name: String,
-    /// The index, in the list of given names, of the table's name, or of a leaf below this partitioned table.
-    pub(crate) given_index: Option<usize>,
+    /// The index, in the list of names, of the table's name, or of a leaf below this partitioned table.
+    pub(crate) name_index: Option<usize>,
 }
 
 /// Records the objects that the session's transaction has created so far.
@@ -56,18 +56,18 @@ pub(crate) fn delete_records_sql(of: &str) -> String {
     format!("delete from shardwright.created where {of}")
 }
 
-/// Returns the existing tables that the migration created, each with its index in `given`.
+/// Returns the existing tables that the migration created, each with its index in `names`.
 pub(crate) async fn tables(
     client: &Connected,
     migration: &MigrationId,
-    given: &[String],
+    names: &[String],
 ) -> Result<Vec<CreatedTable>, tokio_postgres::Error> {
     let sql = TABLES.replace("{standing}", STANDING);
-    let rows = client.query(&sql, &[&migration.0, &given]).await?;
+    let rows = client.query(&sql, &[&migration.0, &names]).await?;
     let index = |row: &Row| usize::try_from(row.get::<_, Option<i64>>(1)?).ok();
     let table = |row: &Row| CreatedTable {
         name: row.get(0),
-        given_index: index(row),
+        name_index: index(row),
     };
     Ok(rows.iter().map(table).collect())
 }

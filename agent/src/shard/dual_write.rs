@@ -411,7 +411,7 @@ async fn set_and_wait(client: &Connected, value: &str) -> Result<(), StepError> 
         Ok::<(), tokio_postgres::Error>(())
     };
     match tokio::time::timeout(RELOAD_TIMEOUT, in_force).await {
-        Ok(seen) => seen.at(&what),
+        Ok(status) => status.at(&what),
         Err(_) => Err(StepError::passing(
             "dual_write.reload",
             format!("{what}: the server has not loaded it after {RELOAD_TIMEOUT:?}"),

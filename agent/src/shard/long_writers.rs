@@ -16,8 +16,8 @@ use tokio_postgres::types::ToSql;
 
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::redacted::masked;
 use crate::postgres::redacted::printable;
+use crate::postgres::redacted::redact_literals;
 
 /// An obstacle to the start of a cutover.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -130,7 +130,7 @@ fn writer_from_row(row: &Row, shard: &str) -> WriteObstacle {
             user: row.get(2),
             application: printable(row.get(3)),
             since: row.get(4),
-            query: masked(&query),
+            query: redact_literals(&query),
         },
         open: millis(row.get(6)),
     }

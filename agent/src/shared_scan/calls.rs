@@ -1,5 +1,5 @@
-//! Calls for shared chunks. A stream that is about to read a chunk calls the moves that copy the same chunk with the
-//! same snapshot. A free stream of a called move joins the oldest call before it begins other work.
+//! Calls for shared chunks. A stream that is about to read a chunk opens a call to the moves that have to copy the same
+//! chunk with the same snapshot. A free stream of a called move joins the oldest call before it does other work.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,13 +11,13 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use crate::postgres::copy_stream::{BlockRange, ReceiverInput};
 use crate::shared_scan::participants::SharedScan;
 
-/// How long a reader waits for a called move whose streams are busy. Most moves end their chunks at the same moment,
-/// since one stream reads for all. A move that does not answer is late: it is not waited for again until it joins a
-/// call.
+/// Time limit for called moves whose streams are busy. Most moves finish their chunks at the same moment, because one
+/// stream reads for all of them. A move that does not answer is marked as late: calls do not wait for it until it joins
+/// a call again.
 const MAX_ANSWER_WAIT: Duration = Duration::from_secs(5);
 
-/// The properties that chunks of two moves must share to be read together: the COPY statement on the target, the
-/// file, and its blocks.
+/// The properties that chunks of two moves must share to be read together: the COPY statement on the target, the file
+/// node, and the block range.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct SharedPiece {
     pub(crate) copy_statement: String,
@@ -25,7 +25,7 @@ pub(crate) struct SharedPiece {
     pub(crate) blocks: BlockRange,
 }
 
-/// The moves that copy now, and their calls to each other.
+/// The moves that copy at this time, and their calls to each other.
 #[derive(Debug, Default)]
 pub(crate) struct CallBoard {
     members: BTreeMap<MigrationId, BoardMember>,
@@ -37,9 +37,9 @@ pub(crate) struct CallBoard {
 #[derive(Debug)]
 struct BoardMember {
     snapshot: String,
-    /// Pieces that no stream of this move has taken yet.
+    /// Pieces that no stream of this move has begun yet.
     remaining: BTreeSet<SharedPiece>,
-    /// True if the move did not join the last call.
+    /// True if the move did not answer the last call in time.
     late: bool,
 }
 
@@ -81,7 +81,7 @@ impl CallBoard {
     }
 
     /// Joins the oldest call for a piece that `take` accepts. `take` returns a value for the piece, and the predicate
-    /// of this move's rows. Returns the value, and the receiver of the rows.
+    /// of this move's rows. The function returns the value, and the receiver of the rows.
     pub(crate) fn join_call<T>(
         &mut self,
         migration: &MigrationId,
@@ -106,8 +106,8 @@ impl CallBoard {
         None
     }
 
-    /// Takes a piece and calls the other moves that have to copy it. Returns the call's number, or `None` if no other
-    /// move has to.
+    /// Removes a piece from this move's list and calls the other moves that have to copy it. Returns the number of the
+    /// call; `None` if no other move has to copy the piece.
     pub(crate) fn open_call(
         &mut self,
         migration: &MigrationId,
@@ -139,7 +139,7 @@ impl CallBoard {
         call.is_none_or(|call| call.expected.is_empty())
     }
 
-    /// Ends a call; returns the moves that have joined it.
+    /// Ends a call. Returns the moves that have joined it.
     fn close_call(&mut self, number: u64) -> Vec<ScanParticipant> {
         let Some(at) = self.calls.iter().position(|call| call.number == number) else {
             return Vec::new();
@@ -154,7 +154,7 @@ impl CallBoard {
     }
 }
 
-/// Keeps a move on the board while this value lives.
+/// The membership of a move on the board. If this value is dropped, the move leaves the board.
 #[derive(Debug)]
 pub(crate) struct BoardMembership {
     scan: Arc<SharedScan>,
@@ -162,7 +162,7 @@ pub(crate) struct BoardMembership {
 }
 
 impl BoardMembership {
-    /// Enters a move that has the pieces `remaining` to copy with the snapshot whose text is `snapshot`.
+    /// Adds a move to the board. It has the pieces `remaining` to copy with the snapshot whose text is `snapshot`.
     pub(crate) fn enter(
         scan: &Arc<SharedScan>,
         migration: &MigrationId,
@@ -184,7 +184,7 @@ impl BoardMembership {
         self.scan.with_board(|board| change(board, &self.migration))
     }
 
-    /// Removes the move from the board: it copies alone from now on.
+    /// Removes the move from the board. From now on it copies alone.
     pub(crate) fn withdraw(&self) {
         self.with_board(|board, migration| board.leave(migration));
     }
@@ -204,7 +204,7 @@ impl Drop for BoardMembership {
     }
 }
 
-/// An open call of this move; dropping it closes the call, and the joined moves get no rows.
+/// An open call of this move. If it is dropped, the call ends and the joined moves get no rows.
 #[derive(Debug)]
 pub(crate) struct OpenCall {
     scan: Arc<SharedScan>,

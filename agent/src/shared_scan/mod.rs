@@ -1,4 +1,4 @@
-//! Moves of one operation that read their source together, by one shared scan.
+//! Shared scans: moves of one operation that read their common source together.
 
 pub(crate) mod calls;
 pub(crate) mod participants;

@@ -1,12 +1,12 @@
-//! The participants of a shared scan: moves of one operation with the same source, which one reader copies.
+//! The participants of a shared scan: moves of one operation with the same source, whose rows are read once for all of
+//! them.
 //!
-//! Order:
-//! - A move is *expected* from its first step until its copy has begun, has failed, or is paused.
-//! - A move whose copy begins *arrives*, and waits for the expected ones.
-//! - All arrived moves copy with one snapshot, which the first of them takes, and offer each other chunks (`calls`).
+//! - A move is *expected* from its first step until its copy begins, fails or is paused.
+//! - A move *arrives* when its copy begins, and waits for the expected moves.
+//! - All arrived moves copy with one snapshot, which the first of them takes, and share chunks (`calls`).
 //!
-//! Correctness never depends on a shared scan: a move without other participants copies alone, and each move proves
-//! for itself, on its own target, what it takes from others.
+//! Correctness never depends on a shared scan. A move without other participants copies alone, and each move proves on
+//! its own target what it received from others.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -22,11 +22,11 @@ use tokio::sync::watch;
 use super::calls::CallBoard;
 use crate::postgres::visibility::TxSnapshot;
 
-/// How long a copy that could begin waits for expected participants. They run the same steps at the same time; a move
-/// that takes longer waits for something else.
+/// Time limit for expected participants. The moves run the same steps at the same time; a move that takes longer waits
+/// for something else.
 const MAX_PARTICIPANT_WAIT: Duration = Duration::from_secs(30);
 
-/// How long a move that has its snapshot waits for participants that are about to have theirs.
+/// Time for which a move with a snapshot waits for participants that do not have theirs yet.
 const MAX_ENTRY_WAIT: Duration = Duration::from_secs(10);
 
 static SCANS: Mutex<BTreeMap<ScanGroup, Weak<SharedScan>>> = Mutex::new(BTreeMap::new());
@@ -46,22 +46,22 @@ pub(crate) struct SharedScan {
     state: Mutex<ScanState>,
     /// Notifies waiting tasks of each change.
     changed: watch::Sender<()>,
-    /// The snapshot that was taken last.
+    /// The most recent snapshot.
     pub(crate) shared_snapshot: tokio::sync::Mutex<Option<Arc<SharedSnapshot>>>,
 }
 
 #[derive(Debug, Default)]
 struct ScanState {
-    /// Moves on their way to the copy, each with the number of its entries.
+    /// Moves that have not begun their copy, with the number of their entries.
     expected: BTreeMap<MigrationId, usize>,
-    /// Moves whose copy has begun, each with the number of its entries.
+    /// Moves whose copy has begun, with the number of their entries.
     arrived: BTreeMap<MigrationId, usize>,
-    /// The file node and the number of blocks of each table, as they were divided first.
+    /// File node and number of blocks of each table, as the first participant measured them.
     table_sizes: BTreeMap<String, (u32, i64)>,
     board: CallBoard,
 }
 
-/// A snapshot of the source for all participants; it can be imported while this value lives.
+/// A snapshot of the source for all participants. It can be imported as long as this value exists.
 #[derive(Debug)]
 pub(crate) struct SharedSnapshot {
     pub(crate) exported: String,
@@ -70,8 +70,8 @@ pub(crate) struct SharedSnapshot {
 }
 
 impl SharedSnapshot {
-    /// Returns whether a move can copy with this snapshot, if its slot has the snapshot `first` and its last snapshot
-    /// was `last` (G1).
+    /// Returns whether a move can copy with this snapshot: it must dominate `first`, the snapshot of the move's slot
+    /// (G1), and differ from `last`, the previous snapshot of the move.
     pub(crate) fn is_usable_for(&self, first: &TxSnapshot, last: &str) -> bool {
         let text: Result<TxSnapshot, _> = self.text.parse();
         let dominates = text.is_ok_and(|taken| taken.dominates(first));
@@ -80,9 +80,9 @@ impl SharedSnapshot {
 }
 
 impl SharedScan {
-    /// Returns the shared scan of the dispatched move. Returns `None` if the move is copied alone: in an offline move
-    /// a reading transaction could have begun before the writers of each move had ended, and an older controller
-    /// names no operation.
+    /// Returns the shared scan of the dispatched move; `None` if the move copies alone. An offline move copies alone,
+    /// because a shared read could have begun before the writers of its keys had ended. So does a move of an older
+    /// controller, which sends no operation.
     pub(crate) fn of(dispatch: &Dispatch) -> Option<Arc<Self>> {
         let operation = dispatch.operation.clone()?;
         if dispatch.mode != Mode::Online {
@@ -112,14 +112,14 @@ impl SharedScan {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Reads or changes the board, and notifies the tasks that wait for a change.
+    /// Reads or changes the board, and notifies the waiting tasks.
     pub(crate) fn with_board<T>(&self, change: impl FnOnce(&mut CallBoard) -> T) -> T {
         let result = change(&mut self.state().board);
         self.changed.send_replace(());
         result
     }
 
-    /// Waits until the board meets `condition`, for `timeout` at most.
+    /// Waits until the board meets `condition`, at most for `timeout`.
     pub(crate) async fn wait_for_board(
         &self,
         condition: impl Fn(&CallBoard) -> bool,
@@ -129,7 +129,8 @@ impl SharedScan {
         let _ = tokio::time::timeout(timeout, wait).await;
     }
 
-    /// Waits until all arrived moves are on the board: a chunk that is read earlier is not read for them.
+    /// Waits until all arrived moves are on the board, because a chunk that is read earlier is not read for the missing
+    /// ones.
     pub(crate) async fn wait_until_all_entered(&self) {
         let all_entered =
             |state: &ScanState| state.arrived.keys().all(|id| state.board.is_member(id));
@@ -144,8 +145,9 @@ impl SharedScan {
         }
     }
 
-    /// Returns the size by which a table is divided: the size that another participant measured, as long as the table
-    /// has the same file. Equal chunks can be read together; the last chunk has no end, so any size is correct.
+    /// Returns the size by which a table is divided into chunks: the size that another participant measured, if the
+    /// table still has the same file node. Equal chunks can be read together. The last chunk has no end, so any size is
+    /// correct.
     pub(crate) fn agree_on_size(&self, table: &str, measured: (u32, i64)) -> (u32, i64) {
         let mut state = self.state();
         let known = state
@@ -159,14 +161,14 @@ impl SharedScan {
     }
 }
 
-/// Marks a move as expected while this value lives.
+/// The entry of an expected move. If it is dropped, the move is no longer expected.
 #[derive(Debug)]
 pub(crate) struct ExpectedParticipant {
     _entry: ParticipantEntry,
 }
 
 impl ExpectedParticipant {
-    /// Marks the move as expected if the dispatched step is the copy or leads to it.
+    /// Marks the move as expected if the dispatched step is the copy or precedes it.
     pub(crate) fn for_dispatch(dispatch: &Dispatch) -> Option<Self> {
         let (_, kind) = dispatch.step.as_ref()?;
         if !leads_to_copy(*kind) && *kind != StepKind::Copy {
@@ -186,7 +188,7 @@ pub(crate) fn leads_to_copy(kind: StepKind) -> bool {
     )
 }
 
-/// Marks a move as arrived while this value lives.
+/// The entry of an arrived move. If it is dropped, the move has no longer arrived.
 #[derive(Debug)]
 pub(crate) struct ArrivedParticipant(ParticipantEntry);
 
@@ -208,7 +210,7 @@ impl ArrivedParticipant {
             .collect()
     }
 
-    /// Waits for the expected moves, for a limited time; returns whether another move copies now.
+    /// Waits for the expected moves, up to a time limit. Returns whether another move copies at this time.
     pub(crate) async fn wait_for_participants(&self) -> bool {
         let all_arrived = self
             .scan()
@@ -224,7 +226,7 @@ fn missing_participants(state: &ScanState) -> BTreeSet<MigrationId> {
     missing.cloned().collect()
 }
 
-/// An entry in one of the state's lists, which is removed when this value is dropped.
+/// An entry in one of the lists of [`ScanState`]. If it is dropped, it is removed.
 #[derive(Debug)]
 struct ParticipantEntry {
     scan: Arc<SharedScan>,

@@ -1,14 +1,14 @@
-//! Builds everything that the copy left out.
+//! Builds the objects of the schema that the copy did not need: secondary indexes, constraints, foreign keys, triggers.
 //!
 //! Order:
 //! - Secondary indexes, concurrently.
-//! - Triggers and the rest, one by one.
-//! - The tables are analyzed before the first foreign key, so that the search for rows without a parent has a good
-//!   plan.
-//! - Foreign keys are added and validated, several in one transaction.
+//! - Triggers and the other objects, one by one.
+//! - ANALYZE of the tables. It precedes the first foreign key, so that the validation query for rows without a parent
+//!   has a good plan.
+//! - Foreign keys are added and then validated, several in one transaction.
 //!
-//! The statements are stored on the target. Each statement and its mark commit together, so a restart continues with
-//! the next one.
+//! The target stores the statements. Each statement and its mark `done` commit together, so a restart continues with
+//! the next statement.
 
 mod keys;
 
@@ -29,10 +29,10 @@ use crate::schema::foreign_keys::{KEY, VALIDATION};
 use crate::shard::guard::cascade;
 use crate::shard::{created, epoch, sidecar_schema};
 
-/// Settings of a transaction whose statements start no parallel workers.
+/// Settings of a transaction whose statements must start no parallel workers.
 const NO_PARALLEL_WORKERS: &str = "set local max_parallel_maintenance_workers = 0; set local max_parallel_workers_per_gather = 0; ";
 
-/// The beginnings of labels of entries that create only a part of a table, which is dropped with it.
+/// Prefixes of the labels of entries that create only a part of a table. Such an object is dropped with its table.
 const TABLE_PART_LABELS: [&str; 9] = [
     "INDEX ",
     "CONSTRAINT ",
@@ -45,7 +45,7 @@ const TABLE_PART_LABELS: [&str; 9] = [
     "STATISTICS ",
 ];
 
-/// How often a statement is tried that deadlocks with the applier.
+/// Maximum number of attempts for a statement that deadlocks with the apply stream.
 const DEADLOCK_TRIES: u32 = 5;
 
 struct PendingStatement {
@@ -53,7 +53,7 @@ struct PendingStatement {
     parallel: bool,
     label: String,
     statement: String,
-    /// The fail point between the statement and its commit.
+    /// The fail point that is reached after the statement and before its commit.
     point: &'static str,
 }
 
@@ -65,7 +65,7 @@ impl PendingStatement {
             .any(|part| self.label.starts_with(part))
     }
 
-    /// Waits until the statement may begin, and reports that it begins.
+    /// Waits until the statement may begin, and reports its start.
     async fn wait_and_report(&self, context: &StepContext) {
         context.wait_until_open().await;
         context.session.throttle.wait_until_worth_starting().await;
@@ -79,7 +79,7 @@ impl PendingStatement {
         });
     }
 
-    /// Returns the SQL of the statement; it starts no parallel workers if an application's latency is limited.
+    /// Returns the SQL of the statement. It starts no parallel workers if the request limits the application's latency.
     fn throttled_sql(&self, context: &StepContext) -> String {
         let settings = match context.session.throttle.has_latency_limit() {
             true => NO_PARALLEL_WORKERS,
@@ -88,7 +88,8 @@ impl PendingStatement {
         format!("{settings}{}", self.statement)
     }
 
-    /// Returns the kind of foreign key entry, if this is one; entries of one kind are built together.
+    /// Returns the kind of a foreign key entry: addition or validation; None for other entries. Entries of one kind are
+    /// built together.
     fn foreign_key_kind(&self) -> Option<&'static str> {
         let mut kinds = [KEY, VALIDATION].into_iter();
         kinds.find(|kind| self.label.starts_with(kind))
@@ -114,7 +115,8 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     Ok(json!(built))
 }
 
-/// Creates the guards of cascades on the target, whose foreign keys exist now.
+/// Creates the cascade guards on the target, whose foreign keys exist now. They let cascades of reference tables skip
+/// rows that the shard does not own (ADR 55).
 async fn create_cascade_guards(context: &StepContext) -> Result<(), StepError> {
     if !context.may_skip_cascades() {
         return Ok(());
@@ -125,9 +127,8 @@ async fn create_cascade_guards(context: &StepContext) -> Result<(), StepError> {
     cascade::create(&session, &token, guarded, true).await
 }
 
-/// Compares the whole schema of a target that the migration created.
-///
-/// The tables of a live target were compared before the copy; the rest of its schema is not compared.
+/// Compares the complete schema of a target that the migration created. Returns None for a live target: its moving
+/// tables were compared before the copy, and the rest of its schema is not compared.
 async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>, StepError> {
     let (source, target) = (context.source()?, context.target()?);
     let target_session = target.session("compare").await?;
@@ -146,21 +147,21 @@ async fn compare_schemas(context: &StepContext) -> Result<Option<SchemaCompared>
     Ok(Some(compared))
 }
 
-/// Deletes an older comparison on the target. Dirty keys are recorded only from the end of this step on; an older
-/// comparison, which a restored control store does not know, would wrongly cover changes whose keys were not
-/// recorded.
+/// Deletes an older comparison on the target. The stream records dirty keys (keys of changed rows) only after the end
+/// of this step. If the control store was restored from a backup, it may not know an older comparison; that comparison
+/// would not cover the changes since then.
 async fn delete_comparison(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("build").await?;
     sidecar_schema::delete_comparison(&session, &context.token()).await
 }
 
-/// Builds every entry of a section that is not done.
+/// Builds the remaining entries of a section.
 pub(super) async fn build(context: &StepContext, section: &str) -> Result<(), StepError> {
     build_entries(context, read_pending(context, section).await?).await
 }
 
-/// Builds indexes concurrently, then the rest in its order.
+/// Builds the indexes concurrently, and then the other entries in their order.
 async fn build_entries(
     context: &StepContext,
     entries: Vec<PendingStatement>,
@@ -196,8 +197,8 @@ async fn build_in_parallel(
     run_workers(context, || build_until_empty(context, &queue)).await
 }
 
-/// Runs one worker for each stream, or a single worker if an application's latency is limited, since no statement can
-/// be slowed.
+/// Runs one worker per stream. If the request limits the application's latency, it runs only one worker, because a
+/// running statement cannot be throttled.
 async fn run_workers<F>(context: &StepContext, worker: impl Fn() -> F) -> Result<(), StepError>
 where
     F: Future<Output = Result<(), StepError>>,
@@ -214,7 +215,7 @@ where
 
 /// Analyzes the moving tables concurrently.
 async fn analyze(context: &StepContext) -> Result<(), StepError> {
-    // ANALYZE of a partitioned table includes its leaves.
+    // ANALYZE of a partitioned table includes its partitions.
     let tables = one_of_each_top(&context.dispatch.tables).into_iter();
     let tables = Mutex::new(tables.map(|table| table.top().clone()).collect());
     run_workers(context, || analyze_until_done(context, &tables)).await
@@ -256,7 +257,7 @@ async fn read_pending(
             "shard {}: reading what is to be built",
             target.name
         ))?;
-    // The copy builds the primary keys.
+    // The copy builds the primary keys, so it has a fail point of its own.
     let point = match section {
         "key" => "copy.built_key",
         _ => "build_indexes.built_one",

@@ -1,4 +1,5 @@
-//! Catches up: runs the forward stream from here on, and ends when a marker passes the stream quickly.
+//! Catches up: starts the forward stream, which then runs until the flip, and ends when a marker passes through the
+//! stream quickly.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -14,13 +15,13 @@ use crate::migration::context::StepContext;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::stream::ApplyStream;
 
-/// The upper limit of the allowed lag; the other limit is a quarter of the budget of the write-blocked window.
+/// Maximum of the allowed lag. The lag must also be at most a quarter of the budget of the write-blocked window.
 const MAX_ALLOWED_LAG: Duration = Duration::from_millis(500);
 
 /// The interval at which the lag is read.
 const LAG_POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// A probe ends after this time and counts as late.
+/// Time limit of a probe. A probe that reaches it counts as too slow.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(30);
 
 pub(super) async fn run(context: &StepContext) -> Result<CaughtUp, StepError> {
@@ -55,7 +56,7 @@ async fn catch_up(context: &StepContext) -> Result<(i64, i64), StepError> {
     }
 }
 
-/// Updates the remaining time from the lag, as long as the lag shrinks.
+/// Updates the estimate of the remaining time while the lag decreases.
 async fn update_eta(context: &StepContext) -> Infallible {
     let mut eta: Option<(Eta, f64)> = None;
     loop {
@@ -63,7 +64,7 @@ async fn update_eta(context: &StepContext) -> Infallible {
         let lag = status.map_or(0.0, |status| status.lag_bytes as f64);
         let now = Instant::now();
         let (eta, first_lag) = eta.get_or_insert_with(|| (Eta::begin(now, 0.0), lag));
-        // The lag at the beginning is the work; a lag that grew counts as work that has not begun.
+        // The lag at the beginning is the total work. A lag that has grown counts as zero work done.
         context
             .session
             .set_eta_seconds(eta.seconds_left(now, *first_lag - lag, *first_lag));
@@ -71,14 +72,14 @@ async fn update_eta(context: &StepContext) -> Infallible {
     }
 }
 
-/// Returns the lag at which a cutover would fit its budget.
+/// Returns the lag at which a cutover is expected to stay within its budget.
 pub(super) fn allowed_lag(context: &StepContext) -> Duration {
     let quarter =
         Duration::from_millis(u64::from(context.dispatch.options.write_stop_budget_ms) / 4);
     quarter.min(MAX_ALLOWED_LAG)
 }
 
-/// Measures how long a marker takes from its commit on the upstream shard until it is applied.
+/// Measures the time from the commit of a marker on the upstream shard until the stream has applied it.
 pub(super) async fn probe_lag(
     context: &StepContext,
     direction: Direction,
@@ -97,8 +98,8 @@ pub(super) async fn probe_lag(
     };
     let watch = watch.ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
     let applied = crate::stream::wait_for_marker(watch, marker.id);
-    // If the reply to the marker's commit was lost, its arrival is never reported; the next probe emits another
-    // marker.
+    // If the reply to the marker's commit was lost, the arrival of the marker is never reported. The next probe emits
+    // another marker.
     if let Ok(outcome) = tokio::time::timeout(PROBE_TIMEOUT, applied).await {
         outcome?;
     }

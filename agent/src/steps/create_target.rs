@@ -1,18 +1,19 @@
-//! Prepares the target: creates tables without indexes on an empty database, uses the tables of a live shard, and
-//! creates the closed register and the guards on both.
+//! Prepares the target. In an empty database the agent creates the tables without indexes; on a live shard it uses the
+//! existing tables. In both cases it creates the closed register and the guards.
 //!
-//! Order on an empty database:
-//! - Cleanup records, the sidecar schema and the migration's row.
+//! Order in an empty database:
+//! - The cleanup records, the sidecar schema `shardwright` and the row of the migration.
 //! - The source's schema, stored as statements on the target.
 //! - In one transaction: the pre-data section, the register, the guards, and the guards of released keys.
-//! - Keys that come back are removed from the released keys.
+//! - The agent removes returning keys from the released keys.
 //!
 //! Order on a live shard:
-//! - The register, then the guards table by table.
-//! - Keys that come back are removed from the released keys.
-//! - Only then the search for rows of the moving keys.
+//! - The register, then the guards, table by table.
+//! - The agent removes returning keys from the released keys.
+//! - The agent searches for rows of the moving keys. The guards must exist before this, so that no such row can be
+//!   added afterwards.
 //!
-//! A second run undoes the first one and begins again: the copy has not begun, or is void.
+//! A second run undoes the first one and begins again: rows of an earlier copy are not used.
 
 use connect::Connected;
 use plans::request::Schema::Existing;
@@ -41,7 +42,7 @@ pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepErro
     prepare(context).await
 }
 
-/// Prepares the target once the cleanup records are written.
+/// Prepares the target. The caller has written the cleanup records.
 pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, StepError> {
     let target = context.target()?;
     let session = target.session("create").await?;
@@ -80,7 +81,7 @@ pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, Step
     })
 }
 
-/// Returns whether rows of reference tables cascade into the moving rows on the source.
+/// Returns whether foreign keys on the source cascade from reference tables into the moving rows.
 async fn source_cascades(context: &StepContext) -> Result<bool, StepError> {
     let source = context.source()?;
     let session = source.session("create").await?;
@@ -89,8 +90,9 @@ async fn source_cascades(context: &StepContext) -> Result<bool, StepError> {
 
 /// Refuses a target that has guards or rows of another, ended migration for the same keys.
 ///
-/// This migration's row is written before the check, so whoever aborts the other migration sees the row, or this
-/// check sees the other migration. The row is removed if the target is refused, because it would block the removal of
+/// The row of this migration is written before the check. So either the process that aborts the other migration sees
+/// this row, or this check sees the other migration. If the target is refused, the row is removed again, because it
+/// would block the removal of the other migration.
 /// the other migration.
 async fn refuse_leftovers(context: &StepContext, session: &Connected) -> Result<(), StepError> {
     let refused = leftover::refuse_conflicting(context, session).await;
@@ -147,7 +149,7 @@ async fn is_live(context: &StepContext, session: &Connected) -> Result<bool, Ste
     ))
 }
 
-/// Prepares a live shard: creates nothing but the register and the guards.
+/// Prepares a live shard. The agent creates only the register and the guards there.
 async fn prepare_live_target(context: &StepContext, session: &Connected) -> Result<(), StepError> {
     let shard = session.name();
     let dispatch = &context.dispatch;
@@ -190,7 +192,7 @@ async fn prepare_live_target(context: &StepContext, session: &Connected) -> Resu
         }
     }
     epoch::rollback(session).await;
-    // From here on rows of the moving keys on the target come from this migration only: the guards refuse all other
+    // From this point, only this migration can add rows of the moving keys on the target: the guards refuse all other
     // writes.
     let sql = format!(
         "update shardwright.move set loaded = true where migration = {}",
@@ -201,7 +203,7 @@ async fn prepare_live_target(context: &StepContext, session: &Connected) -> Resu
     ))
 }
 
-/// Returns the moving keys as released keys of `shard`.
+/// Returns the moving keys in the form in which `shard` stores released keys.
 pub(super) fn released_keys<'a>(
     context: &'a StepContext,
     token: &'a epoch::EpochToken,
@@ -217,7 +219,7 @@ pub(super) fn released_keys<'a>(
     }
 }
 
-/// Creates the register, functions and triggers on a live shard; each statement holds its lock only briefly.
+/// Creates the register, functions and triggers on a live shard. Each statement holds its lock only briefly.
 pub(super) async fn create_guards(
     context: &StepContext,
     session: &Connected,
@@ -236,8 +238,8 @@ pub(super) async fn create_guards(
     guard::create(session, &token, &dispatch.map, guarded).await
 }
 
-/// Undoes an earlier run, or a void copy: removes the tables that the migration created, the copied rows and the
-/// guards. Returns the tables that stay because other objects use them.
+/// Undoes an earlier run, or a copy that is no longer valid: removes the tables that the migration created, the copied
+/// rows and the guards. Returns the tables that stay because other objects use them.
 pub(super) async fn undo_creation(
     context: &StepContext,
     session: &Connected,
@@ -255,7 +257,7 @@ pub(super) async fn undo_creation(
     copied_rows.remove().await
 }
 
-/// Creates the source's tables on an empty database; returns the number of objects of the source's schema.
+/// Creates the source's tables in an empty database. Returns the number of objects in the source's schema.
 async fn create_tables(context: &StepContext, session: &Connected) -> Result<usize, StepError> {
     let shard = session.name();
     context.report_message("reading the source's schema");

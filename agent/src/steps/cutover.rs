@@ -1,9 +1,10 @@
 //! The cutover and the rollback (docs/protocol.md, C1 to C11): one implementation for both directions.
 //!
-//! Order: reopen what an earlier attempt left closed, check the tables, gate, begin in the store, witness and fence,
-//! wait-out, marker, comparison, seal, wait-out, second marker, final recheck, flip, open.
-//! An attempt that fails before the flip is released: first in the store, then the witness, then the source's
-//! register. After the flip the cutover can only continue.
+//! Order: recover an interrupted attempt, check the tables, gate, begin in the control store, witness and fence,
+//! wait-out, marker, comparison, seal, wait-out, second marker, final recheck, flip, open. The *witness* is the
+//! new owner: it records the attempt while it is closed (I4). If an attempt fails before the flip, it is released:
+//! first in the store, then on the witness, then in the old owner's register. After the flip the cutover can only
+//! continue.
 
 mod before_rollback;
 mod final_recheck;
@@ -36,13 +37,13 @@ use crate::shard::register::{self, RegisterSetting, ShardOpening};
 /// The pause between two calls to an unreachable controller.
 const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
 
-/// The old and the new owner of the keys, and the proof of this migration's ownership on each.
+/// The old and the new owner of the keys, and the proof of the migration's epoch on both.
 pub(super) struct CutoverParties {
     pub(super) direction: Direction,
     pub(super) shards: StreamShards,
     /// The map version while the attempt runs.
     pub(super) version: MapVersion,
-    /// Whether cascades may skip rows on the shard that does not own the keys.
+    /// If true, cascades may skip rows on the shard that does not own the keys (ADR 55).
     cascades: bool,
 }
 
@@ -60,7 +61,7 @@ impl CutoverParties {
         })
     }
 
-    /// Lets cascades skip rows on the shard that does not own the keys; `count` is that shard's count.
+    /// Lets cascades skip rows on the shard that does not own the keys. `count` is the attempt count of that shard.
     async fn allow_cascade_skips(&self, session: &Connected, count: i64) -> Result<(), StepError> {
         if !self.cascades {
             return Ok(());
@@ -79,7 +80,7 @@ impl CutoverParties {
         &self.shards.downstream
     }
 
-    /// Returns the proof for work after this cutover's flip.
+    /// Returns the proof of epoch for writes after the flip of this cutover.
     fn token_after_flip(&self) -> EpochToken {
         EpochToken {
             until: self.version.next(),
@@ -119,7 +120,7 @@ pub(super) async fn run(
     }
 }
 
-/// C1: waits at the gate; a rollback waits once more when the slot of the next cutover exists.
+/// C1: waits at the gate. A rollback waits again after it has created the slot for another cutover.
 async fn pass_gate(
     context: &StepContext,
     parties: &CutoverParties,
@@ -137,13 +138,13 @@ async fn pass_gate(
 }
 
 enum BegunAttempt {
-    /// The attempt, and the ids of its markers if the controller has drawn them.
+    /// The attempt, and the ids of its markers if the controller has generated them.
     Attempt(AttemptNo, Option<Markers>),
     Flipped(AttemptNo, MapVersion),
 }
 
-/// C2: begins the next attempt in the store, at the map version in force: other migrations of the map may have
-/// flipped since this one was dispatched.
+/// C2: begins the next attempt in the store, at the current map version: other migrations of the map may have flipped
+/// since this step was dispatched.
 async fn begin_attempt(
     context: &StepContext,
     parties: &mut CutoverParties,
@@ -184,7 +185,7 @@ fn refused_error(what: &str, answer: &CutoverAnswer) -> StepError {
     )
 }
 
-/// Calls the controller once; the caller decides what an unreachable controller means.
+/// Calls the controller once. The caller handles an unreachable controller.
 async fn call_controller(
     context: &StepContext,
     request: CutoverQuery,
@@ -222,14 +223,14 @@ async fn call_until_answered(
 }
 
 enum RecoveredRegister {
-    /// No earlier attempt left the keys closed.
+    /// No earlier attempt has left the keys closed.
     Open,
     Flipped(AttemptNo, MapVersion),
 }
 
-/// After a take-over: releases an attempt that was interrupted after its seal, or finds its flip.
+/// After a take-over: releases an attempt that was interrupted after its seal, unless it has flipped.
 ///
-/// The source of an offline move stays closed in both cases: it is read-only from before the copy on.
+/// In an offline move the source stays closed in both cases: it is read-only from before the copy on.
 async fn recover_attempt(
     context: &StepContext,
     parties: &CutoverParties,
@@ -267,8 +268,8 @@ async fn recover_attempt(
     Ok(RecoveredRegister::Open)
 }
 
-/// Returns the newest attempt that either shard has counted: an attempt that died between the witness and the fence
-/// is counted on one shard only.
+/// Returns the newest attempt that either shard has recorded. An attempt that was interrupted between the witness and
+/// the fence is recorded on one shard only.
 async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError> {
     let mut newest = 0;
     for shard in [parties.old_shard(), parties.new_shard()] {
@@ -279,7 +280,7 @@ async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError
     Ok(AttemptNo(newest))
 }
 
-/// Releases an attempt before the flip; returns the error to report.
+/// Releases an attempt that failed before the flip. Returns the error to report.
 async fn give_up(
     context: &StepContext,
     parties: &CutoverParties,
@@ -303,8 +304,8 @@ async fn give_up(
     }
 }
 
-/// Returns how many writes the guards of both shards have refused since they were created, or `None` if a shard
-/// cannot be read.
+/// Returns how many writes the guards of both shards have refused since they were created; `None` if a shard cannot be
+/// read.
 async fn count_refused(parties: &CutoverParties) -> Option<i64> {
     let (old_owner, new_owner) = (parties.old_shard(), parties.new_shard());
     let sessions = tokio::try_join!(old_owner.session("cutover"), new_owner.session("cutover"));
@@ -312,8 +313,8 @@ async fn count_refused(parties: &CutoverParties) -> Option<i64> {
     count_refused_with(parties, &old_owner, &new_owner).await
 }
 
-/// Like [`count_refused`], with open sessions. The count is only evidence, so a shard that cannot be read fails
-/// nothing.
+/// Returns the same as [`count_refused`], by open sessions. The number is only reported, so a failure to read it is no
+/// error.
 async fn count_refused_with(
     parties: &CutoverParties,
     old_owner: &Connected,
@@ -328,7 +329,7 @@ async fn count_refused_with(
     Some(by_old_owner? + by_new_owner?)
 }
 
-/// Releases an attempt: first in the store (a flip is impossible from then on), then the witness, then the register
+/// Releases an attempt: first in the store, which makes a flip impossible, then on the witness, then in the register
 /// (I4).
 async fn release_attempt(
     context: &StepContext,
@@ -348,7 +349,7 @@ async fn release_attempt(
     reopen_old_owner(parties, attempt.0).await
 }
 
-/// Reopens the old owner, once the new owner is proved to be closed and never notified of a flip.
+/// Reopens the old owner, after a proof that the new owner is closed and was not notified of a flip.
 async fn reopen_old_owner(parties: &CutoverParties, attempt: i64) -> Result<(), StepError> {
     let StreamShards {
         upstream,
@@ -363,10 +364,10 @@ async fn reopen_old_owner(parties: &CutoverParties, attempt: i64) -> Result<(), 
     parties.allow_cascade_skips(&new_owner, count).await
 }
 
-/// Checks for an abort that the target is closed and was never notified of a flip (I4). Returns the newest attempt;
+/// For an abort: proves that the target is closed and was not notified of a flip (I4). Returns the newest attempt;
 /// `counted` is the newest one on the source.
 ///
-/// A target that does not know the migration is no evidence: its copy is removed, or was never begun.
+/// A target that does not know the migration needs no proof: its copy was removed, or was never begun.
 pub(super) async fn check_abort_witness(
     context: &StepContext,
     counted: i64,
@@ -384,7 +385,7 @@ pub(super) async fn check_abort_witness(
     Ok(newest)
 }
 
-/// Runs C10 and C11 after a flip, whether this process made the flip or an earlier one.
+/// Runs C10 and C11 after a flip of this process or of an earlier one.
 async fn finish_flipped(
     context: &StepContext,
     mut parties: CutoverParties,
@@ -397,7 +398,7 @@ async fn finish_flipped(
     let new_owner = parties.new_shard().session("register").await?;
     let old_owner = parties.old_shard().session("register").await?;
     let started = Instant::now();
-    // A value that was only read proves nothing after a crash, so the register is closed again first (R9).
+    // A value that was only read could be lost in a crash, so the register is closed again first (R9).
     let token = &parties.shards.token;
     register::begin_and_set(&old_owner, token, attempt.0, RegisterSetting::Closed).await?;
     let tables = context.captured_tables(parties.direction);
@@ -420,9 +421,8 @@ async fn finish_flipped(
     })
 }
 
-/// C10: notifies the new owner, writes the open marker, opens the register; each commits separately.
-///
-/// `new_owner` is a session that was opened before: no session is opened inside the write-blocked window.
+/// C10: notifies the new owner, writes the open marker and opens the register; each commits separately. The session
+/// `new_owner` was opened earlier, because no session is opened inside the write-blocked window.
 pub(super) async fn open_new_owner(
     context: &StepContext,
     parties: &CutoverParties,
@@ -445,8 +445,8 @@ pub(super) async fn open_new_owner(
     Ok(())
 }
 
-/// Notifies the old owner of the new version, which its guard then names to clients (R15). From then on cascades may
-/// skip rows there.
+/// Notifies the old owner of the new version, which its guard then reports to clients (R15). Afterwards cascades may
+/// skip rows on the old owner.
 pub(super) async fn notify_old_owner(
     parties: &CutoverParties,
     attempt: AttemptNo,
@@ -458,7 +458,7 @@ pub(super) async fn notify_old_owner(
     parties.allow_cascade_skips(old_owner, count).await
 }
 
-/// C11: starts the stream in the other direction; after a rollback the forward stream, for another cutover.
+/// C11: starts the stream in the other direction. After a rollback this is the forward stream, for another cutover.
 pub(super) async fn start_opposite_stream(
     context: &StepContext,
     parties: &CutoverParties,
@@ -473,11 +473,10 @@ pub(super) async fn start_opposite_stream(
         .await
 }
 
-/// After a take-over: reopens keys that an interrupted attempt left closed, unless its flip was committed. This comes
-/// before all other work for the migration.
+/// After a take-over: reopens keys that an interrupted attempt left closed, unless its flip has committed. This
+/// precedes all other work of the migration.
 ///
-/// A cutover begins with the same recovery, and an unwind opens the source. After a rollback there is nothing to
-/// reopen.
+/// A cutover begins with the same recovery, an unwind opens the source, and after a rollback no key is closed.
 pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepError> {
     let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
     let by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];

@@ -10,7 +10,7 @@ use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 
-/// Returns the deletion of the moving rows on `shard`; each of its transactions also checks `closed`.
+/// Returns the deletion of the moving rows on `shard`. Each of its transactions also proves `closed`.
 pub(super) fn row_deletion<'a>(
     context: &'a StepContext,
     shard: &'a Shard,

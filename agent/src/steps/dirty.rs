@@ -1,12 +1,12 @@
 //! Compares dirty keys (keys of rows that changed after the verification) again, before the fence and inside the
 //! write-blocked window.
 //!
-//! A key is clean if the rows of both shards, read after its mark, are equal. A change that is not applied yet, or
-//! was applied later, adds a mark of its own. Keys whose rows differ stay dirty; inside the window, when no row
-//! changes any more, a difference is an error.
+//! The stream marks a key as dirty when a change of its row arrives. The key is clean if the rows of both shards, read
+//! after the mark, are equal: a change that is applied later adds another mark. Keys whose rows differ stay dirty.
+//! Inside the window no row changes, so a difference is an error.
 //!
-//! Keys are read in pages, so neither memory nor a statement grows with their number. [`sweep_dirty_keys`] keeps that
-//! number small while a migration waits for its approval, or is in its hold.
+//! The agent reads keys in pages, so that the sizes of memory and statements do not grow with their number.
+//! [`sweep_dirty_keys`] keeps the number small while a migration waits for its approval, or is in its hold.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -23,28 +23,28 @@ use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::shard::epoch;
 
-/// The most keys that one statement compares.
+/// Maximum number of keys that one statement compares.
 const KEYS_AT_ONCE: i64 = 2_000;
-/// The most tables whose pages are read at the same time, and held in memory.
+/// Maximum number of tables whose pages are read, and kept in memory, at the same time.
 const TABLES_AT_ONCE: usize = 32;
 /// The pause between two sweeps.
 const SWEEP_PAUSE: Duration = Duration::from_secs(5);
-/// A stream with a larger lag is not swept: its changes have priority, and most keys would differ.
+/// The sweep pauses while the stream has a larger lag: the stream has priority, and most keys would differ.
 const MAX_SWEEP_LAG_BYTES: i64 = 16 << 20;
 
 /// The sessions of a comparison.
 pub(crate) struct ComparisonSessions<'a> {
-    /// Reads the owner's rows, in a transaction of [`StreamShards::begin_reading`].
+    /// Reads the owner's rows, in a transaction that [`StreamShards::begin_reading`] opened.
     pub(crate) upstream: &'a Connected,
-    /// Reads the rows of the copy and the log of dirty keys, each by a statement of its own, so that the rows are no
-    /// older than the keys.
+    /// Reads the log of dirty keys, and then the rows of the copy by another statement, so that the rows are at least
+    /// as new as the keys.
     pub(crate) downstream: &'a Connected,
-    /// Deletes entries of the log of dirty keys on the downstream shard, in transactions of its own.
+    /// Deletes entries of the log of dirty keys on the downstream shard, in separate transactions.
     pub(crate) log: &'a Connected,
 }
 
-/// The range of the next page of a table's log: entries after the first number, up to the last. Later entries are
-/// compared another time.
+/// The position in a table's log of dirty keys: the next page has the entries after the first number, up to the second.
+/// A later comparison handles newer entries.
 struct LogCursor<'a> {
     moving: MovingRows<'a>,
     entries_between: (i64, i64),
@@ -61,8 +61,8 @@ struct ComparedPage<'a> {
 /// Compares dirty keys while writes continue, and deletes the equal ones from the log. Returns how many are left, and
 /// how many were compared.
 ///
-/// The duration decides how many keys change meanwhile, and so how many are left for the write-blocked window. A page
-/// of each table is therefore read at the same time, and all equal keys are deleted in one transaction.
+/// Keys that change during this comparison are left for the write-blocked window, so it must be short. It therefore
+/// reads a page of each table at the same time, and deletes all equal keys in one transaction.
 pub(crate) async fn recheck(
     context: &StepContext,
     shards: &StreamShards,
@@ -71,7 +71,7 @@ pub(crate) async fn recheck(
     compare_all(context, shards, sessions, true).await
 }
 
-/// Compares at most one page of each table, and deletes nothing, so that the sessions have planned the statements.
+/// Compares at most one page of each table and deletes nothing. Afterwards the sessions have planned the statements.
 pub(crate) async fn warm_up(
     context: &StepContext,
     shards: &StreamShards,
@@ -92,10 +92,10 @@ pub(crate) async fn warm_up(
     Ok(())
 }
 
-/// Returns how many dirty keys differ while neither shard changes, and how many were compared.
+/// Returns how many dirty keys differ, and how many were compared. No row may change on either shard meanwhile.
 ///
-/// The duration grows with the number of dirty keys, not of tables: two statements for each table that has dirty
-/// keys, for [`TABLES_AT_ONCE`] tables at the same time.
+/// The duration grows with the number of dirty keys, not of tables: only tables with dirty keys are read, and
+/// [`TABLES_AT_ONCE`] of them at the same time.
 pub(crate) async fn count_differences(
     context: &StepContext,
     shards: &StreamShards,
@@ -127,7 +127,7 @@ async fn compare_all(
     Ok((different, compared))
 }
 
-/// Takes some tables off the list, and compares the next page of each at the same time.
+/// Removes up to [`TABLES_AT_ONCE`] cursors from the list, and compares the next page of each at the same time.
 async fn compare_next_pages<'a>(
     shards: &StreamShards,
     sessions: &ComparisonSessions<'_>,
@@ -156,7 +156,7 @@ async fn cursors_of_dirty_tables<'a>(
     Ok(dirty.into_iter().filter_map(cursor).collect())
 }
 
-/// Compares the next page of a table: reads the marks first, and the rows of both shards afterwards.
+/// Compares the next page of a table: reads the dirty keys first, and the rows of both shards afterwards.
 async fn compare_page<'a>(
     shards: &StreamShards,
     sessions: &ComparisonSessions<'_>,
@@ -188,7 +188,7 @@ impl LogCursor<'_> {
 }
 
 impl<'a> ComparedPage<'a> {
-    /// Returns the cursor of the next page, if there may be one.
+    /// Returns the cursor of the next page; None if there is no further page.
     fn next_cursor(self) -> Option<LogCursor<'a>> {
         let after = *self
             .page
@@ -202,7 +202,7 @@ impl<'a> ComparedPage<'a> {
     }
 }
 
-/// Deletes the log entries of the pages, except for keys that differ, in one transaction for all tables.
+/// Deletes the log entries of the pages in one transaction for all tables, except those of keys that differ.
 async fn delete_equal_keys(
     session: &Connected,
     shards: &StreamShards,
@@ -223,8 +223,8 @@ async fn delete_equal_keys(
     epoch::commit(session, &format!("shard {shard}: deleting compared keys")).await
 }
 
-/// Compares dirty keys repeatedly while no other work is done for the migration, so that few are left for the
-/// cutover. Ends when it is dropped or cancelled.
+/// Compares dirty keys repeatedly while the migration has no other work, so that few are left for the cutover. Runs
+/// until it is dropped or cancelled.
 pub(crate) async fn sweep_dirty_keys(context: &StepContext) {
     let may_sweep = match &context.dispatch.step {
         None | Some((_, StepKind::OpenReverse | StepKind::Hold | StepKind::HoldBack)) => true,
@@ -252,7 +252,7 @@ pub(crate) async fn sweep_dirty_keys(context: &StepContext) {
 }
 
 async fn sweep_forever(context: &StepContext, direction: Direction) -> Result<(), StepError> {
-    // Most steps end before there is anything to compare, so no session is opened for them.
+    // Most steps end before there are keys to compare, so no session is opened for them.
     tokio::time::sleep(SWEEP_PAUSE).await;
     let shards = StreamShards::of(context, direction)?;
     let upstream = shards.upstream.lookup_session("sweep").await?;
@@ -264,7 +264,7 @@ async fn sweep_forever(context: &StepContext, direction: Direction) -> Result<()
         log: &log,
     };
     loop {
-        // Until the take-over is complete, a shard may still have the older epoch.
+        // Before the take-over is complete, a shard may still have the epoch of the previous owner.
         let taken_over = context.session.taken_over.load(Ordering::Acquire);
         let status = context.session.stream_status();
         if taken_over && status.is_none_or(|status| status.lag_bytes <= MAX_SWEEP_LAG_BYTES) {

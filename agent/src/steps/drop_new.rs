@@ -1,4 +1,4 @@
-//! After a rollback: drops the target's copy and everything that the migration created.
+//! After a rollback: removes the target's copy and all other objects of the migration.
 
 use plans::step::unwind::Unwound;
 

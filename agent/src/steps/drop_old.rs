@@ -1,10 +1,9 @@
-//! Drops the moved rows on the source, after the map is final (I8) and both streams, their slots and their
+//! Removes the moved rows on the source, after the map is final (I8) and both streams, their slots and their
 //! publications are removed.
 //!
-//! Tables that contain only moved rows are truncated in one transaction, or dropped if the plan says so. Rows of
-//! other tables are deleted in throttled batches.
-//! Then the move's guard passes its keys to the guard of released keys, which stays permanently, and everything else
-//! of the migration is removed.
+//! If tables contain only moved rows, the agent truncates them in one transaction, or drops them if the plan requests
+//! it. From other tables it deletes the rows in throttled batches. Then it transfers the keys from the migration's
+//! guard to the guard of released keys, which is permanent, and removes all other objects of the migration.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -55,7 +54,7 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
     Ok(dropped)
 }
 
-/// Removes the moved rows; empties whole tables if they contain no other rows.
+/// Removes the moved rows. If the tables contain no other rows, it truncates or drops them.
 async fn remove_rows(
     context: &StepContext,
     session: &Connected,
@@ -89,8 +88,8 @@ async fn remove_rows(
     Ok(dropped)
 }
 
-/// Truncates or drops tables that contain only moved rows. Returns `None` if another session uses them, or if they
-/// contain other rows, such as rows of a partition that was added later, which were not copied.
+/// Truncates or drops tables that contain only moved rows. Returns `None` if another session uses the tables, or if
+/// they contain other rows, for example in a partition that was created later.
 async fn empty_tables_at_once(
     context: &StepContext,
     deletion: &RowDeletion<'_>,
@@ -102,7 +101,7 @@ async fn empty_tables_at_once(
     let Some(counts) = count_rows(context, deletion, session, tables).await? else {
         return Ok(None);
     };
-    // A partitioned table is locked as a whole, including partitions that were added later.
+    // The lock includes the whole partition tree, also partitions that were created later.
     let top_tables = one_of_each_top(tables);
     let names: Vec<String> = top_tables.iter().map(|table| table.top().sql()).collect();
     let names = names.join(", ");
@@ -137,7 +136,7 @@ async fn empty_tables_at_once(
     fail_point::hit("drop_old.batch_deleted").await?;
     let mut emptied = session.batch_execute(&lock).await;
     if emptied.is_ok() {
-        // The check includes partitions that were added later.
+        // The check includes partitions that were created later.
         let top_tables: Vec<MovingTable> = top_tables.into_iter().map(with_top_table).collect();
         user_code::check(session, &top_tables).await?;
         emptied = session.batch_execute(&sql).await;
@@ -167,7 +166,7 @@ async fn count_rows(
     prover.begin(session, tables).await?;
     let mut counts = Vec::new();
     for table in tables {
-        // The rows are counted before the lock is taken; the transaction with the lock checks again for other rows.
+        // This count takes no lock. The transaction with the lock checks again for other rows.
         let sql = format!(
             "select count(*) filter (where {predicate}), count(*) filter (where not {predicate}),
                     pg_catalog.pg_total_relation_size(pg_catalog.to_regclass($1))
@@ -190,7 +189,7 @@ async fn count_rows(
     Ok(Some(counts))
 }
 
-/// Returns the table with the name of its topmost table.
+/// Returns the table under the name of the root of its partition tree.
 fn with_top_table(table: &MovingTable) -> MovingTable {
     MovingTable {
         table: table.top().clone(),
@@ -198,8 +197,8 @@ fn with_top_table(table: &MovingTable) -> MovingTable {
     }
 }
 
-/// Returns whether another session uses a table, refers to it, or has written to it; the rows are then deleted in
-/// batches instead.
+/// Returns whether the error shows that another session uses a table, that an object refers to it, or that it has other
+/// rows. The agent then deletes the rows in batches.
 fn obstructs_emptying(error: &tokio_postgres::Error) -> bool {
     error.code().is_some_and(|code| {
         [
@@ -214,7 +213,7 @@ fn obstructs_emptying(error: &tokio_postgres::Error) -> bool {
     })
 }
 
-/// Estimates the bytes that `deleted` rows leave in a table's files, from its size and the remaining rows.
+/// Estimates the bytes of dead rows in a table's files, from its size and the number of remaining rows.
 async fn bloat_bytes(
     session: &Connected,
     table: &MovingTable,
@@ -233,7 +232,7 @@ async fn bloat_bytes(
     Ok(row.get(0))
 }
 
-/// Returns the moved tables that still exist; a leaf exists only with its topmost table.
+/// Returns the moved tables that still exist. For a partition, the root of its tree must exist too.
 async fn existing_tables(
     context: &StepContext,
     session: &Connected,

@@ -1,5 +1,5 @@
-//! The parts of the steps for synchronous dual-write: check that it is possible, record the standby name before it is
-//! used, and remove the name.
+//! Synchronous dual-write, in which the agent is a synchronous standby of the upstream shard: the steps check that it
+//! is possible, record the standby name before its use, and remove the name.
 
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
@@ -16,7 +16,8 @@ fn is_requested(context: &StepContext) -> bool {
     context.is_online() && context.dispatch.options.dual_write == DualWrite::Synchronous
 }
 
-/// Checks in the preflight that both shards grant the necessary rights, and that the setting can be extended.
+/// Checks in the preflight that the agent has the necessary privileges on both shards, and that it can extend
+/// `synchronous_standby_names`.
 pub(super) async fn check_possible(context: &StepContext) -> Result<(), StepError> {
     if !is_requested(context) {
         return Ok(());
@@ -45,7 +46,7 @@ pub(super) async fn check_possible(context: &StepContext) -> Result<(), StepErro
     ))
 }
 
-/// Refuses two databases of one server, where the applier's own commits would wait for the applier.
+/// Refuses two databases of one server: commits of the apply stream would wait for the stream itself.
 pub(super) fn check_different_servers(
     context: &StepContext,
     source: &DatabaseIdentity,
@@ -61,7 +62,7 @@ pub(super) fn check_different_servers(
     ))
 }
 
-/// Records with the controller that a standby name of this migration may appear in a shard's setting from now on.
+/// Records with the controller that the setting of a shard may contain a standby name of this migration from now on.
 pub(super) async fn record_standby_name(
     context: &StepContext,
     direction: Direction,
@@ -86,7 +87,7 @@ pub(super) async fn record_standby_name(
     Ok(())
 }
 
-/// Removes all standby names of this migration from the settings of both shards, including names that an older owner
+/// Removes all standby names of this migration from the settings of both shards, including those that an earlier owner
 /// added.
 pub(crate) async fn remove_standby_names(
     context: &StepContext,

@@ -1,7 +1,7 @@
 //! Hold: the reverse stream keeps the rows on the source current until the operator finishes or rolls back.
 //!
-//! The step first drops the forward slot: no stream reads it any more, and it would retain WAL on the source.
-//! On request the step also compares the rows on the source with those of the new owner.
+//! The step first drops the forward slot, because no stream reads it any more and it would retain WAL on the source. If
+//! the operator requests it, the step also compares the rows on the source with those of the new owner.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::migration::load_monitor;
 
-/// The message of the hold.
+/// The progress message of the hold.
 const HELD: &str = "the rows on the source are kept current; `finish` removes them, `rollback` makes the source the owner again";
 /// The pause before a failed comparison is tried again.
 const RETRY_PAUSE: Duration = Duration::from_secs(2);

@@ -1,5 +1,5 @@
-//! Refuses a target on which an ended migration has left objects: its guard would refuse the moving keys, and its
-//! copied rows could not be distinguished from this migration's rows.
+//! Refuses a target that has objects of an ended migration. Its guard would refuse the moving keys, and its copied rows
+//! could not be distinguished from rows of this migration.
 
 use connect::Connected;
 
@@ -7,7 +7,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::shard::{conflicting_migrations, epoch};
 
-/// Refuses while the target knows another migration of the map for some of the moving keys.
+/// Refuses a target that has records of another migration for some of the moving keys.
 pub(super) async fn refuse_conflicting(
     context: &StepContext,
     session: &Connected,

@@ -64,13 +64,13 @@ pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, 
     }
 }
 
-/// Returns whether the step takes over each shard separately: a lost shard must not prevent the removal on the other
-/// one.
+/// Returns whether the step takes the migration over on each shard separately, so that an unreachable shard does not
+/// prevent the removal on the other one.
 pub(crate) fn takes_over_each_shard(kind: StepKind) -> bool {
     matches!(kind, StepKind::Unwind | StepKind::DropNew)
 }
 
-/// Returns whether the step is short and must not be interrupted; a pause waits for the end of the attempt.
+/// Returns whether the step is short and must not be interrupted. A pause then takes effect at the end of the attempt.
 pub(crate) fn must_not_be_interrupted(kind: StepKind) -> bool {
     matches!(kind, StepKind::Cutover | StepKind::Rollback)
 }

@@ -1,7 +1,7 @@
-//! Opens capture on the source: guards, publication, slot, held snapshot, progress row.
+//! Opens capture on the source: guards, publication, slot, snapshot and progress row.
 //!
-//! The publication must be created before the slot, or the stream can never start.
-//! A second run drops the slot and creates it again: no row was copied with the first slot yet, or the copy is void.
+//! The publication must exist before the slot, otherwise the stream can never start. A second run drops the slot and
+//! creates it again: no row was copied with the first slot yet, or the copy is no longer valid.
 
 use connect::Connected;
 use std::time::Duration;
@@ -23,7 +23,8 @@ use crate::shard::database::Shard;
 use crate::shard::guard::cascade;
 use crate::shard::{epoch, publication, snapshot};
 
-/// The creation of a slot waits for every running transaction; after this time the step fails and names the wait.
+/// The creation of a slot waits for all running transactions. After this time the step fails and reports the
+/// transactions.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(120);
 
 pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepError> {
@@ -40,14 +41,15 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     }
     context.session.stop_stream().await;
     drop_slot(&session, context, Direction::Forward).await?;
-    // Changes that an earlier slot captured belong to an earlier copy.
+    // The spool contains changes that an earlier slot captured; they belong to an earlier copy.
     context.spool().remove().await?;
     create_publication(&session, context, Direction::Forward).await?;
     context.report_message("creating the replication slot; it waits for transactions that run now");
     let (slot, holder) = create_slot(&session, context, &source, Direction::Forward).await?;
     fail_point::hit("open_capture.slot_created").await?;
     let id = dispatch.migration.as_str();
-    // A process that was suspended must not end the snapshot holders of its successor (I7).
+    // A process that was suspended must not end the snapshot holders of its successor, so it proves its epoch first
+    // (I7).
     epoch::execute(&session, &token, "select 1")
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
@@ -67,7 +69,7 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     })
 }
 
-/// Records with the controller what is about to be created on the upstream shard of a stream.
+/// Records with the controller which objects the agent is about to create on the upstream shard of a stream.
 pub(super) async fn record_cleanup(
     context: &StepContext,
     shard: &str,
@@ -95,7 +97,7 @@ pub(super) async fn record_cleanup(
     Ok(())
 }
 
-/// Creates the publication with the predicate as its row filter; drops an existing publication first.
+/// Drops the publication if it exists, and creates it with the predicate of the moving keys as row filter.
 pub(super) async fn create_publication(
     session: &Connected,
     context: &StepContext,
@@ -116,7 +118,7 @@ pub(super) async fn create_publication(
     publication::create(session, &token, direction, &tables).await
 }
 
-/// Creates the slot; its snapshot lives as long as the returned session.
+/// Creates the slot. Its snapshot exists as long as the returned session.
 pub(super) async fn create_slot(
     client: &Connected,
     context: &StepContext,
@@ -151,7 +153,7 @@ fn is_opening_capture(context: &StepContext) -> bool {
     matches!(context.dispatch.step, Some((_, StepKind::OpenCapture)))
 }
 
-/// Drops a slot of the migration if it exists; ends the session that still reads it.
+/// Drops a slot of the migration if it exists. Ends the session that still reads it.
 pub(super) async fn drop_slot(
     session: &Connected,
     context: &StepContext,
@@ -197,8 +199,8 @@ pub(super) async fn drop_publication(
     publication::drop(session, Some(&context.token_for_cleanup()), &name).await
 }
 
-/// Writes the first progress row on the downstream shard. `opened`: all changes of the stream are made by
-/// applications, and no open marker precedes them.
+/// Writes the first progress row on the downstream shard. If `opened` is true, the stream contains changes of
+/// applications from its start; otherwise they begin at the open marker.
 pub(super) async fn write_first_progress(
     context: &StepContext,
     direction: Direction,

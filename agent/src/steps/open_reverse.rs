@@ -1,4 +1,5 @@
-//! Creates the publication and the slot of the reverse stream on the target, before a rollback may need them (I6).
+//! Creates the publication and the slot of the reverse stream on the target. They must exist before the fence, because
+//! a rollback needs them (I6).
 
 use plans::names::Direction;
 use serde_json::{Value, json};
@@ -15,7 +16,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     context.report_message("creating the reverse stream to the source");
     let target = context.target()?;
     let session = target.session("reverse").await?;
-    // A stream reads only the server that the preflight recorded (I10).
+    // A stream may only read the server that the preflight recorded (I10).
     check_identity(context, &session, Direction::Reverse).await?;
     record_cleanup(context, &target.name, Direction::Reverse).await?;
     dual_write::record_standby_name(context, Direction::Reverse).await?;

@@ -1,4 +1,5 @@
-//! Preflight: repeats the survey immediately before the move, and records the identities of the two servers.
+//! Preflight: repeats the survey (the checks of both shards for the plan) immediately before the move, and records the
+//! identities of both servers.
 
 use plans::failure::Severity;
 use plans::identity::DatabaseIdentity;
@@ -69,7 +70,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
     })
 }
 
-/// Checks the rights for `ddl: refuse`: it needs event triggers, which only a superuser can create.
+/// Checks the privileges for `ddl: refuse`, which needs event triggers. Only a superuser can create them.
 async fn check_rights_to_refuse_ddl(context: &StepContext) -> Result<(), StepError> {
     if context.dispatch.options.ddl != Ddl::Refuse {
         return Ok(());

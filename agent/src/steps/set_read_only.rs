@@ -1,7 +1,7 @@
-//! Offline: makes the moving keys read-only on the source until the flip.
+//! Offline move: makes the moving keys read-only on the source until the flip.
 //!
-//! Order: the sidecar schema and the migration's row, guards, the closed register, wait-out. The step waits for
-//! transactions that wrote before as long as they take; reads are not affected.
+//! Order: the sidecar schema and the row of the migration, guards, the closed register, wait-out. The step waits
+//! without a limit for transactions that have already written; reads are not affected.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
-    // Later, a wait for the permitted hours would only prolong the time in which the keys are read-only.
+    // A wait for the permitted hours after this point would only prolong the time in which the keys are read-only.
     context.wait_until_open().await;
     let source = context.source()?;
     let shard = source.name.as_str();

@@ -1,8 +1,8 @@
-//! Checks before a step that both shards have the moving tables as planned, or in the same changed form that the move
-//! can carry.
+//! Checks before a step that the moving tables on both shards are as planned, or have the same changed definition with
+//! which the move can continue.
 //!
-//! Order: create guards against DDL if the request wants them, restore dropped guards before the verification,
-//! compare the definitions.
+//! Order: create event triggers that refuse DDL if the request demands it; restore dropped guards before the
+//! verification; compare the definitions.
 
 use connect::Connected;
 use plans::names::Direction;
@@ -26,10 +26,10 @@ pub(super) struct ShapeSessions<'a> {
     pub(super) target: &'a Connected,
 }
 
-/// Checks both shards before a step begins.
+/// Checks both shards before a step.
 ///
 /// # Errors
-/// `schema.drift` with the differences; [`StepError::Reshaped`] if both shards have the same new form.
+/// `schema.drift` with the differences; [`StepError::Reshaped`] if both shards have the same new definition.
 pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), StepError> {
     if !both_have_tables(kind) {
         return Ok(());
@@ -50,8 +50,7 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
     compare_definitions(context, &sessions).await
 }
 
-/// Returns whether both shards have the tables before this step: from the end of their creation to the end of the
-/// move.
+/// Returns whether both shards have the tables before this step.
 fn both_have_tables(kind: StepKind) -> bool {
     match kind {
         StepKind::Copy
@@ -104,8 +103,8 @@ pub(super) async fn compare_definitions(
     accept_common_form(context, sessions, source_fingerprint, without_indexes).await
 }
 
-/// Both shards have the same form, which is not the planned one: accepts it if only indexes are missing, or returns
-/// [`StepError::Reshaped`].
+/// Handles a definition that is the same on both shards and differs from the plan. If only indexes are missing, this is
+/// no error; otherwise returns [`StepError::Reshaped`].
 async fn accept_common_form(
     context: &StepContext,
     sessions: &ShapeSessions<'_>,
@@ -115,7 +114,7 @@ async fn accept_common_form(
     let planned = &context.dispatch.tables;
     let (tables, changes) =
         ddl::reshaped_tables(planned, [sessions.source, sessions.target]).await?;
-    // Indexes, constraints and triggers of a new target are compared once they are built.
+    // Indexes, constraints and triggers of a new target are compared after they are built.
     if without_indexes && columns(&tables) == columns(planned) {
         return Ok(());
     }
@@ -133,7 +132,7 @@ fn columns(tables: &[MovingTable]) -> Vec<&[plans::table::Column]> {
         .collect()
 }
 
-/// Returns whether the tables that the migration created have no indexes yet.
+/// Returns whether the migration created the tables and has not built their indexes yet.
 fn lacks_indexes(context: &StepContext) -> Result<bool, StepError> {
     let created: TargetCreated = context.output(StepKind::CreateTarget)?;
     Ok(created.created && !context.is_done(StepKind::BuildIndexes))
@@ -166,8 +165,8 @@ async fn create_ddl_guards(
     Ok(())
 }
 
-/// Creates missing guards again. The verification compares all rows afterwards, so writes that the guards missed are
-/// found.
+/// Creates missing guards again. The verification afterwards compares all rows, so it detects writes that the missing
+/// guards did not refuse.
 async fn restore_guards(
     context: &StepContext,
     sessions: &ShapeSessions<'_>,
@@ -191,7 +190,7 @@ async fn restore_guards(
     Ok(())
 }
 
-/// Returns the sessions of a cutover's two owners as source and target.
+/// Returns the sessions on the two owners of a cutover as source and target.
 pub(super) fn shape_sessions<'a>(
     direction: Direction,
     old_owner: &'a Connected,

@@ -1,14 +1,15 @@
-//! Unwind: opens the source, then removes everything that a migration created before the flip.
+//! Unwind: opens the source, and removes everything that a migration created before the flip. The control store has
+//! already decided that no flip can happen.
 //!
-//! The store has already decided that no flip can happen.
 //! Order:
-//! - Open the source and prove that it is open, however long that takes: an application waits for it.
+//! - Open the source and prove that it is open. The agent retries this without a limit, because applications wait for
+//!   it.
 //! - Remove guards, slots and publications on the source.
 //! - Remove everything on the target.
 //!
-//! Objects that cannot be removed within a few attempts are leftovers: they are listed, and `cleanup` removes them.
-//! The step opens one session at a time on each shard, except for the session that deletes rows, so that a limit on
-//! connections cannot prevent the end of a move.
+//! Objects that cannot be removed within a few attempts are leftovers: the step lists them, and `cleanup` removes them.
+//! The step opens only one session at a time on each shard, besides the session that deletes rows, so that a connection
+//! limit cannot prevent the end of a move.
 
 mod open_source;
 mod removal;
@@ -36,16 +37,16 @@ pub(super) async fn run(context: &StepContext) -> Result<Unwound, StepError> {
     remove_all(context).await
 }
 
-/// Ends what this process does for the migration.
+/// Ends the work of this process for the migration.
 pub(super) async fn end_work(context: &StepContext) {
     context.session.stop_stream().await;
     *context.session.snapshot_holders.lock().await = None;
 }
 
-/// Removes everything of the migration from both shards, and the target's copy; returns the leftovers.
+/// Removes all objects of the migration from both shards, including the target's copy. Returns the leftovers.
 ///
 /// # Errors
-/// A failure that a retry may fix, until the last attempt.
+/// Returns a failure that a retry may fix, except at the last attempt.
 pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepError> {
     let mut removal = FailedRemovals::default();
     let removed = context.spool().remove().await;
@@ -66,7 +67,7 @@ pub(super) async fn remove_all(context: &StepContext) -> Result<Unwound, StepErr
     removal.finish(context)
 }
 
-/// Removes the guards, slot and publication on the source, whose register is open.
+/// Removes the guards, the slot and the publication on the source. Its register is open.
 async fn remove_from_source(
     context: &StepContext,
     session: &Connected,
@@ -84,8 +85,7 @@ async fn remove_from_source(
         .note_outcome(shard, "guards and register", dropped)?
         .is_none()
     {
-        // The guards refuse no write any more, since the register is open, but they would refuse TRUNCATE and changes
-        // of tables.
+        // The register is open, so the guards refuse no row changes any more, but they still refuse TRUNCATE and DDL.
         let disabled = guard::disable(session, &token).await;
         removal.note_outcome(shard, "the guards' functions", disabled)?;
     }
@@ -93,7 +93,7 @@ async fn remove_from_source(
     remove_migration_rows(context, session, removal).await
 }
 
-/// Removes the reverse stream, then the copy, whose keys stay closed until its rows are removed.
+/// Removes the reverse stream, then the copy. The keys stay closed until the rows are removed.
 async fn remove_from_target(
     context: &StepContext,
     session: &Connected,
@@ -129,7 +129,7 @@ async fn drop_stream_objects(
     Ok(())
 }
 
-/// Removes the migration's rows last: `cleanup` needs them to find the leftovers.
+/// Removes the rows of the migration last, because `cleanup` needs them to find the leftovers.
 async fn remove_migration_rows(
     context: &StepContext,
     session: &Connected,
@@ -144,7 +144,8 @@ async fn remove_migration_rows(
     Ok(())
 }
 
-/// Ends older owners on one shard (I7); returns a session whose statements wait only briefly.
+/// Takes the migration over on one shard, which ends sessions of earlier owners (I7). Returns a session whose
+/// statements wait only briefly for locks.
 async fn take_over(context: &StepContext, shard: &Shard) -> Result<connect::Connected, StepError> {
     dual_write::remove_standby_names_from(context, shard, OwnershipProof::TakeOver).await?;
     let session = shard.session("unwind").await?;

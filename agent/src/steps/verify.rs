@@ -1,14 +1,15 @@
 //! Compares the rows of both shards at exact positions in the owner's WAL while writes continue.
 //!
 //! Order:
-//! - The applier is held. A temporary slot gives a position, and a snapshot of exactly the commits before it.
-//! - The applier continues exactly to that position, and the copy's snapshot is opened.
-//! - Chunks are compared one by one, and each result is durable (`compare::ComparisonRecords`).
+//! - The agent pauses the apply stream. A temporary slot provides a position, and a snapshot of exactly the commits
+//!   before it.
+//! - The stream continues exactly to that position, and the agent opens a snapshot of the copy.
+//! - The agent compares the rows in chunks, and records each result durably (`compare::ComparisonRecords`).
 //!
-//! An interrupted run continues with the remaining chunks at a new position, and so does a run whose snapshots are
-//! too old. A chunk that was equal at an older position still counts, because the key of every later change is dirty:
-//! - A stream records dirty keys from the moment when this step is the next one.
-//! - This step removes no mark that is newer than the oldest position of a counted chunk.
+//! An interrupted run continues with the remaining chunks at a new position. So does a run whose snapshots are too old.
+//! A chunk that was equal at an older position still counts, because the key of every later change is marked as dirty:
+//! - A stream marks dirty keys from the time when this step is the next one.
+//! - This step removes only marks that are older than every position of a counted chunk.
 
 mod point;
 mod remaining;
@@ -36,11 +37,11 @@ use crate::stream::ApplyStream;
 use point::ComparisonPoint;
 use remaining::RemainingTables;
 
-/// The rows of a chunk: an interruption costs at most one chunk.
+/// Number of rows per chunk. An interrupted comparison repeats at most one chunk.
 const CHUNK_ROWS: u32 = 500_000;
-/// The rows of a chunk if an application's latency is limited: the comparison rests after each chunk.
+/// Number of rows per chunk if the request limits the application's latency: the comparison rests after each chunk.
 const LATENCY_CHUNK_ROWS: u32 = 50_000;
-/// How often one run repairs rows: a row that differs again has another writer.
+/// Maximum number of repairs in one run. A row that differs again after a repair is changed by another writer.
 const MAX_REPAIRS: u32 = 2;
 
 /// The upstream and the downstream shard of a change stream.
@@ -51,8 +52,8 @@ pub(crate) struct StreamShards {
 }
 
 impl StreamShards {
-    /// Begins a transaction on each of two sessions, on the upstream and the downstream shard, in which the moving
-    /// tables can be read: no table has untrusted code, or can get any.
+    /// Begins a transaction on each of two sessions, on the upstream and on the downstream shard. It locks the moving
+    /// tables and checks that reading them runs no untrusted code (ADR 49).
     ///
     /// # Errors
     /// `code.untrusted`; the errors of the servers.
@@ -107,8 +108,8 @@ pub(super) async fn run(context: &StepContext) -> Result<Verified, StepError> {
     Ok(verified)
 }
 
-/// Compares the rows on the source with the owner's during the hold. Differences do not end the hold, but their dirty
-/// keys block a rollback.
+/// Compares the rows on the source with the new owner's during the hold. Differences do not end the hold, but their
+/// dirty keys block a rollback.
 pub(super) async fn compare_in_hold(
     context: &StepContext,
     run: VerifyRun,
@@ -131,7 +132,7 @@ pub(super) async fn run_comparison(
     run: VerifyRun,
     rows_each: u32,
 ) -> Result<Verified, StepError> {
-    // Marks begin before the first position, so that every later change is known.
+    // The stream must mark dirty keys before the first position, so that every later change has a mark.
     if let Some(stream) = context.session.stream.lock().await.as_ref() {
         stream.record_dirty();
     }
@@ -157,7 +158,8 @@ pub(super) async fn run_comparison(
     comparison.finish(compared_before).await
 }
 
-/// Returns the file nodes of the compared tables before the first position, so that a later rewrite is detected.
+/// Returns the file nodes of the compared tables. They are read before the first position, so that a later rewrite is
+/// detected.
 async fn owner_storage(
     context: &StepContext,
     direction: Direction,
@@ -186,7 +188,7 @@ impl ComparisonRun<'_> {
         }
     }
 
-    /// Returns how many chunks an interrupted attempt has already compared.
+    /// Returns how many chunks an interrupted run has already compared.
     async fn compared_before(&self) -> Result<i64, StepError> {
         let chunks = self.records().chunks().await?;
         let compared_before = chunks.iter().filter(|chunk| chunk.at.is_some()).count();
@@ -346,8 +348,8 @@ fn different_error(context: &StepContext, rows: i64) -> StepError {
     })
 }
 
-/// The error for digests that differ although no row does: digests cover all rows, but rows are matched by their
-/// keys.
+/// Returns the error for digests that differ although no row differs: a digest includes all rows, but single rows are
+/// matched by their keys.
 fn unnamed_error(relation: &str) -> StepError {
     StepError::refused(
         "verify.unnamed",

@@ -41,12 +41,12 @@ struct ArrivingTransaction {
     markers: Vec<Marker>,
 }
 
-/// The point at which the stream halts until a request lets it continue.
+/// The point at which the stream pauses until a request lets it continue.
 #[derive(Debug)]
-pub(super) enum HaltPoint {
-    /// The stream halts before the next transaction.
+pub(super) enum PausePoint {
+    /// The stream pauses before the next transaction.
     BeforeNext,
-    /// The stream halts before the first transaction that commits at this position or later.
+    /// The stream pauses before the first transaction that commits at this position or later.
     BeforeCommit(ParkAt, oneshot::Sender<Lsn>),
 }
 
@@ -193,8 +193,8 @@ impl StreamRun {
             self.commit(shared, feed).await?;
         }
         // A row that is ahead must not become visible.
-        while !self.has_row_ahead() && must_halt_before(shared, &begin) {
-            self.halt_until_request(shared, feed).await?;
+        while !self.has_row_ahead() && must_pause_before(shared, &begin) {
+            self.pause_until_request(shared, feed).await?;
         }
         let already_applied = begin.final_lsn < self.batch.position();
         if !already_applied {
@@ -219,20 +219,21 @@ impl StreamRun {
     }
 
     /// Commits the batch, answers a request to park here, and waits for the next request.
-    async fn halt_until_request(
+    async fn pause_until_request(
         &mut self,
         shared: &mut StreamState,
         feed: &mut EventFeed,
     ) -> Result<(), StepError> {
         self.notify_holders_if_idle(shared);
         self.commit(shared, feed).await?;
-        if let Some(HaltPoint::BeforeCommit(_, parked)) = shared.halt.replace(HaltPoint::BeforeNext)
+        if let Some(PausePoint::BeforeCommit(_, parked)) =
+            shared.pause.replace(PausePoint::BeforeNext)
         {
             let _ = parked.send(self.last_commit);
         }
         match shared.requests.recv().await {
             Some(request) => shared.accept(request),
-            None => shared.halt = None,
+            None => shared.pause = None,
         }
         Ok(())
     }
@@ -411,11 +412,11 @@ fn note_wal_end(shared: &StreamState, wal_end: Lsn) {
     });
 }
 
-fn must_halt_before(shared: &StreamState, begin: &Begin) -> bool {
-    match &shared.halt {
+fn must_pause_before(shared: &StreamState, begin: &Begin) -> bool {
+    match &shared.pause {
         None => false,
-        Some(HaltPoint::BeforeNext) => true,
-        Some(HaltPoint::BeforeCommit(at, _)) => begin.final_lsn >= at.before,
+        Some(PausePoint::BeforeNext) => true,
+        Some(PausePoint::BeforeCommit(at, _)) => begin.final_lsn >= at.before,
     }
 }
 

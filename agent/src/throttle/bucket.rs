@@ -1,15 +1,16 @@
-//! Counts bytes against a rate that may change at any time; all streams share one bucket.
+//! Limits bytes to a rate that can change at any time. All streams share one bucket.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// Seconds of the rate that may be spent ahead, so that late timers cost nothing.
+/// Time in seconds for which the rate may be used in advance, so that late timers do not reduce the throughput.
 const BURST_SECONDS: f64 = 0.1;
-/// The longest wait that is returned; the rate may change before it ends.
+/// Maximum wait that is returned. The rate may change before it ends.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// Bytes that were spent and not waited for yet; a negative debt is the number of bytes that may be spent ahead.
+/// Bytes that were used and not waited for yet. If the value is negative, that number of bytes may be used without a
+/// wait.
 #[derive(Debug)]
 pub(super) struct ByteBucket {
     debt: f64,
@@ -31,7 +32,7 @@ impl ByteBucket {
         self.debt += bytes as f64;
     }
 
-    /// Returns how long to wait at `rate` bytes per second; zero without a rate.
+    /// Returns the required wait at `rate` bytes per second; zero if there is no rate.
     pub(super) fn required_wait(&mut self, rate: Option<u64>) -> Duration {
         let elapsed = self.updated.elapsed().as_secs_f64();
         self.updated = Instant::now();

@@ -1,12 +1,13 @@
-//! Permits of streams that work at one time. For a small ratio fewer streams work before they rest: an application
-//! notices how many processes compete for the cores, not how long they rest afterwards.
+//! Permits of streams that may work at the same time. If the ratio is small, fewer streams work at the same time. This
+//! helps an application more than longer rests of all streams, because it notices how many processes compete for the
+//! CPU cores.
 
 use std::sync::{Mutex, PoisonError};
 
 use plans::throttle::MOST_STREAMS;
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-/// Streams get permits in the order of their requests, so that no stream keeps its transaction open for long.
+/// The semaphore grants permits in the order of the requests, so that no stream keeps its transaction open for long.
 #[derive(Debug)]
 pub(super) struct StreamPermits {
     semaphore: Semaphore,
@@ -17,12 +18,12 @@ pub(super) struct StreamPermits {
 struct PermitCount {
     /// Free and acquired permits.
     total: usize,
-    /// The wanted total; surplus permits are removed when they are released.
+    /// The intended total. Surplus permits are removed when they are released.
     target: usize,
 }
 
 impl Default for StreamPermits {
-    /// One permit for each possible stream.
+    /// Returns one permit for each possible stream.
     fn default() -> Self {
         let most = MOST_STREAMS as usize;
         Self {
@@ -36,7 +37,7 @@ impl Default for StreamPermits {
 }
 
 impl StreamPermits {
-    /// Sets how many streams may work at one time.
+    /// Sets how many streams may work at the same time.
     pub(super) fn resize(&self, target: usize) {
         let mut count = self.count.lock().unwrap_or_else(PoisonError::into_inner);
         count.target = target;
@@ -48,7 +49,7 @@ impl StreamPermits {
         }
     }
 
-    /// Waits for a permit; dropping it releases it.
+    /// Waits for a permit. If the permit is dropped, it is released.
     pub(super) async fn acquire(&self) -> StreamPermit<'_> {
         StreamPermit {
             permits: self,
@@ -58,7 +59,7 @@ impl StreamPermits {
     }
 }
 
-/// A permit of a stream to work.
+/// The permit of a stream to work.
 #[derive(Debug)]
 pub(crate) struct StreamPermit<'a> {
     permits: &'a StreamPermits,

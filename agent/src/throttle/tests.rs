@@ -14,14 +14,14 @@ fn rate(bytes: u64) -> MigrationLimits {
     limits(|limits| limits.throttle.rate_bytes_s = Some(bytes))
 }
 
-/// Much longer than any of these tests takes.
+/// A time limit that is much longer than each of these tests takes.
 const LONG: Duration = Duration::from_secs(20);
 
 async fn in_time<T>(what: impl Future<Output = T>) -> T {
     tokio::time::timeout(LONG, what).await.expect("in time")
 }
 
-/// Does `pieces` pieces of work of `bytes` each.
+/// Executes `pieces` pieces of work of `bytes` bytes each.
 async fn spend(throttle: &MigrationThrottle, pieces: u32, bytes: u64) {
     let work = throttle.begin_work();
     for _ in 0..pieces {
@@ -40,7 +40,7 @@ async fn two_streams_share_one_rate() {
     throttle.set_limits(&rate(1_000_000));
     let began = Instant::now();
     tokio::join!(spend(&throttle, 20, 10_000), spend(&throttle, 20, 10_000));
-    // The bytes of a tenth of a second may be spent ahead.
+    // The bytes of a tenth of a second may be used in advance.
     assert!(began.elapsed() >= Duration::from_millis(290));
     assert!(throttle.rate_bound.load(Ordering::Relaxed));
 }
@@ -57,7 +57,7 @@ async fn a_rest_is_in_proportion_to_the_work_before_it() {
     assert!(began.elapsed() >= Duration::from_millis(190));
 }
 
-/// Returns how many of `streams` worked at one time at most, while each did some pieces.
+/// Returns the maximum number of `streams` that worked at the same time.
 async fn most_at_once(throttle: &MigrationThrottle, streams: u32) -> u32 {
     let (now, most) = (AtomicU32::new(0), AtomicU32::new(0));
     let stream = async || {
@@ -146,7 +146,7 @@ async fn removing_a_limit_ends_a_wait() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         throttle.set_limits(&MigrationLimits::default());
     };
-    // Bytes for one hour at the rate.
+    // The bytes of one hour at this rate.
     in_time(async { tokio::join!(spend(&throttle, 1, 1024 * 3600), free) }).await;
 }
 
@@ -161,7 +161,7 @@ async fn a_stream_beyond_the_limit_waits_until_more_are_allowed() {
     in_time(async { tokio::join!(throttle.wait_until_allowed(2), more) }).await;
 }
 
-/// Hours that begin 6 and end 8 hours from now, so that they never include now.
+/// Returns hours that begin in 6 and end in 8 hours, so that they never include the current time.
 fn never_now() -> Hours {
     let hour = |ms: i64| (now_ms() + ms).div_euclid(3_600_000).rem_euclid(24);
     let (from, to) = (hour(6 * 3_600_000), hour(8 * 3_600_000));

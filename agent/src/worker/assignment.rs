@@ -1,4 +1,4 @@
-//! One owned migration and its running task.
+//! One migration that this agent owns, and its running task.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,35 +28,35 @@ use crate::shard::{epoch, sidecar_schema};
 use crate::shared_scan::participants::{ExpectedParticipant, leads_to_copy};
 use crate::steps;
 
-/// The pause between two attempts to take a migration over that has no step.
+/// Pause between two attempts to take over a migration that has no step at this time.
 const TAKE_OVER_PAUSE: Duration = Duration::from_secs(1);
-/// The interval at which the position of an unread slot is advanced.
+/// The interval at which the agent advances a slot that no stream reads yet.
 const SLOT_ADVANCE_INTERVAL: Duration = Duration::from_secs(10);
 
 /// A migration that this process owns, and its running tasks.
 #[derive(Debug)]
 pub(super) struct Assignment {
     pub(super) session: Arc<MigrationSession>,
-    /// The secret that calls about the migration carry.
+    /// The secret that authenticates calls about the migration.
     pub(super) secret: Option<WireSecret>,
     step: Option<(StepId, StepKind)>,
     cancel: CancellationToken,
     task: JoinHandle<()>,
-    /// Compares dirty keys while no other work is done.
+    /// Compares dirty keys while the migration has no other work.
     sweep_task: JoinHandle<()>,
-    /// Advances the unread reverse slot while the migration waits for its cutover.
+    /// Advances the slot of the reverse stream, which no stream reads yet, while the migration waits for its cutover.
     slot_task: JoinHandle<()>,
 }
 
 impl Assignment {
-    /// Begins what the controller dispatched; an older assignment of the migration ends first.
+    /// Begins the work that the controller dispatched. An earlier assignment of the migration ends first.
     pub(super) async fn begin(
         mut dispatch: Dispatch,
         before: Option<Self>,
         controller: &Controller,
         spools: &Path,
     ) -> Self {
-        // A controller of the previous version sends no secret; the secret of the same epoch stays valid.
+        // A controller of the previous version sends no secret. The secret of the same epoch remains valid.
         let known = before.as_ref();
         let known = known.filter(|before| before.session.epoch == dispatch.epoch);
         let secret = dispatch.secret.take();
@@ -91,7 +91,7 @@ impl Assignment {
             run_assignment(context).await;
         });
         let slot_task = tokio::spawn(async move {
-            // The step may create or read the slot, so the slot is left alone until the step has ended.
+            // The step may create or read the slot, so the agent does not advance it before the step has ended.
             let _ = finished.await;
             advance_unread_slots(&slot_context).await;
         });
@@ -106,7 +106,7 @@ impl Assignment {
         }
     }
 
-    /// Ends this assignment for the next one. The session continues if the epoch is the same.
+    /// Ends this assignment before the next one begins. If the epoch is the same, the next one uses the same session.
     async fn end_for_successor(
         mut self,
         dispatch: &Dispatch,
@@ -118,7 +118,7 @@ impl Assignment {
         }
         self.session.stop_stream().await;
         let next = MigrationSession::new(dispatch.migration.clone(), dispatch.epoch, spools);
-        // The snapshot does not depend on the epoch: it is only read.
+        // A new epoch does not affect the snapshot, because it is only read.
         *next.snapshot_holders.lock().await = self.session.snapshot_holders.lock().await.take();
         Arc::new(next)
     }
@@ -130,13 +130,13 @@ impl Assignment {
         }
     }
 
-    /// Returns the step that runs, until its report is received.
+    /// Returns the running step, until the controller has received its report.
     pub(super) fn running_step(&self) -> Option<StepId> {
         let (id, _) = self.step.as_ref()?;
         (!self.task.is_finished()).then(|| id.clone())
     }
 
-    /// Stops the step and the stream at their next safe point; the snapshot is kept.
+    /// Stops the step and the stream at their next safe point. Keeps the snapshot.
     pub(super) async fn pause(&self) {
         self.session.set_expected_participant(None);
         let busy = !self.task.is_finished();
@@ -155,7 +155,7 @@ impl Assignment {
         }
     }
 
-    /// Ends all tasks and the stream at once, and releases the snapshot.
+    /// Ends all tasks and the stream immediately, and releases the snapshot.
     pub(super) async fn release(mut self) {
         self.session.set_expected_participant(None);
         self.cancel.cancel();
@@ -165,7 +165,7 @@ impl Assignment {
     }
 }
 
-/// Takes the migration over if this is not done yet, then runs the step and reports it.
+/// Takes the migration over if this has not been done, then runs the step and reports its outcome.
 async fn run_assignment(context: StepContext) {
     let dispatch = context.dispatch.clone();
     let Some((id, kind)) = dispatch.step.clone() else {
@@ -243,7 +243,7 @@ async fn run_attempt(context: StepContext, id: StepId, kind: StepKind) {
     report_until_received(&context.controller, &report).await;
 }
 
-/// Returns whether the failure requires a new copy: before the flip a slot whose changes are lost costs only that.
+/// Returns whether the failure requires a new copy. Before the flip, a slot that lost changes requires only that.
 fn requires_new_copy(failure: &Failure, kind: StepKind) -> bool {
     let lost = [SLOT_MISSING, SLOT_LOST, SLOT_GAP].contains(&failure.code.as_str());
     lost && matches!(
@@ -257,9 +257,10 @@ fn requires_new_copy(failure: &Failure, kind: StepKind) -> bool {
     )
 }
 
-/// Runs the step together with the change stream: the step fails with the stream, and stops on cancellation.
+/// Runs the step concurrently with the change stream. If the stream fails, the step fails; if it is cancelled, it
+/// stops.
 async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::Value, StepError> {
-    // Cutover and rollback first reopen what an earlier attempt left closed.
+    // Cutover and rollback check the tables after they have recovered an interrupted attempt.
     if !matches!(kind, StepKind::Cutover | StepKind::Rollback) {
         steps::shape::check(context, kind).await?;
     }
@@ -289,7 +290,7 @@ fn is_throttled(kind: StepKind) -> bool {
         | StepKind::DropOld
         | StepKind::Unwind
         | StepKind::DropNew => true,
-        // The hold throttles its comparison itself: most of the time it does no work.
+        // The hold throttles its comparison itself, because most of the time it does no work.
         StepKind::Hold
         | StepKind::Preflight
         | StepKind::CreateTarget
@@ -303,8 +304,8 @@ fn is_throttled(kind: StepKind) -> bool {
     }
 }
 
-/// Returns whether the step needs a running stream. Steps that stop the streams, or whose data a stream would
-/// disturb, start none.
+/// Returns whether the step needs a running stream. No stream runs during steps that stop the streams, or whose data a
+/// stream would change.
 fn needs_stream(kind: StepKind) -> bool {
     match kind {
         StepKind::CatchUp
@@ -313,7 +314,7 @@ fn needs_stream(kind: StepKind) -> bool {
         | StepKind::OpenReverse
         | StepKind::Hold
         | StepKind::HoldBack => true,
-        // The cutover starts the stream at its gate; after the flip no stream must be started.
+        // The cutover starts the stream at its gate. After the flip, this stream must not start.
         StepKind::Cutover
         | StepKind::Rollback
         | StepKind::Preflight
@@ -327,7 +328,7 @@ fn needs_stream(kind: StepKind) -> bool {
     }
 }
 
-/// Owns a migration for which no step is due: runs its stream and holds its snapshot.
+/// Keeps a migration that has no step at this time: runs its stream and holds its snapshot.
 async fn keep_without_step(context: &StepContext) {
     loop {
         let takeover = async {
@@ -346,8 +347,8 @@ async fn keep_without_step(context: &StepContext) {
     }
 }
 
-/// Advances the slot of the reverse stream while the migration waits for its cutover, also in a pause, so that the
-/// target does not retain WAL that no stream reads yet.
+/// Advances the slot of the reverse stream while the migration waits for its cutover, also while it is paused.
+/// Otherwise the target would retain WAL, because no stream reads the slot yet.
 async fn advance_unread_slots(context: &StepContext) {
     let waits = match &context.dispatch.step {
         None | Some((_, StepKind::Cutover)) => context.is_done(StepKind::OpenReverse),
@@ -368,21 +369,21 @@ async fn advance_unread_slots(context: &StepContext) {
     }
 }
 
-/// Raises the epoch on both shards, which ends every older owner there, and recovers what that owner left. This is
-/// done once for an epoch, and as a whole: the previous assignment may have been ended in the middle of it.
+/// Increases the epoch on both shards, which ends the sessions of every earlier owner, and recovers what an earlier
+/// owner left unfinished. This is done once per epoch, and repeated completely after an interruption.
 async fn take_over(context: &StepContext) -> Result<(), StepError> {
     if context.session.taken_over.load(Ordering::Acquire) {
         return Ok(());
     }
     let token = context.token();
-    // Commits of this agent would wait for the walsender of the older owner, which has ended.
+    // Commits of this agent would wait for the walsender of the earlier owner, which has ended.
     steps::remove_standby_names(context, OwnershipProof::TakeOver).await?;
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
         sidecar_schema::add_missing_tables(&session, &token).await?;
     }
-    // The older owner may have added its name once more before the epoch was raised.
+    // The earlier owner may have added its name again before the epoch was increased.
     steps::remove_standby_names(context, OwnershipProof::Owner).await?;
     steps::recover_register(context).await?;
     if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {

@@ -1,10 +1,9 @@
-//! The identity of this agent process, and the keys of earlier ones that have ended.
+//! The identity of this agent process, and the keys of earlier processes that have ended.
 //!
-//! The controller gives an agent's name to one process at a time. For a new process it waits until the last one has
-//! been silent for a while.
-//! A process that restarts on the same host need not wait: it shows the keys of the earlier processes, which it reads
-//! from a file in the folder of the spools. Each process locks the file while it lives, so that only keys of ended
-//! processes are shown.
+//! The controller accepts only one process per agent name at a time. It accepts a new process only after the previous
+//! one has been silent for a while. A process that restarts on the same host need not wait: it sends the keys of the
+//! earlier processes, which it reads from a file in the folder of the spools. Each process locks the file while it
+//! runs, so only keys of ended processes are sent.
 
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, Write};
@@ -14,20 +13,20 @@ use std::path::{Path, PathBuf};
 use plans::id::{AgentName, InstanceId};
 use plans::wire::WireSecret;
 
-/// The most keys that the file keeps: enough that repeated failed starts do not drop the key of the last working
-/// process.
+/// Maximum number of keys in the file. It is large enough that repeated failed starts do not remove the key of the last
+/// working process.
 const MAX_KEYS: usize = 8;
 
 /// The identity of this process.
 #[derive(Debug)]
 pub(super) struct WorkerProcess {
     pub(super) instance: InstanceId,
-    /// The secret key, which is sent with each claim and each heartbeat, and nowhere else.
+    /// The secret key of this process, which it sends only with claims and heartbeats.
     pub(super) key: WireSecret,
     pub(super) host: String,
     /// Keys of earlier processes, the newest first.
     pub(super) ended_keys: Vec<WireSecret>,
-    /// The key file, locked while this process lives.
+    /// The key file. It is locked while this process runs.
     _file: Option<File>,
 }
 
@@ -54,7 +53,7 @@ impl WorkerProcess {
     }
 }
 
-/// Returns the path of the agent's key file; it encodes the name, which may contain any character.
+/// Returns the path of the agent's key file. The path encodes the name, which may contain any character.
 fn key_file_path(name: &AgentName, spools: &Path) -> PathBuf {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_');
     let encoded: String = name
@@ -117,7 +116,7 @@ mod tests {
         let first = WorkerProcess::start(&name, &folder);
         assert_eq!(first.ended_keys, []);
         assert!(!first.host.is_empty());
-        // The first process still lives.
+        // The first process still holds the lock.
         let concurrent = WorkerProcess::start(&name, &folder);
         assert_eq!(concurrent.ended_keys, []);
         let (one, other) = (first.key.clone(), concurrent.key.clone());

@@ -1,11 +1,12 @@
-//! Work of a newer controller that this version does not understand: the agent must not do only a part of it.
+//! Handles work of a newer controller that this version does not understand. The agent reports it as failed, and never
+//! does a part of it.
 
 use plans::failure::{Failure, RetryClass};
 use plans::id::{Epoch, MigrationId, StepId};
 use plans::wire::{Outcome, Progress, Report, StepReport, WireSecret};
 use serde::Deserialize;
 
-/// The fields that every version of the messages has.
+/// The fields that the messages of every version have.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "work", rename_all = "snake_case")]
 enum WorkHead {
@@ -21,7 +22,7 @@ enum WorkHead {
     },
 }
 
-/// Returns the report that the work failed. Returns `None` if the work has no step, or not even its head can be read.
+/// Returns the report that the work failed; `None` if the work has no step, or if these fields cannot be decoded.
 pub(super) fn failure_report(work: &str, reason: &str) -> Option<Report> {
     let failure = failure(reason);
     match serde_json::from_str(work).ok()? {

@@ -75,7 +75,7 @@ fn one_after_the_other(ground: &Ground, samples: &mut Samples) -> anyhow::Result
 /// Until each agent has one of the moves: whichever asks first may have both.
 fn side_by_side(ground: &Ground, samples: &mut Samples) -> anyhow::Result<()> {
     for _ in 0..TRIES {
-        let from = samples.watch.look();
+        let from = samples.watch.take_sample();
         let began = Instant::now();
         let ids = [
             ground.submit(&request(MAPS[0]))?,
@@ -92,7 +92,7 @@ fn side_by_side(ground: &Ground, samples: &mut Samples) -> anyhow::Result<()> {
             );
         }
         let took = began.elapsed().as_secs_f64();
-        let to = samples.watch.look();
+        let to = samples.watch.take_sample();
         for id in &ids {
             ours::take_back(ground, id)?;
         }

@@ -1,6 +1,6 @@
 //! How busy the cores were while something was measured, and by whom.
 //!
-//! Order: a thread looks several times a second ([`Watch::keep_looking`]) and whoever measures looks once more when a
+//! Order: a thread looks several times a second ([`Watch::sample_until_dropped`]) and whoever measures looks once more when a
 //! part begins and ends; what lies between two moments is read off the looks around them, as if the cores had been as
 //! busy throughout. A look takes a few milliseconds of a core, whoever is measured.
 
@@ -30,12 +30,12 @@ pub(crate) struct Watch(Arc<Mutex<BTreeMap<u128, Used>>>);
 
 /// Looks until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Looking {
+pub(crate) struct SamplerThread {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Drop for Looking {
+impl Drop for SamplerThread {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         let _ = self.thread.take().map(JoinHandle::join);
@@ -44,23 +44,23 @@ impl Drop for Looking {
 
 impl Watch {
     /// Looks now; the moment.
-    pub(crate) fn look(&self) -> u128 {
+    pub(crate) fn take_sample(&self) -> u128 {
         let (at, used) = (now(), used());
-        self.seen(|seen| seen.insert(at, used));
+        self.with_samples(|samples| samples.insert(at, used));
         at
     }
 
     /// Looks again and again, on a thread of its own.
-    pub(crate) fn keep_looking(&self) -> Looking {
+    pub(crate) fn sample_until_dropped(&self) -> SamplerThread {
         let over = Arc::new(AtomicBool::new(false));
         let (watch, is_over) = (self.clone(), Arc::clone(&over));
         let thread = std::thread::spawn(move || {
             while !is_over.load(Ordering::Relaxed) {
-                watch.look();
+                watch.take_sample();
                 std::thread::sleep(EVERY);
             }
         });
-        Looking {
+        SamplerThread {
             over,
             thread: Some(thread),
         }
@@ -68,18 +68,21 @@ impl Watch {
 
     /// What was used from one moment to another, if somebody looked.
     pub(crate) fn between(&self, from: u128, to: u128) -> Option<Profile> {
-        let at = |moment| self.seen(|seen| estimate(seen, moment));
+        let at = |moment| self.with_samples(|samples| estimate(samples, moment));
         Some(Profile::between(&at(from)?, &at(to)?))
     }
 
-    fn seen<T>(&self, work: impl FnOnce(&mut BTreeMap<u128, Used>) -> T) -> T {
+    fn with_samples<T>(&self, work: impl FnOnce(&mut BTreeMap<u128, Used>) -> T) -> T {
         work(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 /// What was used until `moment`, by the looks before and after it; outside of them by the nearest one.
-fn estimate(seen: &BTreeMap<u128, Used>, moment: u128) -> Option<Used> {
-    let (before, after) = (seen.range(..=moment).last(), seen.range(moment..).next());
+fn estimate(samples: &BTreeMap<u128, Used>, moment: u128) -> Option<Used> {
+    let (before, after) = (
+        samples.range(..=moment).last(),
+        samples.range(moment..).next(),
+    );
     let (Some((from, before)), Some((to, after))) = (before, after) else {
         return before.or(after).map(|(_, used)| used.clone());
     };
@@ -227,9 +230,9 @@ mod tests {
     #[test]
     fn looks_go_on_until_they_are_over() {
         let watch = Watch::default();
-        let looking = watch.keep_looking();
-        let from = watch.look();
+        let looking = watch.sample_until_dropped();
+        let from = watch.take_sample();
         drop(looking);
-        assert!(watch.between(from, watch.look()).is_some());
+        assert!(watch.between(from, watch.take_sample()).is_some());
     }
 }

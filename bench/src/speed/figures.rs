@@ -37,11 +37,11 @@ impl Samples {
         name: &str,
         work: impl FnOnce() -> anyhow::Result<T>,
     ) -> anyhow::Result<T> {
-        let from = self.watch.look();
+        let from = self.watch.take_sample();
         let began = Instant::now();
         let done = work()?;
         self.add(name, began.elapsed().as_secs_f64());
-        self.profile(name, (from, self.watch.look()));
+        self.profile(name, (from, self.watch.take_sample()));
         Ok(done)
     }
 

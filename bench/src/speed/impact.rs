@@ -3,7 +3,7 @@
 use super::busy::now;
 use super::figures::Samples;
 use super::ground::Ground;
-use super::load::{HALF, Load, Transaction, compare, quantile, tell_until};
+use super::load::{HALF, Load, Transaction, compare, quantile, record_until};
 use super::ours;
 use serde_json::Value;
 use std::time::Duration;
@@ -36,8 +36,8 @@ pub(crate) fn round(
     let id = ground.submit(&ours::half())?;
     ground.shardwright(&["set", "latency", &id, &set_point.to_string()])?;
     let waits = |shown: &Value| shown["state"] == "waiting";
-    let told = (load, &mut running, "beside");
-    if !tell_until(ground, told, &id, waits, |_| {})? {
+    let target = (load, &mut running, "beside");
+    if !record_until(ground, target, &id, waits, |_| {})? {
         eprintln!("  the migration took longer than the load, and this round does not count");
         samples.add("impact.late_after_s", f64::from(seconds * AT_MOST));
         drop(running);

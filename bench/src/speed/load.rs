@@ -115,10 +115,12 @@ impl<'a> Load<'a> {
         let seconds = PROBE_SECONDS.to_string();
         let mut pgbench = self.pgbench(&seconds);
         let output = pgbench.output()?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
-        let line = said.lines().find_map(|line| line.strip_prefix("tps = "));
+        let output_text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = output_text
+            .lines()
+            .find_map(|line| line.strip_prefix("tps = "));
         let number = line.and_then(|line| line.split(' ').next());
-        let number = number.with_context(|| format!("pgbench: {said}"))?;
+        let number = number.with_context(|| format!("pgbench: {output_text}"))?;
         Ok(number.parse()?)
     }
 
@@ -173,7 +175,7 @@ impl<'a> Load<'a> {
 }
 
 /// Tells the p99 of a load that is under way until it is over, or `done` says so of the migration; whether that did.
-pub(crate) fn tell_until(
+pub(crate) fn record_until(
     ground: &Ground,
     (load, running, name): (&Load<'_>, &mut Running, &str),
     id: &str,
@@ -190,7 +192,7 @@ pub(crate) fn tell_until(
             let p99 = quantile(&last, 0.99)? / 1000.0;
             ground.report_latency("bench", p99)?;
             keep(p99);
-            eprintln!("    p99 {p99:.0} ms, {}", ours::pace(&shown));
+            eprintln!("    p99 {p99:.0} ms, {}", ours::throttle_text(&shown));
         }
         if done(&shown) {
             return Ok(true);

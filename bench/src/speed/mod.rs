@@ -43,7 +43,7 @@ use place::Place;
 /// The parts that failed, each of which was told when it did; or a file that cannot be written.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut report = Report::default();
-    let _looking = report.samples.watch.keep_looking();
+    let _sampler = report.samples.watch.sample_until_dropped();
     let mut failed = Vec::new();
     let mut part = |name, work: &dyn Fn(&mut Report) -> anyhow::Result<()>| {
         if let Err(error) = work(&mut report) {
@@ -193,7 +193,7 @@ fn half(
     samples.add("ours.copy", took.copy);
     samples.add("ours.build", took.database - took.copy);
     samples.add("ours.verify", took.verify);
-    samples.watch.look();
+    samples.watch.take_sample();
     samples.profile("ours.copy", took.copied);
     samples.profile("ours.build", took.built);
     samples.profile("ours.verify", took.verified);
@@ -214,7 +214,7 @@ fn whole(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Resu
     let (id, took) = ours::copy_and_verify(ground, &ours::whole())?;
     samples.add("ours.whole", took.database);
     samples.add("ours.whole_verify", took.verify);
-    samples.watch.look();
+    samples.watch.take_sample();
     samples.profile("ours.whole", took.whole());
     ours::take_back(ground, &id)
 }

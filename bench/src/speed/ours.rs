@@ -113,7 +113,7 @@ pub(crate) fn is_copied(shown: &Value) -> bool {
 }
 
 /// The step that runs, and what it is slowed to.
-pub(crate) fn pace(shown: &Value) -> String {
+pub(crate) fn throttle_text(shown: &Value) -> String {
     let running = |step: &&Value| step["state"] == "running";
     let step = shown["steps"]
         .as_array()

@@ -21,7 +21,7 @@ const PARTS: [(&str, &str); 4] = [
 const LIMIT: Duration = Duration::from_secs(1800);
 const PAUSE: Duration = Duration::from_millis(200);
 /// A session tells what it has read once a second.
-const TOLD: Duration = Duration::from_millis(1200);
+const REPORT_WAIT: Duration = Duration::from_millis(1200);
 
 const READ: &str =
     "select coalesce(sum(heap_blks_read + heap_blks_hit), 0) from pg_statio_user_tables";
@@ -70,13 +70,13 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
 
 fn round(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Result<()> {
     let before = source.number(READ)?;
-    let (from, begun) = (samples.watch.look(), Instant::now());
+    let (from, begun) = (samples.watch.take_sample(), Instant::now());
     let id = ground.submit(&request())?;
     let (moves, longest) = until_copied(ground, &id)?;
     samples.add("parts.copy_longest", longest);
     samples.add("parts.copy", begun.elapsed().as_secs_f64());
-    samples.profile("parts.copy", (from, samples.watch.look()));
-    std::thread::sleep(TOLD);
+    samples.profile("parts.copy", (from, samples.watch.take_sample()));
+    std::thread::sleep(REPORT_WAIT);
     let read = source.number(READ)? - before;
     samples.add("parts.read_amplification", read / source.number(BLOCKS)?);
     for one in moves {

@@ -3,7 +3,7 @@
 use super::busy::now;
 use super::figures::Samples;
 use super::ground::Ground;
-use super::load::{Load, OF_THE_LAST, Transaction, quantile, tell_until};
+use super::load::{Load, OF_THE_LAST, Transaction, quantile, record_until};
 use super::ours;
 use std::time::Duration;
 
@@ -17,13 +17,13 @@ const ABOVE_ALONE: f64 = 1.3;
 /// What is left out behind each step of the load, microseconds.
 const SETTLING: u128 = 4_000_000;
 
-/// What was seen during a copy.
+/// What was observed during a copy.
 #[derive(Default)]
-struct Seen {
+struct ThrottleSamples {
     /// Every transaction.
     transactions: Vec<Transaction>,
-    /// What was told once the load of a step had settled, milliseconds, by the name of the step.
-    told: Vec<(&'static str, f64)>,
+    /// What was reported once the load of a step had settled, milliseconds, by the name of the step.
+    reported: Vec<(&'static str, f64)>,
     /// Steps that it met.
     steps: u32,
 }
@@ -39,43 +39,44 @@ pub(crate) fn round(
     samples.add("throttle.set_point_ms", set_point);
     let id = ground.submit(&ours::half())?;
     ground.shardwright(&["set", "latency", &id, &set_point.to_string()])?;
-    let mut seen = steps(ground, load, &id)?;
+    let mut observed = steps(ground, load, &id)?;
     let (from, to) = ours::copied_between(&ground.show(&id)?, now())?;
-    seen.transactions
+    observed
+        .transactions
         .retain(|done| (from..to).contains(&done.at));
     let span = Duration::from_micros(u64::try_from(to - from)?);
     samples.add("throttle.copy_seconds", span.as_secs_f64());
-    samples.add("throttle.steps", f64::from(seen.steps));
+    samples.add("throttle.steps", f64::from(observed.steps));
     samples.profile("throttle.copy", (from, to));
     ours::take_back(ground, &id)?;
     for name in ["low", "high"] {
-        let told = seen.told.iter().filter(|(step, _)| *step == name);
-        let told: Vec<f64> = told.map(|(_, p99)| *p99).collect();
-        if told.is_empty() {
+        let reported = observed.reported.iter().filter(|(step, _)| *step == name);
+        let reported: Vec<f64> = reported.map(|(_, p99)| *p99).collect();
+        if reported.is_empty() {
             eprintln!(
                 "  throttle.{name}: the copy ended before the load had settled; give it more rows"
             );
         } else {
-            add(name, middle(told), set_point, samples);
+            add(name, middle(reported), set_point, samples);
         }
     }
-    let whole = quantile(&seen.transactions, 0.99)? / 1000.0;
+    let whole = quantile(&observed.transactions, 0.99)? / 1000.0;
     add("whole", whole, set_point, samples);
     Ok(())
 }
 
-/// The p99 of the heavier load alone, milliseconds; also how far those lie apart that would be told meanwhile.
+/// The p99 of the heavier load alone, milliseconds; also how far those lie apart that would be reported meanwhile.
 fn alone(load: &Load<'_>, seconds: u32, samples: &mut Samples) -> anyhow::Result<f64> {
     let all = load.alone(STEPS[1].1, seconds)?;
     let p99 = quantile(&all, 0.99)? / 1000.0;
     let pieces = all.chunk_by(|one, next| one.at / OF_THE_LAST == next.at / OF_THE_LAST);
-    let mut told = Vec::new();
+    let mut reported = Vec::new();
     for piece in pieces {
-        told.push(quantile(piece, 0.99)? / 1000.0);
+        reported.push(quantile(piece, 0.99)? / 1000.0);
     }
-    told.sort_by(f64::total_cmp);
-    samples.add("throttle.alone_least_ms", told[0]);
-    samples.add("throttle.alone_most_ms", told[told.len() - 1]);
+    reported.sort_by(f64::total_cmp);
+    samples.add("throttle.alone_least_ms", reported[0]);
+    samples.add("throttle.alone_most_ms", reported[reported.len() - 1]);
     Ok(p99)
 }
 
@@ -92,24 +93,24 @@ fn middle(mut values: Vec<f64>) -> f64 {
 }
 
 /// Lets the load step until the copy has ended.
-fn steps(ground: &Ground, load: &Load<'_>, id: &str) -> anyhow::Result<Seen> {
-    let mut seen = Seen::default();
+fn steps(ground: &Ground, load: &Load<'_>, id: &str) -> anyhow::Result<ThrottleSamples> {
+    let mut observed = ThrottleSamples::default();
     for (name, share, seconds) in STEPS.into_iter().cycle().take(MOST_STEPS) {
         let begun = now();
-        seen.steps += 1;
+        observed.steps += 1;
         let mut running = load.start(share, seconds, "step")?;
         let pid = running.pid();
-        let told = (load, &mut running, "step");
-        let ended = tell_until(ground, told, id, ours::is_copied, |p99| {
+        let reported = (load, &mut running, "step");
+        let ended = record_until(ground, reported, id, ours::is_copied, |p99| {
             if now() > begun + SETTLING {
-                seen.told.push((name, p99));
+                observed.reported.push((name, p99));
             }
         })?;
         drop(running);
-        seen.transactions.extend(load.logged("step", pid)?);
+        observed.transactions.extend(load.logged("step", pid)?);
         if ended {
             break;
         }
     }
-    Ok(seen)
+    Ok(observed)
 }

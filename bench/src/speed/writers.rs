@@ -64,7 +64,7 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
     let mut series = Cutovers::start(programs)?;
     let samples = &mut report.samples;
     eprintln!("{cutovers} cutovers without writers, and as many beside each writer of many keys");
-    let (from, quiet) = (samples.watch.look(), made(&mut series, cutovers)?.0);
+    let (from, quiet) = (samples.watch.take_sample(), made(&mut series, cutovers)?.0);
     keep("check.0", &quiet, samples);
     for (name, keys) in MANY {
         let writer = Writer::start(&series.shards, keys, SHORT);
@@ -75,14 +75,14 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
             samples.add(&format!("{name}.ms_per_1000"), cost);
         }
     }
-    samples.profile("check", (from, samples.watch.look()));
+    samples.profile("check", (from, samples.watch.take_sample()));
     eprintln!("{cutovers} cutovers beside a long writer");
     let budget = f64::from(Usual::default().write_stop_budget_ms);
-    let from = samples.watch.look();
+    let from = samples.watch.take_sample();
     let writer = Writer::start(&series.shards, 1, budget / 1000.0 * LONG);
     let (cuts, given_up) = made(&mut series, cutovers)?;
     drop(writer);
-    samples.profile("long_writers", (from, samples.watch.look()));
+    samples.profile("long_writers", (from, samples.watch.take_sample()));
     keep("long_writers", &cuts, samples);
     samples.add("long_writers.given_up", given_up as f64);
     judge(&cuts, budget, report);

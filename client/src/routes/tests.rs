@@ -1,4 +1,4 @@
-//! Routes of keys by a map.
+//! Tests of the routing of keys by a map.
 
 use super::*;
 use plans::id::MapVersion;
@@ -26,7 +26,7 @@ fn map(strategy: Strategy, kind: KeyType, buckets: u32, sets: &[(KeySet, &str)])
     }
 }
 
-/// What the index says must be what the map says, also of a map that came as JSON.
+/// Checks that the index and the map return the same owners, also for a map that was read from JSON.
 fn agrees(map: ShardMap, keys: impl Iterator<Item = Key>) {
     let map = serde_json::from_str(&serde_json::to_string(&map).unwrap()).unwrap();
     let routes = Routes::new(map).unwrap();

@@ -1,4 +1,4 @@
-//! Removes the temporary clusters of this user whose process is gone, for example after a killed test run.
+//! Removes temporary clusters of this user whose process has ended, for example after a killed test run.
 
 fn main() -> Result<(), cluster::ClusterError> {
     let base = cluster::temporary_base();

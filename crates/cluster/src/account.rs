@@ -1,4 +1,5 @@
-//! The account that the server programs run as: our own, or `postgres` when we are root.
+//! The operating system account that runs the server programs: the account of this process, or `postgres` if this
+//! process runs as root.
 
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
@@ -9,7 +10,7 @@ use crate::ClusterError;
 
 const USER: &str = "postgres";
 
-/// `None` in `switch` means: as ourselves.
+/// The account. If `switch` is `None`, it is the account of this process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Account {
     switch: Option<(u32, u32)>,
@@ -27,8 +28,9 @@ impl Account {
             .ok_or(ClusterError::AccountMissing { user: USER })
     }
 
-    /// A command that runs as this account, in `dir`, without our `PG*` variables and our service manager: a server
-    /// that heard of it would tell it in our place that it is ready.
+    /// Creates a command that runs as this account in `dir`, without this process's `PG*` variables and without its
+    /// `NOTIFY_SOCKET`: with this variable the server would report to the service manager, in place of this process,
+    /// that it is ready.
     pub(crate) fn command(&self, program: &Path, dir: &Path) -> Command {
         let mut command = Command::new(program);
         command
@@ -54,7 +56,7 @@ impl Account {
             .map_err(ClusterError::io("change the owner of", path))
     }
 
-    /// Refuses a folder that the account cannot reach because a folder above it is closed.
+    /// Fails if the account cannot reach `dir` because it may not enter a folder above it.
     pub(crate) fn can_enter(&self, dir: &Path) -> Result<(), ClusterError> {
         let Some((uid, gid)) = self.switch else {
             return Ok(());

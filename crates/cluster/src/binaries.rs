@@ -1,7 +1,8 @@
-//! Where PostgreSQL's programs are.
+//! Finds PostgreSQL's programs.
 //!
-//! Order: the folders in `SHARDWRIGHT_PG_BIN` and no others, or else those below `/usr/lib/postgresql`, then `PATH`.
-//! A folder serves one major version; who needs several of them names several folders, as in `PATH`.
+//! If `SHARDWRIGHT_PG_BIN` is set, only its folders are searched. Otherwise the folders below `/usr/lib/postgresql` are
+//! searched, then `PATH`. A folder has programs of one major version. To use several versions, set several folders,
+//! separated as in `PATH`.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -12,7 +13,7 @@ use std::time::SystemTime;
 
 use crate::ClusterError;
 
-/// The variable that overrides the search.
+/// The variable with the folders to search.
 const VARIABLE: &str = "SHARDWRIGHT_PG_BIN";
 const PACKAGED: &str = "/usr/lib/postgresql";
 const OLDEST_MAJOR: u32 = 15;
@@ -25,14 +26,14 @@ const DUMP: WantedPrograms = WantedPrograms {
     programs: &["pg_dump"],
 };
 
-/// A folder with PostgreSQL's programs, all of one version; not every folder has every program.
+/// A folder with PostgreSQL's programs of one version. A folder need not have every program.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Binaries {
     dir: PathBuf,
     major: u32,
 }
 
-/// What a folder must have to be taken; the version is the first program's.
+/// The programs that a folder must have. The version is that of the first program.
 #[derive(Debug, Clone, Copy)]
 struct WantedPrograms {
     what: &'static str,
@@ -40,18 +41,18 @@ struct WantedPrograms {
 }
 
 impl Binaries {
-    /// Finds the server programs of version `major`, or of the newest version that is there.
+    /// Finds the server programs of version `major`, or of the newest installed version.
     ///
     /// # Errors
-    /// [`ClusterError::BinariesMissing`] lists what was searched; 14 and older do not count.
+    /// [`ClusterError::BinariesMissing`] lists the searched folders. Version 14 and older versions are ignored.
     pub fn find(major: Option<u32>) -> Result<Self, ClusterError> {
         Self::search(SERVER, major)
     }
 
-    /// Finds `pg_dump` of version `major`; no server need be beside them.
+    /// Finds `pg_dump` of version `major`. The folder need not have server programs.
     ///
     /// # Errors
-    /// [`ClusterError::BinariesMissing`] lists what was searched.
+    /// [`ClusterError::BinariesMissing`] lists the searched folders.
     pub fn for_dump(major: u32) -> Result<Self, ClusterError> {
         Self::search(DUMP, Some(major))
     }
@@ -62,7 +63,7 @@ impl Binaries {
         let probed = candidates.iter().filter_map(|dir| Self::probe(dir, wanted));
         let mut found = probed.filter(fits);
         let found = match major {
-            // What is in `PATH` may be a script that starts slowly: it is asked last.
+            // A program in `PATH` may be a script that starts slowly, so it is run last.
             Some(_) => found.next(),
             None => found.reduce(|best, it| if it.major > best.major { it } else { best }),
         };
@@ -76,17 +77,17 @@ impl Binaries {
         })
     }
 
-    /// The full path of a program, for example `pg_dump`.
+    /// Returns the full path of a program, for example `pg_dump`.
     pub fn path(&self, program: &str) -> PathBuf {
         self.dir.join(program)
     }
 
-    /// The folder.
+    /// Returns the folder.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The major version, for example 15.
+    /// Returns the major version, for example 15.
     pub fn major(&self) -> u32 {
         self.major
     }
@@ -102,13 +103,13 @@ impl Binaries {
     }
 }
 
-/// A program as it was when its version was read.
+/// A program file and its modification time when its version was read.
 type KnownProgram = (PathBuf, SystemTime);
 
-/// The major version that a program reports.
+/// Returns the major version that a program reports.
 ///
-/// It is run once, and again when its file has changed. A script that chooses the program that it runs, as Debian's
-/// pg_wrapper does, is run each time.
+/// The program is run once, and again if its file has changed. A script that selects a program, such as Debian's
+/// pg_wrapper, is run each time.
 fn major_of(program: &Path) -> Option<u32> {
     static KNOWN: Mutex<BTreeMap<KnownProgram, u32>> = Mutex::new(BTreeMap::new());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -129,7 +130,7 @@ fn major_of(program: &Path) -> Option<u32> {
     Some(major)
 }
 
-/// Whether a file begins with the name of its interpreter.
+/// Returns whether the file is a script (it begins with `#!`).
 fn is_script(program: &Path) -> bool {
     let mut begin = [0; 2];
     let file = std::fs::File::open(program);
@@ -154,7 +155,7 @@ fn search_path() -> Vec<PathBuf> {
     std::env::split_paths(&path).collect()
 }
 
-/// Reads `15` out of `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` and of `.. 19devel`.
+/// Parses `15` from `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)` and 19 from `.. 19devel`.
 fn parse_major(version: &str) -> Option<u32> {
     let number = version.split("PostgreSQL) ").nth(1)?;
     let digits = number
@@ -171,7 +172,8 @@ mod tests {
     fn a_script_that_chooses_the_program_is_run_each_time() {
         let folder = std::env::temp_dir().join(format!("cluster-script-{}", std::process::id()));
         std::fs::create_dir_all(&folder).expect("a folder");
-        // Written here, it could still be open in a process that another test starts.
+        // The script is not written by the test: another test could start a process while the file is open for writing,
+        // and the script could then not be executed.
         let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/pg_wrapper");
         std::os::unix::fs::symlink(script, folder.join("pg_dump")).expect("a link");
         let chosen = folder.join("chosen");

@@ -1,6 +1,6 @@
-//! How a cluster comes to be: by `initdb`, or taken over from an earlier process.
+//! Creates a cluster with `initdb`, or takes over the cluster of an earlier process.
 //!
-//! Order: base folder, own folder, owner, password, `initdb` under a second name, rename.
+//! The order is: base folder, cluster folder, owner file, password, `initdb` under a temporary name, rename.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU16};
@@ -13,19 +13,19 @@ use crate::{Binaries, ClusterError, Options, owner, port, postmaster};
 pub(crate) const SUPERUSER: &str = "postgres";
 
 impl Cluster {
-    /// Makes a cluster by `initdb`, in about a second; it is not started.
+    /// Creates a cluster with `initdb`, in about a second. It does not start the server.
     ///
-    /// Superuser `postgres` has a random password over TCP, and needs none over the unix socket,
-    /// which only the server's account can reach.
+    /// The superuser `postgres` has a random password for TCP. It needs no password over the unix socket, which only
+    /// the server's account can reach.
     ///
     /// # Errors
-    /// [`ClusterError::BinariesMissing`], [`ClusterError::Exists`], [`ClusterError::Unreachable`],
-    /// or what `initdb` says; a folder that was begun is removed.
+    /// [`ClusterError::BinariesMissing`], [`ClusterError::Exists`], [`ClusterError::Unreachable`], or the error of
+    /// `initdb`. After an error the new folder is removed.
     pub fn create(options: Options) -> Result<Self, ClusterError> {
         Self::make(options, Self::init)
     }
 
-    /// A cluster in a new folder of its own, which `fill` gives its data; it is removed where that fails.
+    /// Creates a cluster in a new folder. `fill` creates its data. If `fill` fails, the folder is removed.
     pub(crate) fn make(
         options: Options,
         fill: impl FnOnce(&Self) -> Result<(), ClusterError>,
@@ -67,7 +67,7 @@ impl Cluster {
         }
     }
 
-    /// Makes a cluster and starts it.
+    /// Creates a cluster and starts its server.
     ///
     /// # Errors
     /// Those of [`Cluster::create`] and [`Cluster::start`].
@@ -77,9 +77,9 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// Takes over the cluster that is in the folder already, running or not, or makes a new one.
+    /// Takes over the cluster that exists in the folder, running or not, or creates a new one.
     ///
-    /// The programs are those of the version that the folder was made by, unless the options name others.
+    /// It uses the programs of the version that created the folder, unless the options contain others.
     ///
     /// # Errors
     /// Those of [`Cluster::create`].
@@ -87,7 +87,7 @@ impl Cluster {
         let dir = options.dir.join(&options.name);
         let version = dir.join("data").join("PG_VERSION");
         if !version.is_file() {
-            // Either nothing is there, or a creation that was interrupted before it held any data.
+            // The folder does not exist, or an earlier creation was interrupted before the folder had data.
             owner::remove(&dir)?;
             return Self::create(options);
         }
@@ -112,7 +112,7 @@ impl Cluster {
         })
     }
 
-    /// The folder with everything but the data.
+    /// Fills the folder with everything except the data.
     pub(crate) fn furnish(&self, secret: &str) -> Result<(), ClusterError> {
         owner::claim(&self.dir, self.options.keep)?;
         let password = self.password_file();
@@ -128,7 +128,7 @@ impl Cluster {
         let password = self.password_file();
         let secret = port::random::<16>().map_err(ClusterError::io("make", &password))?;
         self.furnish(&format!("{:032x}", u128::from_le_bytes(secret)))?;
-        // Under a second name until it is complete, so that `open` never meets half a cluster.
+        // The data have a temporary name until they are complete, so that `open` never finds an incomplete cluster.
         let begun = self.dir.join("data.begun");
         self.run_initdb(&begun)?;
         let main = begun.join("postgresql.conf");

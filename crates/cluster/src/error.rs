@@ -1,42 +1,42 @@
-//! What can go wrong with a cluster, and what mends it.
+//! The errors of clusters, each with a hint.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// A cluster could not be made, started, stopped or removed.
+/// Why a cluster could not be created, started, stopped or removed.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// No folder holds the programs.
+    /// The programs are in none of the folders.
     #[error("postgresql {version} {what} not found in {searched}")]
     BinariesMissing {
-        /// Server or client programs.
+        /// The kind of programs: server or client.
         what: &'static str,
-        /// The major version asked for, or `15 or newer`.
+        /// The requested major version, or `15 or newer`.
         version: String,
-        /// The folders that were searched.
+        /// The searched folders.
         searched: String,
     },
-    /// The process is root and the account for the server does not exist.
+    /// This process runs as root, and the account for the server does not exist.
     #[error("user {user} does not exist and postgresql refuses to run as root")]
     AccountMissing {
-        /// The account that was looked up.
+        /// The name of the account.
         user: &'static str,
     },
-    /// The server's account cannot enter a folder above the cluster.
+    /// The server's account may not enter a folder above the cluster.
     #[error("directory {} cannot be entered by user {user}", path.display())]
     Unreachable {
-        /// The first folder that is closed.
+        /// The first folder that it may not enter.
         path: PathBuf,
-        /// The account of the server.
+        /// The server's account.
         user: &'static str,
     },
-    /// Somebody else owns the folder that clusters are to be made in.
+    /// The folder in which clusters are created belongs to another user.
     #[error("directory {} is a link or belongs to another user", path.display())]
     ForeignBase {
         /// The folder.
         path: PathBuf,
     },
-    /// A cluster of this name is there already.
+    /// A cluster with this name exists already.
     #[error("cluster directory {} already exists", path.display())]
     Exists {
         /// The cluster's folder.
@@ -49,7 +49,7 @@ pub enum ClusterError {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
@@ -58,9 +58,9 @@ pub enum ClusterError {
     Program {
         /// The program's name.
         program: &'static str,
-        /// Its exit status.
+        /// The exit status.
         status: std::process::ExitStatus,
-        /// The end of what it wrote.
+        /// The last lines of its output.
         output: String,
     },
     /// The server did not start.
@@ -68,7 +68,7 @@ pub enum ClusterError {
     Start {
         /// The cluster's name.
         name: String,
-        /// What the server logged during this start, at most the last lines.
+        /// What the server logged during this start, at most its last lines.
         log: String,
     },
     /// The server is not running.
@@ -77,18 +77,18 @@ pub enum ClusterError {
         /// The cluster's name.
         name: String,
     },
-    /// Processes of the server outlived the time that they were given.
+    /// Processes of the server still ran after the time limit.
     #[error("cluster {name} still has processes after {waited:?}")]
     Lingering {
         /// The cluster's name.
         name: String,
-        /// The time that was waited.
+        /// The time limit.
         waited: Duration,
     },
 }
 
 impl ClusterError {
-    /// What mends it, where that is known.
+    /// Returns what the user can do, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::BinariesMissing { .. } => Some(

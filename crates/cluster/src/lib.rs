@@ -1,11 +1,10 @@
 //! Private PostgreSQL clusters on loopback, for the tests, the demo and the embedded control store.
 //!
-//! A cluster is one directory: `data`, `log`, `password`, `owner` and the unix socket.
-//! Order: find the binaries, `initdb`, write the settings, start, use, stop, remove.
-//! The port is free, outside the range of outgoing connections, and stays the same over restarts.
-//! When run as root, the server programs run as user `postgres`.
-//! All calls block; call them by `spawn_blocking` from async code.
-//! No SQL is run here: databases, roles and tables are the caller's.
+//! - A cluster is one directory with `data`, `log`, `password`, `owner` and the unix socket.
+//! - The port is free, outside the range of outgoing connections, and stays the same over restarts.
+//! - If this process runs as root, the server programs run as the user `postgres`.
+//! - All calls block. In async code, call them in `spawn_blocking`.
+//! - The crate runs no SQL: the caller creates databases, roles and tables.
 
 mod account;
 mod binaries;

@@ -1,4 +1,4 @@
-//! What a new cluster looks like.
+//! The options of a new cluster.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -8,25 +8,25 @@ use crate::{Binaries, ClusterError};
 
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
-/// How to make a cluster: where, with which programs and which settings.
+/// The options of a new cluster: its folder, its programs and its settings.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// The folder that the cluster's folder is made in; created with mode 0755 if missing.
+    /// The folder in which the cluster's folder is created. If it does not exist, it is created with mode 0755.
     pub dir: PathBuf,
     /// The name of the cluster's folder.
     pub name: String,
-    /// Server settings that come after, and so override, the default ones.
+    /// Server settings. They override the default settings.
     pub settings: Vec<(String, String)>,
-    /// Environment variables of the server, beside those that it inherits.
+    /// Additional environment variables of the server.
     pub variables: Vec<(String, OsString)>,
-    /// Leave the folder in place on drop; [`crate::sweep`] never touches a kept cluster.
+    /// True to keep the folder when the [`crate::Cluster`] is dropped. [`crate::sweep`] never removes a kept cluster.
     pub keep: bool,
-    /// The programs; `None` finds the newest ones.
+    /// The programs; `None`: the newest installed ones.
     pub binaries: Option<Binaries>,
 }
 
 impl Options {
-    /// A cluster `name` inside `dir`.
+    /// Creates options for a cluster `name` in the folder `dir`.
     pub fn new(dir: impl Into<PathBuf>, name: impl Into<String>) -> Self {
         let (dir, name) = (dir.into(), name.into());
         Self {
@@ -39,7 +39,7 @@ impl Options {
         }
     }
 
-    /// A cluster in [`temporary_base`] with a name that no other cluster has.
+    /// Creates options for a cluster in [`temporary_base`], with a name that no other cluster has.
     pub fn temporary(name: &str) -> Self {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         Self::new(
@@ -62,7 +62,7 @@ impl Options {
         self
     }
 
-    /// Leaves the folder in place on drop.
+    /// Keeps the folder when the cluster is dropped.
     #[must_use]
     pub fn keep(mut self) -> Self {
         self.keep = true;
@@ -76,10 +76,10 @@ impl Options {
         self
     }
 
-    /// The server's configuration file, later lines winning.
+    /// Returns the text of the server's configuration file. If a setting occurs twice, the later line applies.
     pub(crate) fn render(&self, port: u16, socket_dir: &Path) -> String {
         let sockets = socket_dir.to_string_lossy();
-        // A socket's full name has at most 107 bytes; without room the cluster has TCP only.
+        // The full name of a socket can have at most 107 bytes. If the path is too long, the server has TCP only.
         let fits = sockets.len() + ".s.PGSQL.65535.lock".len() <= 107;
         let port = port.to_string();
         let defaults = [
@@ -96,7 +96,7 @@ impl Options {
             ("max_replication_slots", "20"),
             ("max_prepared_transactions", "10"),
             ("fsync", "on"),
-            // Files in the data folder: nothing stays in /dev/shm after a crash.
+            // The memory is in files of the data folder, so that no files remain in /dev/shm after a crash.
             ("dynamic_shared_memory_type", "mmap"),
             ("log_line_prefix", "%m [%p] %a "),
             ("logging_collector", "off"),
@@ -112,13 +112,13 @@ impl Options {
     }
 }
 
-/// The folder of this user's temporary clusters, below the system's temporary folder.
+/// Returns the folder of this user's temporary clusters, below the system's temporary folder.
 pub fn temporary_base() -> PathBuf {
     let user = rustix::process::geteuid().as_raw();
     std::env::temp_dir().join(format!("shardwright-clusters-{user}"))
 }
 
-/// Makes the folder for clusters, or checks that an existing one is safe to use.
+/// Creates the folder for clusters, or checks that an existing one is safe to use.
 pub(crate) fn prepare_base(dir: &Path) -> Result<(), ClusterError> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let parent = dir.parent().unwrap_or(dir);

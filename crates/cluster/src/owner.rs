@@ -1,4 +1,4 @@
-//! Which process a cluster belongs to, and the removal of clusters whose process is gone.
+//! Records which process owns a cluster, and removes clusters whose process has ended.
 
 use std::path::Path;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::{ClusterError, postmaster};
 const OWNER_FILE: &str = "owner";
 const SWEEP_LOCK: &str = ".sweep";
 const KEPT: &str = "kept";
-/// An immediate stop takes milliseconds, unless the server is frozen.
+/// The longest wait for an immediate stop. It takes milliseconds, unless the server is frozen.
 const QUIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// Records this process as the owner of the cluster in `dir`.
@@ -26,12 +26,12 @@ pub(crate) fn claim(dir: &Path, keep: bool) -> Result<(), ClusterError> {
     std::fs::write(&path, text).map_err(ClusterError::io("write", &path))
 }
 
-/// Stops and removes the clusters in `base` whose owner is gone; returns how many there were.
+/// Stops and removes the clusters in `base` whose owner has ended. Returns their number.
 ///
-/// A cluster that is to be kept, and a folder that is no cluster, stay as they are.
+/// Clusters that are to be kept, and folders that are no clusters, stay unchanged.
 ///
 /// # Errors
-/// [`ClusterError::Io`] if a folder cannot be read or removed, [`ClusterError::Lingering`] if a server stays.
+/// [`ClusterError::Io`] if a folder cannot be read or removed, [`ClusterError::Lingering`] if a server does not stop.
 pub fn sweep(base: &Path) -> Result<usize, ClusterError> {
     if !base.is_dir() {
         return Ok(0);
@@ -52,7 +52,7 @@ pub fn sweep(base: &Path) -> Result<usize, ClusterError> {
     Ok(swept)
 }
 
-/// Ends what runs in the cluster's folder and removes the folder, the owner file last.
+/// Stops the processes that run in the cluster's folder, and removes the folder. The owner file is removed last.
 pub(crate) fn remove(dir: &Path) -> Result<(), ClusterError> {
     let data = dir.join("data");
     if let Some(process) = postmaster::running(&data) {
@@ -66,7 +66,7 @@ pub(crate) fn remove(dir: &Path) -> Result<(), ClusterError> {
         }
     }
     postmaster::release_shared_memory(&data);
-    // A removal that is interrupted here is taken up again by the next sweep.
+    // If the removal is interrupted at this point, the next sweep completes it.
     for path in [data.as_path(), dir] {
         match std::fs::remove_dir_all(path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -1,6 +1,7 @@
-//! Free ports on loopback.
+//! Finds free ports on loopback.
 //!
-//! A port below the range of outgoing connections cannot be taken by a client's connection while a cluster is down.
+//! The ports are below the range of outgoing connections. Therefore no client connection can take the port while the
+//! server is stopped.
 
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
@@ -8,10 +9,10 @@ use std::net::{Ipv4Addr, TcpListener};
 const LOWEST: u16 = 10_240;
 const ATTEMPTS: u32 = 200;
 
-/// A port of loopback that was free a moment ago and that no outgoing connection takes.
+/// Returns a port of loopback that is free now, and that no outgoing connection uses.
 ///
 /// # Errors
-/// [`std::io::ErrorKind::AddrInUse`] when none was found.
+/// [`std::io::ErrorKind::AddrInUse`] if no free port was found.
 pub fn free() -> std::io::Result<u16> {
     let span = first_outgoing().saturating_sub(LOWEST);
     for _ in 0..ATTEMPTS {
@@ -27,7 +28,7 @@ pub fn free() -> std::io::Result<u16> {
     Err(std::io::Error::from(std::io::ErrorKind::AddrInUse))
 }
 
-/// Random bytes of the kernel.
+/// Returns random bytes from the kernel.
 pub(crate) fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     let mut bytes = [0; N];
     std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;

@@ -1,4 +1,4 @@
-//! The server's first process: found by its pid file, stopped in order, or crashed on purpose.
+//! The postmaster, the first process of a server: finds it by its pid file, stops it, or crashes it intentionally.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -11,36 +11,36 @@ use crate::process::{Process, have_ended_within, wait_until};
 
 const PID_FILE: &str = "postmaster.pid";
 const FREEZE_LIMIT: Duration = Duration::from_secs(2);
-/// SIGKILL works at once except in uninterruptible disk waits.
+/// The longest wait after SIGKILL. It works immediately, except while a process waits for a disk.
 pub(crate) const KILL_LIMIT: Duration = Duration::from_secs(30);
 
-/// The running postmaster of a data folder; a stale pid file gives none.
+/// Returns the running postmaster of a data folder. A stale pid file returns `None`.
 pub(crate) fn running(data: &Path) -> Option<Process> {
     let process = Process::find(pid_file_line(data, 0)?.parse().ok()?)?;
-    // The postmaster works in its data folder: this tells it from a process that got its id later.
+    // A postmaster's working directory is its data folder. This distinguishes it from a later process with the same id.
     let work_dir = std::fs::read_link(format!("/proc/{}/cwd", process.pid)).ok()?;
     (work_dir == data.canonicalize().ok()?).then_some(process)
 }
 
-/// The port of the running server, as its pid file says.
+/// Returns the port of the running server, according to its pid file.
 pub(crate) fn port(data: &Path) -> Option<u16> {
     pid_file_line(data, 3)?.parse().ok()
 }
 
-/// Whether the running server accepts connections within `limit`.
+/// Returns whether the running server accepts connections within `limit`.
 pub(crate) fn ready_within(data: &Path, limit: Duration) -> bool {
     wait_until(limit, || {
         pid_file_line(data, 7).is_some_and(|state| state == "ready")
     })
 }
 
-/// Stops the server by `signal` and says whether every process ended within `limit`.
+/// Stops the server with `signal`. Returns whether every process ended within `limit`.
 pub(crate) fn stop(postmaster: Process, signal: Signal, limit: Duration) -> bool {
     postmaster.signal(signal);
     have_ended_within(&[postmaster], limit)
 }
 
-/// Kills the server as a power cut would: all processes at once, nothing is cleaned up.
+/// Kills all processes of the server at once, without a shutdown, as in a power failure.
 pub(crate) fn crash(postmaster: Process) -> bool {
     let processes = frozen_family(postmaster);
     for process in &processes {
@@ -49,14 +49,14 @@ pub(crate) fn crash(postmaster: Process) -> bool {
     have_ended_within(&processes, KILL_LIMIT)
 }
 
-/// Stops all of the server's processes where they stand.
+/// Freezes all processes of the server with SIGSTOP.
 pub(crate) fn freeze(postmaster: Process) {
     for process in frozen_family(postmaster) {
         process.freeze(FREEZE_LIMIT);
     }
 }
 
-/// The postmaster, frozen so that no child is forked between the look and what follows, and its children.
+/// Freezes the postmaster, so that it cannot start more processes, and returns it and its child processes.
 fn frozen_family(postmaster: Process) -> Vec<Process> {
     postmaster.freeze(FREEZE_LIMIT);
     let mut processes = postmaster.children();
@@ -64,7 +64,7 @@ fn frozen_family(postmaster: Process) -> Vec<Process> {
     processes
 }
 
-/// Lets the processes of a frozen server go on, the postmaster last.
+/// Continues the processes of a frozen server, the postmaster last.
 pub(crate) fn thaw(postmaster: Process) {
     for process in postmaster.children() {
         process.signal(Signal::CONT);
@@ -74,8 +74,8 @@ pub(crate) fn thaw(postmaster: Process) {
 
 /// Removes the lock files of a server that is not running.
 ///
-/// The server removes them itself, unless their process id is in use again or its zombie was never reaped.
-/// That no process of a crashed server is left is checked by the server by means of its shared memory.
+/// The server itself keeps them if their process id is in use again, or if its zombie was never reaped. The server
+/// checks by its shared memory that no process of a crashed server is left.
 pub(crate) fn remove_stale_locks(dir: &Path) -> std::io::Result<()> {
     let is_socket_lock = |path: &Path| path.extension().is_some_and(|it| it == "lock");
     let entries = std::fs::read_dir(dir)?.flatten().map(|entry| entry.path());
@@ -89,7 +89,7 @@ pub(crate) fn remove_stale_locks(dir: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Frees the small System V segment that a crashed server leaves behind; a restart would do the same.
+/// Removes the small System V memory segment that a crashed server leaves. A restart would also remove it.
 pub(crate) fn release_shared_memory(data: &Path) {
     let Some(line) = pid_file_line(data, 6) else {
         return;
@@ -104,7 +104,8 @@ pub(crate) fn release_shared_memory(data: &Path) {
     }
 }
 
-/// Lines: pid, data folder, start time, port, socket folder, address, shared memory key and id, state.
+/// Returns a line of the pid file. The lines are: pid, data folder, start time, port, socket folder, address, shared
+/// memory key and id, state.
 fn pid_file_line(data: &Path, index: usize) -> Option<String> {
     let text = std::fs::read_to_string(data.join(PID_FILE)).ok()?;
     text.lines().nth(index).map(|line| line.trim().to_owned())

@@ -1,18 +1,18 @@
-//! Processes as `/proc` shows them: identity, children, signals, end.
+//! Processes according to `/proc`: identity, children, signals, end.
 //!
-//! A process is its id and its start time, so an id that the kernel gave away again is not mistaken for it.
+//! A process is identified by its id and its start time, because the kernel reuses ids.
 
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// How often a condition that has no event is looked at.
+/// The interval at which conditions are checked.
 const POLL: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
-    /// In clock ticks since boot.
+    /// The start time in clock ticks since boot.
     pub(crate) started: u64,
 }
 
@@ -23,7 +23,7 @@ struct ProcessStat {
 }
 
 impl Process {
-    /// The running process with this id; a zombie does not run.
+    /// Returns the running process with this id. A zombie is not running.
     pub(crate) fn find(pid: i32) -> Option<Self> {
         let stat = stat(pid)?;
         (!matches!(stat.state, 'Z' | 'X')).then_some(Self {
@@ -44,7 +44,7 @@ impl Process {
             .collect()
     }
 
-    /// Sends a signal; that the process is gone already is no error.
+    /// Sends a signal. It is no error if the process has already ended.
     pub(crate) fn signal(&self, signal: Signal) {
         if !self.is_alive() {
             return;
@@ -56,7 +56,7 @@ impl Process {
         }
     }
 
-    /// Stops the process and returns once it cannot fork any more.
+    /// Stops the process with SIGSTOP, and returns when it has stopped and cannot fork.
     pub(crate) fn freeze(&self, limit: Duration) {
         self.signal(Signal::STOP);
         wait_until(limit, || {
@@ -65,12 +65,12 @@ impl Process {
     }
 }
 
-/// Whether none of the processes is left after `limit` at the latest.
+/// Waits until all processes have ended, for at most `limit`. Returns whether they have.
 pub(crate) fn have_ended_within(processes: &[Process], limit: Duration) -> bool {
     wait_until(limit, || !processes.iter().any(Process::is_alive))
 }
 
-/// Whether the condition came true within `limit`.
+/// Waits until the condition is true, for at most `limit`. Returns whether it is.
 pub(crate) fn wait_until(limit: Duration, condition: impl Fn() -> bool) -> bool {
     let end = Instant::now() + limit;
     while !condition() {
@@ -86,7 +86,8 @@ fn stat(pid: i32) -> Option<ProcessStat> {
     parse_stat(&std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
 }
 
-/// The command's name may hold blanks and brackets, so fields are counted from the last bracket.
+/// Parses `/proc/PID/stat`. The command's name may contain spaces and brackets, so fields are counted from the last
+/// bracket.
 fn parse_stat(text: &str) -> Option<ProcessStat> {
     let mut fields = text[text.rfind(')')? + 1..].split_whitespace();
     let state = fields.next()?.chars().next()?;

@@ -1,4 +1,4 @@
-//! One cluster: started, stopped, crashed and removed.
+//! A cluster: start it, stop it, crash it, remove it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -20,15 +20,15 @@ const REPORTED_LINES: usize = 20;
 /// How a server is stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shutdown {
-    /// Sessions are ended and a checkpoint is written.
+    /// The server ends its sessions and writes a checkpoint.
     Fast,
-    /// Processes end at once; the next start recovers.
+    /// The server's processes end immediately. The next start performs crash recovery.
     Immediate,
 }
 
 /// A private PostgreSQL cluster.
 ///
-/// Dropping it stops the server and removes the folder, or leaves the folder if it is to be kept.
+/// Dropping the value stops the server, and removes the folder unless it is to be kept.
 #[derive(Debug)]
 pub struct Cluster {
     pub(crate) options: Options,
@@ -36,17 +36,17 @@ pub struct Cluster {
     pub(crate) account: Account,
     pub(crate) dir: PathBuf,
     pub(crate) port: AtomicU16,
-    /// Set by the first start; from then on others know the port.
+    /// Set by the first start. From then on clients may know the port, so it must not change.
     pub(crate) port_is_fixed: AtomicBool,
 }
 
 impl Cluster {
-    /// Starts the server and returns once it accepts connections; does nothing when it runs.
+    /// Starts the server, and returns when it accepts connections. Does nothing if it is running.
     ///
-    /// Another port is taken if the chosen one was lost to somebody else before the first start.
+    /// If another program has taken the port before the first start, another port is chosen.
     ///
     /// # Errors
-    /// [`ClusterError::Start`] carries what the server logged.
+    /// [`ClusterError::Start`] contains what the server logged.
     pub fn start(&self) -> Result<(), ClusterError> {
         for attempt in 1.. {
             if self.postmaster_pid().is_some() {
@@ -72,10 +72,10 @@ impl Cluster {
         Ok(())
     }
 
-    /// Stops the server and returns once its first process has ended; does nothing when it is stopped.
+    /// Stops the server, and returns when its postmaster has ended. Does nothing if it is stopped.
     ///
     /// # Errors
-    /// [`ClusterError::Lingering`] after two minutes, or half a minute for an immediate stop.
+    /// [`ClusterError::Lingering`] after two minutes, or after half a minute for an immediate stop.
     pub fn stop(&self, how: Shutdown) -> Result<(), ClusterError> {
         let (signal, limit) = match how {
             Shutdown::Fast => (Signal::INT, FAST_LIMIT),
@@ -90,7 +90,7 @@ impl Cluster {
         }
     }
 
-    /// Stops the server in order and starts it again on the same port.
+    /// Stops the server with a fast shutdown, and starts it again on the same port.
     ///
     /// # Errors
     /// Those of [`Cluster::stop`] and [`Cluster::start`].
@@ -99,7 +99,7 @@ impl Cluster {
         self.start()
     }
 
-    /// Crashes the server: SIGKILL to all of its processes; returns once they are gone.
+    /// Crashes the server: sends SIGKILL to all of its processes, and returns when they have ended.
     ///
     /// # Errors
     /// [`ClusterError::NotRunning`], or [`ClusterError::Lingering`] after half a minute.
@@ -115,7 +115,7 @@ impl Cluster {
         }
     }
 
-    /// Stops all of the server's processes where they stand; none of them does anything until [`Cluster::thaw`].
+    /// Freezes all processes of the server. None of them runs until [`Cluster::thaw`].
     ///
     /// # Errors
     /// [`ClusterError::NotRunning`].
@@ -128,66 +128,66 @@ impl Cluster {
         Ok(())
     }
 
-    /// Lets the processes of a frozen server go on; does nothing when it is stopped.
+    /// Continues the processes of a frozen server. Does nothing if the server is stopped.
     pub fn thaw(&self) {
         if let Some(process) = postmaster::running(&self.data()) {
             postmaster::thaw(process);
         }
     }
 
-    /// The server's first process, if the server runs.
+    /// Returns the process id of the postmaster, if the server runs.
     pub fn postmaster_pid(&self) -> Option<i32> {
         postmaster::running(&self.data()).map(|process| process.pid)
     }
 
-    /// The address that the server listens on.
+    /// Returns the address on which the server listens.
     pub fn host(&self) -> &'static str {
         "127.0.0.1"
     }
 
-    /// The TCP port; 0 before the first start.
+    /// Returns the TCP port; 0 before the first start.
     pub fn port(&self) -> u16 {
         self.port.load(Ordering::Relaxed)
     }
 
-    /// The name from the options.
+    /// Returns the name of the cluster.
     pub fn name(&self) -> &str {
         &self.options.name
     }
 
-    /// The cluster's folder, which also holds the unix socket where its path is short enough.
+    /// Returns the cluster's folder. It also contains the unix socket, if its path is short enough.
     pub fn dir(&self) -> &Path {
         &self.dir
     }
 
-    /// The server's data folder.
+    /// Returns the server's data folder.
     pub fn data(&self) -> PathBuf {
         self.dir.join("data")
     }
 
-    /// The server's log.
+    /// Returns the path of the server log.
     pub fn log_file(&self) -> PathBuf {
         self.dir.join("log")
     }
 
-    /// The file with the password of `postgres`, without a line feed.
+    /// Returns the path of the file with the password of `postgres`. The file has no line feed.
     pub fn password_file(&self) -> PathBuf {
         self.dir.join("password")
     }
 
-    /// The programs that the cluster runs on.
+    /// Returns the programs that the cluster uses.
     pub fn binaries(&self) -> &Binaries {
         &self.binaries
     }
 
-    /// A connection string whose password is a reference to [`Cluster::password_file`].
+    /// Returns a connection string whose password is a reference to [`Cluster::password_file`].
     ///
-    /// Only `postgres` has that password, unless the caller gives it to other roles.
+    /// It is the password of `postgres`. Other roles have it only if the caller sets it.
     pub fn dsn(&self, dbname: &str, user: &str) -> String {
         self.dsn_by(self.port(), dbname, user)
     }
 
-    /// The same by way of something else that listens on `port` and passes everything on.
+    /// Returns the same connection string for a proxy that listens on `port`.
     pub fn dsn_by(&self, port: u16, dbname: &str, user: &str) -> String {
         let password = format!("${{file:{}}}", self.password_file().display());
         format!(
@@ -200,7 +200,7 @@ impl Cluster {
         )
     }
 
-    /// The inner error is what the server logged.
+    /// Runs `pg_ctl start`. The inner error is what the server logged.
     fn run_start(&self) -> Result<Result<(), String>, ClusterError> {
         let data = self.data();
         postmaster::remove_stale_locks(&self.dir).map_err(ClusterError::io("clear", &self.dir))?;
@@ -283,7 +283,7 @@ pub(crate) fn tail(text: &str) -> String {
     lines[lines.len().saturating_sub(REPORTED_LINES)..].join("\n")
 }
 
-/// A value of a connection string.
+/// Quotes a value for a connection string.
 fn quote(value: &str) -> String {
     if !value.is_empty() && !value.contains([' ', '\'', '\\']) {
         return value.to_owned();

@@ -1,6 +1,7 @@
-//! Physical standbys: a second cluster that follows the first one's log, and is promoted.
+//! Physical standbys: a second cluster that replays the log of the first one, and can be promoted.
 //!
-//! Absent: whether commits wait for the standby; that is `synchronous_standby_names` of the first server, the caller's.
+//! This module does not decide whether commits wait for the standby: the caller sets `synchronous_standby_names` of the
+//! first server.
 
 use crate::create::SUPERUSER;
 use crate::server::{run, tail};
@@ -11,11 +12,11 @@ use std::process::Command;
 const PROMOTE_LIMIT: &str = "60";
 
 impl Cluster {
-    /// Makes a standby of this running server by `pg_basebackup`; it is not started. It has the same password, and
-    /// follows under `name`.
+    /// Creates a standby of this running server with `pg_basebackup`. It does not start it. The standby has the same
+    /// password, and its `application_name` is `name`.
     ///
     /// # Errors
-    /// Those of [`Cluster::create`], or what `pg_basebackup` says.
+    /// Those of [`Cluster::create`], or the error of `pg_basebackup`.
     pub fn standby(&self, name: &str, options: Options) -> Result<Self, ClusterError> {
         let file = self.password_file();
         let password = std::fs::read_to_string(&file).map_err(ClusterError::io("read", &file))?;
@@ -41,12 +42,12 @@ impl Cluster {
         })
     }
 
-    /// As [`Cluster::standby`], of this stopped server by its files: for programs that lack `pg_basebackup`, which
-    /// copies no server that is newer than itself. It names a database when it follows, as a standby that keeps slots
-    /// must.
+    /// Does the same as [`Cluster::standby`] for this stopped server, by a copy of its files. It is for programs
+    /// without `pg_basebackup`, which cannot copy a server that is newer than itself. The standby's connection names a
+    /// database, as a standby that synchronizes slots needs.
     ///
     /// # Errors
-    /// Those of [`Cluster::create`], or what `cp` says.
+    /// Those of [`Cluster::create`], or the error of `cp`.
     pub fn standby_by_files(&self, name: &str, options: Options) -> Result<Self, ClusterError> {
         let file = self.password_file();
         let password = std::fs::read_to_string(&file).map_err(ClusterError::io("read", &file))?;
@@ -77,11 +78,11 @@ impl Cluster {
         })
     }
 
-    /// Puts the data of a copy, made by [`Cluster::standby`] and never started, in the place of this stopped server's,
-    /// which then starts as of the copy's moment and follows nobody.
+    /// Replaces the data of this stopped server with those of a copy, which [`Cluster::standby`] has made and which was
+    /// never started. The server then starts as of the time of the copy, and is no standby.
     ///
     /// # Errors
-    /// [`ClusterError::Io`]; the server's own data may be gone then.
+    /// [`ClusterError::Io`]. The server's own data may then be lost.
     pub fn restore(&self, copy: &Self) -> Result<(), ClusterError> {
         let (data, from) = (self.data(), copy.data());
         let signal = from.join("standby.signal");
@@ -90,10 +91,10 @@ impl Cluster {
         std::fs::rename(&from, &data).map_err(ClusterError::io("rename", &from))
     }
 
-    /// Ends the recovery of a running standby; returns once the server takes writes.
+    /// Promotes a running standby, and returns when the server accepts writes.
     ///
     /// # Errors
-    /// What `pg_ctl` says, after a minute at the latest.
+    /// The error of `pg_ctl`, after a minute at the latest.
     pub fn promote(&self) -> Result<(), ClusterError> {
         let mut command = self.program("pg_ctl");
         command.args(["promote", "--silent", "--wait", "--timeout", PROMOTE_LIMIT]);

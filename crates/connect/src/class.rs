@@ -1,25 +1,25 @@
-//! What a failed statement or connection means for whoever would try again.
+//! Classifies failed statements and connections: is a retry useful?
 
 use std::error::Error as _;
 use std::io;
 
-/// What a retry is worth.
+/// Whether a retry is useful.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
-    /// The same attempt fails again until somebody changes something.
+    /// The same attempt fails again until a person or another program changes something.
     Permanent,
-    /// The server or the network was not ready, or two transactions met; try again.
+    /// The server or the network was not ready, or two transactions conflicted. A retry may succeed.
     Transient,
-    /// The server ran out of disk; try again when there is room.
+    /// The server had no free disk space. A retry may succeed when there is space.
     Resource,
-    /// A guard refused the write: this shard does not own the key.
+    /// The guard refused the write, because this shard does not own the key.
     NotOwner,
 }
 
-/// Classifies any error of tokio-postgres: by SQLSTATE if the server spoke, else by its cause.
+/// Classifies an error of tokio-postgres: by its SQLSTATE if the server returned one, otherwise by its cause.
 ///
-/// A closed connection and input/output errors are transient; malformed data and client-side
-/// refusals (no password given, unsupported authentication) are permanent.
+/// A closed connection and input/output errors are transient. Malformed data and errors of the client (no password,
+/// unsupported authentication) are permanent.
 pub fn classify(error: &tokio_postgres::Error) -> Class {
     if let Some(db) = error.as_db_error() {
         return classify_server(db.code().code(), db.message());
@@ -36,9 +36,11 @@ pub fn classify(error: &tokio_postgres::Error) -> Class {
     }
 }
 
-/// Classifies what a server reported: by its SQLSTATE, an internal error by its message, which no server translates.
+/// Classifies an error of a server by its SQLSTATE. An internal error is classified by its message, which servers do
+/// not translate.
 pub fn classify_server(state: &str, message: &str) -> Class {
-    // What the statement had read of a definition was dropped meanwhile; the next statement reads anew.
+    // A concurrent transaction has dropped or changed a definition that the statement had read. The next statement
+    // reads it again.
     let raced = ["cache lookup failed for ", "tuple concurrently "];
     match state {
         "XX000" if raced.iter().any(|text| message.starts_with(text)) => Class::Transient,
@@ -51,13 +53,13 @@ pub fn classify_sqlstate(state: &str) -> Class {
     match state {
         "SM001" | "SM002" => Class::NotOwner,
         "53100" | "58030" => Class::Resource,
-        // dropped database: waiting does not bring it back
+        // The database was dropped, which a retry cannot change.
         "57P04" => Class::Permanent,
-        // lock not available, object in use, read-only server (a standby before its promotion)
+        // The lock is not available, the object is in use, or the server is read-only (a standby before its promotion).
         "55P03" | "55006" | "25006" => Class::Transient,
-        // another database answered: a name or a proxy may lead elsewhere for a while
+        // The session is in another database: for a while a name or a proxy may lead to the wrong server.
         "SM008" => Class::Transient,
-        // our session was ended or cancelled by a timeout or by an administrator
+        // A timeout or an administrator has ended or cancelled the session.
         "25P03" | "25P04" | "57014" | "57P05" => Class::Transient,
         _ if ["08", "53"].iter().any(|class| state.starts_with(class)) => Class::Transient,
         "57P01" | "57P02" | "57P03" | "40001" | "40P01" => Class::Transient,
@@ -65,7 +67,7 @@ pub fn classify_sqlstate(state: &str) -> Class {
     }
 }
 
-/// Classifies what happened to a connection: malformed data is permanent, all else transient.
+/// Classifies an error of a connection: malformed data are permanent, all other errors transient.
 pub fn classify_io(cause: &io::Error) -> Class {
     if matches!(
         cause.kind(),

@@ -1,4 +1,4 @@
-//! An open session, as whoever opened it has it.
+//! An open session.
 
 use std::collections::HashMap;
 use std::fmt::{self, Debug, Formatter};
@@ -11,11 +11,11 @@ use tokio_postgres::{Client, Connection, Row, Statement};
 
 use crate::lend::{ConnectionSlot, Lendable, Lent};
 
-/// An open session: the client, and the task that moves its bytes. Dropping it ends both.
+/// An open session: the client, and the task that transfers its bytes. Dropping the value ends both.
 pub struct Connected {
     client: Client,
     place: Arc<Mutex<ConnectionSlot>>,
-    /// By their text; they end with the session.
+    /// Prepared statements by their text. They end with the session.
     statements: Mutex<HashMap<String, Statement>>,
     task: JoinHandle<()>,
     server: String,
@@ -23,7 +23,7 @@ pub struct Connected {
 }
 
 impl Connected {
-    /// Begins to move the bytes of `connection`, which has `place`, in a task of its own.
+    /// Starts the task that transfers the bytes of `connection`. `place` holds the connection's stream.
     pub(crate) fn start(
         client: Client,
         connection: Connection<Lendable, Lendable>,
@@ -47,25 +47,27 @@ impl Connected {
         }
     }
 
-    /// The client and the task.
+    /// Returns the client and the task.
     pub(crate) fn into_parts(self) -> (Client, JoinHandle<()>) {
         (self.client, self.task)
     }
 
-    /// The server as `host:port/dbname`, for messages: the one of the list that the session is on.
+    /// Returns the connected server as `host:port/dbname`, for messages.
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// What messages call the server: the name that the session was opened with, or else [`Connected::server`].
+    /// Returns the name of the server in messages: the name with which the session was opened, or else
+    /// [`Connected::server`].
     pub fn name(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.server)
     }
 
-    /// As [`Client::query`], with the statement kept for the next time, which then takes a single round trip.
+    /// Does the same as [`Client::query`], and keeps the prepared statement. The next call then needs only one round
+    /// trip.
     ///
     /// # Errors
-    /// As [`Client::query`].
+    /// Those of [`Client::query`].
     pub async fn query_prepared(
         &self,
         text: &str,
@@ -75,10 +77,11 @@ impl Connected {
         self.client.query(&statement, params).await
     }
 
-    /// A statement that is kept: once it was asked for, [`Connected::query_prepared`] sends it with its first poll.
+    /// Returns a prepared statement, which the session keeps. Afterwards [`Connected::query_prepared`] sends the
+    /// statement when its future is first polled.
     ///
     /// # Errors
-    /// As [`Client::prepare`].
+    /// Those of [`Client::prepare`].
     pub async fn prepared(&self, text: &str) -> Result<Statement, tokio_postgres::Error> {
         if let Some(known) = self.statements().get(text) {
             return Ok(known.clone());
@@ -94,18 +97,18 @@ impl Connected {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lends the connection to whoever speaks the protocol itself, for as long as the session is idle otherwise.
+    /// Lends the connection to code that implements the protocol itself (COPY). The session must otherwise be idle.
     ///
     /// # Errors
-    /// The session is over.
+    /// An error if the session has ended.
     pub async fn lend(&mut self) -> Result<Lent<'_>, tokio_postgres::Error> {
         Lent::take(&self.client, &self.place).await
     }
 
-    /// Ends the session and waits until the server was told.
+    /// Ends the session, and waits until the message that ends it was sent.
     pub async fn close(self) {
         drop(self.client);
-        // An abnormal end was logged by the task; either way the session is over.
+        // The task has already logged an abnormal end. In both cases the session has ended.
         let _ = self.task.await;
     }
 }

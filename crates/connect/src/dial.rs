@@ -1,6 +1,6 @@
-//! A connection to one address of one server, protected as the mode says, nothing said on it yet.
+//! A TCP or socket connection to one address of a server, with TLS as the mode requires. Nothing was sent on it yet.
 //!
-//! Both kinds of session begin here: those of tokio-postgres, and those of the replication protocol.
+//! Both kinds of session use it: those of tokio-postgres, and those of the replication protocol.
 
 use std::io;
 use std::net::SocketAddr;
@@ -29,20 +29,20 @@ pub(crate) enum HostAddress {
     Socket(PathBuf),
 }
 
-/// Whether a connection is to be protected.
+/// Whether a connection uses TLS.
 #[derive(Clone)]
 pub(crate) enum Protection {
     None,
-    /// Where the server has TLS.
+    /// With TLS, if the server offers it.
     IfOffered(Arc<ClientConfig>),
     Always {
         config: Arc<ClientConfig>,
-        /// Without asking first.
+        /// True to begin TLS without first asking the server for it.
         direct: bool,
     },
 }
 
-/// Why a connection was not made.
+/// Why no connection was made.
 #[derive(Debug)]
 pub(crate) enum DialError {
     Network(io::Error),
@@ -55,11 +55,11 @@ type BoxedStream = Either<PlainTcp, Box<tokio_rustls::client::TlsStream<TcpStrea
 /// A connection that is ready for the first message.
 pub(crate) struct Link {
     stream: BoxedStream,
-    /// Until the server has named its way of logging in.
+    /// Checks the authentication method that the server requests; `None` once it was checked.
     gate: Option<Gate>,
 }
 
-/// The addresses of `host`.
+/// Returns the addresses of `host`.
 pub(crate) async fn places(host: &Host) -> io::Result<Vec<HostAddress>> {
     if host.is_socket() {
         let path = PathBuf::from(&host.name).join(format!(".s.PGSQL.{}", host.port));
@@ -80,7 +80,7 @@ pub(crate) async fn places(host: &Host) -> io::Result<Vec<HostAddress>> {
     Ok(places.into_iter().map(HostAddress::Tcp).collect())
 }
 
-/// Connects to `place` of `host`.
+/// Connects to the address `place` of `host`.
 pub(crate) async fn dial(
     host: &Host,
     place: &HostAddress,
@@ -123,7 +123,7 @@ pub(crate) async fn dial(
     })
 }
 
-/// A peer that is gone is noticed within about a minute.
+/// Enables TCP keepalive, so that a lost peer is noticed within about a minute.
 fn kept_alive(stream: TcpStream) -> io::Result<TcpStream> {
     stream.set_nodelay(true)?;
     let socket = SockRef::from(&stream);
@@ -161,18 +161,18 @@ impl Link {
         }
     }
 
-    /// The same, on which the server may ask for these ways of logging in.
+    /// Restricts the authentication methods that the server may request.
     pub(crate) fn admitting(self, allowed: Vec<Method>) -> Self {
         let gate = Some(Gate::new(allowed));
         Self { gate, ..self }
     }
 
-    /// True inside TLS.
+    /// Returns true if the connection uses TLS.
     pub(crate) fn is_protected(&self) -> bool {
         matches!(self.stream, Either::Right(_))
     }
 
-    /// What the password's proof can be bound to.
+    /// Returns the hash of the server's certificate, to which SCRAM can bind (channel binding).
     pub(crate) fn end_point(&self) -> Option<Vec<u8>> {
         let Either::Right(stream) = &self.stream else {
             return None;

@@ -1,8 +1,8 @@
 //! A connection string with its secrets unresolved.
 //!
-//! Both libpq forms are read, `key=value` words and `postgres://` URIs. What the string leaves open
-//! is filled where the connection is opened: see [`Dsn::resolve`].
-//! `Debug` and `Display` print a canonical form in which an inline password is `****`.
+//! It accepts both forms of libpq: `key=value` words and `postgres://` URIs. Values that the string omits are added
+//! when the connection is opened ([`Dsn::resolve`]). `Debug` and `Display` print a canonical form, with `****` in place
+//! of an inline password.
 
 mod parse;
 #[cfg(test)]
@@ -19,19 +19,20 @@ use crate::resolved::{self, Resolved};
 use crate::source::service;
 use crate::{ConnectError, DsnError, ReferenceError};
 
-/// Parameters that name a file with a secret.
+/// Parameters whose value is the path of a file with a secret.
 const HOLD_SECRETS: [&str; 2] = ["passfile", "sslkey"];
 
-/// Statements by which a session proves where it is, before anything else.
+/// SQL statements that a new session runs first, to prove that it is in the expected database.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Opening {
-    /// End with a row that says `t` where that is plain to see. Whatever else they say or do, the proof decides.
+    /// A fast check. If its last row is `t`, the database is proved. Any other result decides nothing, and `proof` is
+    /// run.
     pub quick_check: String,
-    /// Fail where there must be no session.
+    /// The full check. It fails if the session is in another database.
     pub proof: String,
 }
 
-/// A parsed connection string; references in its password (`${env:NAME}`, `${file:PATH}`) are not yet read.
+/// A parsed connection string. References in its password (`${env:NAME}`, `${file:PATH}`) are not resolved yet.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Dsn {
     text: String,
@@ -40,18 +41,17 @@ pub struct Dsn {
 }
 
 impl Dsn {
-    /// Parses either form. Values that stand in the string itself are checked.
+    /// Parses a connection string in either form, and checks the values in it.
     ///
     /// # Errors
-    /// [`DsnError`]: malformed text, an unknown parameter, a value that cannot be used, a reference outside of the
-    /// password.
+    /// [`DsnError`]: malformed text, an unknown parameter, an invalid value, or a reference outside the password.
     pub fn parse(text: &str) -> Result<Self, DsnError> {
         let text = text.trim();
         let words = parse::words(text)?;
         for (key, value) in words.iter() {
             match value.literal() {
                 Some(literal) => resolved::check(key, &literal)?,
-                // What it names would be shown: a server repeats the database and the role.
+                // The referenced secret would become visible, because servers repeat the names of databases and roles.
                 None if key != "password" => return Err(DsnError::MisplacedReference { key }),
                 None => {}
             }
@@ -63,7 +63,7 @@ impl Dsn {
         })
     }
 
-    /// The same with what each prepared session on it runs before anything else.
+    /// Sets the statements that each session on it runs first.
     #[must_use]
     pub fn opened_by(self, opening: Opening) -> Self {
         Self {
@@ -72,24 +72,24 @@ impl Dsn {
         }
     }
 
-    /// What [`opened_by`](Self::opened_by) was given, for a session that is opened in another way.
+    /// Returns the statements of [`opened_by`](Self::opened_by), for a session that is opened in another way.
     #[must_use]
     pub fn opening(&self) -> Option<&Opening> {
         self.opening.as_deref()
     }
 
-    /// The text as given, references unresolved. It holds the password if
-    /// [`has_inline_password`](Self::has_inline_password) says so: for storing, not for showing.
+    /// Returns the original text with unresolved references. If [`has_inline_password`](Self::has_inline_password)
+    /// returns true, it contains the password: it may be stored, but not shown.
     pub fn expose(&self) -> &str {
         &self.text
     }
 
-    /// True if a password is written in the string itself rather than referred to.
+    /// Returns true if the string itself contains a password, and not only a reference to one.
     pub fn has_inline_password(&self) -> bool {
         self.words.get("password").is_some_and(Template::is_inline)
     }
 
-    /// The server as `host:port/dbname`; what the string leaves open is not named.
+    /// Returns the server as `host:port/dbname`. Parts that the string omits are left out.
     pub fn server(&self) -> String {
         let shown = |key| self.words.get(key).map(Template::to_string);
         let Some(host) = shown("host").or_else(|| shown("hostaddr")) else {
@@ -103,14 +103,14 @@ impl Dsn {
         resolved::named(&host, &port, dbname.as_deref().unwrap_or(""))
     }
 
-    /// The parameters that have another value in `other`, or are in one of both alone.
+    /// Returns the parameters whose values differ from those in `other`, or that only one of both has.
     #[must_use]
     pub fn differences(&self, other: &Self) -> Vec<&'static str> {
         let differs = |key: &&'static str| self.words.get(key) != other.words.get(key);
         parse::KNOWN.into_iter().filter(differs).collect()
     }
 
-    /// Host, port and database, where the string itself says them; for routers and poolers.
+    /// Returns host, port and database if the string itself contains them; for routers and poolers.
     #[must_use]
     pub fn place(&self) -> Option<(String, String, String)> {
         let literal = |key| self.words.get(key).and_then(Template::literal);
@@ -122,20 +122,20 @@ impl Dsn {
         Some((host, port, literal("dbname").or_else(|| literal("user"))?))
     }
 
-    /// Reads the references, and fills what the string leaves open from this process: the service
-    /// file, then the `PG*` variables; the password of a host last from the password file.
+    /// Resolves the references, and adds values that the string omits: from the service file, then from the `PG*`
+    /// variables, and a host's password last from the password file.
     ///
     /// # Errors
-    /// [`ConnectError::Reference`] if a reference cannot be read, [`ConnectError::Service`] if the
-    /// service is not found, [`ConnectError::Dsn`] if a value cannot be used or host or user are missing.
+    /// [`ConnectError::Reference`] if a reference cannot be read, [`ConnectError::Service`] if the service is not
+    /// found, [`ConnectError::Dsn`] if a value is invalid or host or user are missing.
     pub fn resolve(&self) -> Result<Resolved, ConnectError> {
         self.resolve_in(&Environment::of_process())
     }
 
-    /// As [`resolve`](Self::resolve), in an environment of the caller's.
+    /// Does the same as [`resolve`](Self::resolve) with the given environment.
     ///
     /// # Errors
-    /// As [`resolve`](Self::resolve).
+    /// Those of [`resolve`](Self::resolve).
     pub fn resolve_in(&self, environment: &Environment) -> Result<Resolved, ConnectError> {
         let mut values = BTreeMap::new();
         let secrets = environment.secrets();

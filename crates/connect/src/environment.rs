@@ -1,5 +1,5 @@
-//! What a connection string leaves open and the process that connects may fill: the `PG*`
-//! variables, the home folder in which libpq looks for its files, and the secrets that it may name.
+//! The environment that supplies what a connection string omits: the `PG*` variables, the home folder where libpq finds
+//! its files, and the secrets to which a connection string may refer.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use crate::secrets::Secrets;
 
-/// Parameters and the variables that stand for them.
+/// Connection parameters and their environment variables.
 pub(crate) const VARIABLES: [(&str, &str); 20] = [
     ("host", "PGHOST"),
     ("hostaddr", "PGHOSTADDR"),
@@ -31,10 +31,10 @@ pub(crate) const VARIABLES: [(&str, &str); 20] = [
     ("gssencmode", "PGGSSENCMODE"),
 ];
 
-/// Where files are found; these stand for no parameter.
+/// Variables that determine where files are found. They correspond to no parameter.
 const PLACES: [&str; 3] = ["PGSERVICEFILE", "PGSYSCONFDIR", "HOME"];
 
-/// The environment of the process that connects. `Debug` shows names only.
+/// The environment of the process that connects. `Debug` shows only the names of variables.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Environment {
     variables: BTreeMap<String, String>,
@@ -42,7 +42,7 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// This process's variables, as they are now. One that is not UTF-8 counts as not set.
+    /// Returns the current variables of this process. A variable that is not UTF-8 is ignored.
     pub fn of_process() -> Self {
         let names = VARIABLES
             .iter()
@@ -52,7 +52,7 @@ impl Environment {
         Self::of(names).reading(Secrets::of_process())
     }
 
-    /// These variables and no others.
+    /// Creates an environment with only these variables.
     pub fn of<N: Into<String>, V: Into<String>>(
         variables: impl IntoIterator<Item = (N, V)>,
     ) -> Self {
@@ -63,7 +63,7 @@ impl Environment {
         }
     }
 
-    /// The same, in which a connection string may name no other secrets than these.
+    /// Restricts the secrets to which a connection string may refer to `secrets`.
     #[must_use]
     pub fn reading(self, secrets: Secrets) -> Self {
         Self { secrets, ..self }
@@ -73,7 +73,7 @@ impl Environment {
         &self.secrets
     }
 
-    /// A variable that is set and not empty.
+    /// Returns a variable if it is set and not empty.
     pub(crate) fn get(&self, name: &str) -> Option<&str> {
         self.variables
             .get(name)
@@ -81,7 +81,7 @@ impl Environment {
             .filter(|value| !value.is_empty())
     }
 
-    /// A path below the home folder, if there is one.
+    /// Returns a path below the home folder, if there is one.
     pub(crate) fn path_below_home(&self, path: &str) -> Option<PathBuf> {
         Some(PathBuf::from(self.get("HOME")?).join(path))
     }

@@ -1,4 +1,4 @@
-//! Why a connection string was refused, and why a connection was not opened.
+//! Why a connection string is invalid, and why a connection could not be opened.
 
 use std::error::Error;
 use std::io;
@@ -10,51 +10,51 @@ use crate::methods::{Method, MethodRefused};
 use crate::resolved::{Resolved, Target};
 use crate::{Class, ReferenceError, ServiceError, StartupError, TlsError};
 
-/// Why a connection string was refused. No message repeats a value, which may be a secret.
+/// Why a connection string is invalid. No message repeats a value, because it may be a secret.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DsnError {
-    /// Neither a URI nor `key=value` words.
+    /// The text is neither a URI nor a list of `key=value` words.
     #[error("connection string is malformed: {reason}")]
     Malformed {
         /// What was expected.
         reason: &'static str,
     },
-    /// A parameter that is not known here.
+    /// An unknown parameter.
     #[error("connection string has the unknown parameter {key:?}")]
     UnknownParameter {
-        /// Its name.
+        /// The name of the parameter.
         key: String,
     },
-    /// A parameter that is needed and has no safe default.
+    /// A required parameter that has no safe default is missing.
     #[error("connection string names no {key}")]
     Missing {
-        /// Its name.
+        /// The name of the parameter.
         key: &'static str,
     },
-    /// A parameter whose value cannot be used.
+    /// The value of a parameter is invalid.
     #[error("connection parameter {key} is invalid, expected {expected}")]
     Invalid {
-        /// Its name.
+        /// The name of the parameter.
         key: &'static str,
-        /// What a valid value looks like.
+        /// The form of a valid value.
         expected: &'static str,
     },
-    /// A `${` without its `}`.
+    /// A `${` has no `}`.
     #[error("connection string has a reference that is not closed")]
     OpenReference,
-    /// A `${...}` that is none of `env`, `file` and `credential`.
+    /// A `${...}` is none of `env`, `file` and `credential`.
     #[error("connection string has a reference of an unknown kind")]
     UnknownReference,
-    /// A `${...}` in a parameter that holds no secret.
+    /// A `${...}` is in a parameter that contains no secret.
     #[error("connection parameter {key} has a reference, which only the password may have")]
     MisplacedReference {
-        /// Its name.
+        /// The name of the parameter.
         key: &'static str,
     },
 }
 
 impl DsnError {
-    /// What mends it, if that is known.
+    /// Returns what the user can do, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Malformed { .. } => {
@@ -77,7 +77,7 @@ impl DsnError {
     }
 }
 
-/// Why a connection was not opened; `server` is `host:port/dbname`.
+/// Why a connection was not opened. `server` is `host:port/dbname`.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
     /// A secret could not be read.
@@ -85,7 +85,7 @@ pub enum ConnectError {
     Reference {
         /// The server, as far as it is known without the references.
         server: String,
-        /// Which reference.
+        /// The reference, and why it could not be read.
         #[source]
         source: ReferenceError,
     },
@@ -94,16 +94,16 @@ pub enum ConnectError {
     Dsn {
         /// The server, as far as it is known without the references.
         server: String,
-        /// Which value.
+        /// The invalid value.
         #[source]
         source: DsnError,
     },
-    /// The service that it names could not be read.
+    /// The service that the connection string names could not be read.
     #[error("could not find the service of {server}")]
     Service {
         /// The server, as far as it is known without the service.
         server: String,
-        /// What is missing.
+        /// Why the service could not be read.
         #[source]
         source: ServiceError,
     },
@@ -112,65 +112,65 @@ pub enum ConnectError {
     Timeout {
         /// The server.
         server: String,
-        /// The limit that passed.
+        /// The time limit.
         after: Duration,
     },
-    /// The server was not reached.
+    /// The server could not be reached.
     #[error("could not connect to {server}")]
     Network {
         /// The server.
         server: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// The connection could not be protected.
+    /// TLS could not be established.
     #[error("could not connect to {server} by TLS")]
     Tls {
         /// The server.
         server: String,
-        /// Why.
+        /// The error of TLS.
         #[source]
         source: Box<TlsError>,
     },
-    /// `channel_binding=require`, and the password's proof cannot be bound.
+    /// `channel_binding=require` is set, and the password's proof cannot be bound to the TLS session.
     #[error("could not bind the password to the connection to {server}: {reason}")]
     Binding {
         /// The server.
         server: String,
-        /// Why.
+        /// Why it cannot be bound.
         reason: &'static str,
     },
-    /// The server asks for a way of logging in that is not allowed on this connection; no password was sent.
+    /// The server requests an authentication method that is not allowed on this connection. No password was sent.
     #[error("{server} asks for {method}, which is not allowed on this connection")]
     Method {
         /// The server.
         server: String,
-        /// What it asks for.
+        /// The requested method.
         method: Method,
     },
-    /// The server asks for a password.
+    /// The server requests a password, and none is known.
     #[error("no password is known for {server}{}", note(ignored_passfile.as_ref()))]
     NoPassword {
         /// The server.
         server: String,
-        /// A password file that was not read, because others may use it.
+        /// A password file that was ignored because other users may access it.
         ignored_passfile: Option<PathBuf>,
     },
-    /// The server is not what `target_session_attrs` asks for.
+    /// The server does not satisfy `target_session_attrs`.
     #[error("{server} is not {}", wanted.description())]
     Target {
         /// The server.
         server: String,
-        /// What was wanted.
+        /// The required property.
         wanted: Target,
     },
-    /// The server did not let a replication session in.
+    /// The server refused a replication session.
     #[error("could not open a replication session on {server}")]
     Startup {
         /// The server.
         server: String,
-        /// Why.
+        /// Why the server refused it.
         #[source]
         source: StartupError,
     },
@@ -179,31 +179,31 @@ pub enum ConnectError {
     Hosts {
         /// The servers.
         server: String,
-        /// Why, for each address in the order in which it was tried.
+        /// The error for each address, in the order in which the addresses were tried.
         failures: Vec<ConnectError>,
     },
-    /// The connection was refused or broke.
+    /// The server refused the connection, or the connection was lost.
     #[error("could not connect to {server}")]
     Open {
         /// The server.
         server: String,
-        /// What it said.
+        /// The error of the server or the connection.
         #[source]
         source: tokio_postgres::Error,
     },
-    /// The session's settings were refused.
+    /// The server refused the session's settings.
     #[error("could not prepare the session on {server}")]
     Setup {
         /// The server.
         server: String,
-        /// What it said.
+        /// The error of the server.
         #[source]
         source: tokio_postgres::Error,
     },
 }
 
 impl ConnectError {
-    /// What a retry is worth.
+    /// Returns whether a retry is useful.
     pub fn class(&self) -> Class {
         match self {
             Self::Reference { .. }
@@ -212,7 +212,7 @@ impl ConnectError {
             | Self::Binding { .. }
             | Self::Method { .. }
             | Self::NoPassword { .. } => Class::Permanent,
-            // A standby may be promoted at any moment.
+            // A standby may be promoted at any time.
             Self::Timeout { .. } | Self::Target { .. } => Class::Transient,
             Self::Network { source, .. } => classify_io(source),
             Self::Tls { source, .. } => source.class(),
@@ -222,7 +222,7 @@ impl ConnectError {
         }
     }
 
-    /// What mends it, if that is known.
+    /// Returns what the user can do, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Reference { source, .. } => Some(source.hint()),
@@ -273,7 +273,7 @@ impl ConnectError {
         }
     }
 
-    /// What the server said, as an SQLSTATE, when it refused the session's settings.
+    /// Returns the SQLSTATE with which the server refused the session's settings.
     pub fn setup_state(&self) -> Option<&str> {
         match self {
             Self::Setup { source, .. } => Some(source.code()?.code()),
@@ -293,7 +293,7 @@ impl ConnectError {
         }
     }
 
-    /// What a failed login means.
+    /// Converts the error of a failed login.
     pub(crate) fn refused(
         server: &str,
         resolved: &Resolved,
@@ -310,7 +310,7 @@ impl ConnectError {
                 return Self::Tls { server, source };
             }
         }
-        // The driver has no other name for these two.
+        // The driver distinguishes these two errors only by their text.
         match cause.map(ToString::to_string).as_deref() {
             Some("password missing") => Self::NoPassword {
                 server,
@@ -324,7 +324,7 @@ impl ConnectError {
         }
     }
 
-    /// What a failed login of a replication session means.
+    /// Converts the error of a failed login of a replication session.
     pub(crate) fn startup(server: &str, resolved: &Resolved, source: StartupError) -> Self {
         let server = server.to_owned();
         match source {
@@ -358,8 +358,8 @@ impl ConnectError {
         }
     }
 
-    /// True if the other choice of TLS may help where the mode leaves the choice: no handshake, or
-    /// no line in pg_hba.conf.
+    /// Returns true if a second attempt with the other choice of TLS may succeed, in modes that allow both: the TLS
+    /// handshake failed, or pg_hba.conf has no matching line.
     pub(crate) fn may_depend_on_tls(&self) -> bool {
         match self {
             Self::Tls { .. } => true,
@@ -393,7 +393,7 @@ fn note(ignored_passfile: Option<&PathBuf>) -> String {
     })
 }
 
-/// Each failure with its causes.
+/// Returns each failure with its causes.
 fn all(failures: &[ConnectError]) -> String {
     let messages: Vec<String> = failures.iter().map(|failure| chain(failure)).collect();
     messages.join("; ")
@@ -414,7 +414,7 @@ fn chain(error: &dyn Error) -> String {
     text
 }
 
-/// While one host may come back, the list may.
+/// Returns the class of a failed list: while one host may succeed later, the list may.
 fn any_class(failures: &[ConnectError]) -> Class {
     let has = |class| failures.iter().any(|failure| failure.class() == class);
     let lasting = [Class::Transient, Class::Resource];

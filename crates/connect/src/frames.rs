@@ -1,37 +1,37 @@
-//! Where messages of the protocol begin and end, found while their bytes go by.
+//! Finds where the messages of the PostgreSQL protocol begin and end while their bytes pass through.
 
 use std::io;
 
-/// A kind and a length, which counts itself.
+/// The kind of a message (one byte) and its length (four bytes, which count themselves).
 const HEADER: usize = 5;
-/// The length's own bytes.
+/// The number of bytes of the length.
 const LENGTH: usize = 4;
 
-/// Follows the messages of one direction of one connection, however its bytes are cut.
+/// Follows the messages of one direction of a connection. The bytes may arrive in pieces of any size.
 #[derive(Debug, Default)]
 pub struct Frames {
     header: [u8; HEADER],
-    /// Bytes of the header that have been seen.
+    /// Bytes of the header that were read.
     known: usize,
-    /// Bytes of the body that have not.
+    /// Bytes of the body that were not read yet.
     left: usize,
 }
 
-/// What some bytes are of a message.
+/// The part of a message to which bytes belong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MessagePart {
-    /// Its kind and its length, or a part of them.
+    /// The header: kind and length, or a part of them.
     Header,
-    /// What stands behind them, or a part of it.
+    /// The body, or a part of it.
     Body,
 }
 
 impl Frames {
-    /// Goes over the bytes at the front of `bytes`, of which there must be some, that are of one part of one message:
-    /// how many they are, and which part.
+    /// Reads the first bytes of `bytes` that belong to the same part of the same message. Returns their number and the
+    /// part. `bytes` must not be empty.
     ///
     /// # Errors
-    /// A length that no message can have.
+    /// An error if the length of a message is invalid.
     pub fn step(&mut self, bytes: &[u8]) -> io::Result<(usize, MessagePart)> {
         if self.known == HEADER {
             let count = self.left.min(bytes.len());
@@ -53,17 +53,17 @@ impl Frames {
         Ok((count, MessagePart::Header))
     }
 
-    /// The kind of the message that the last bytes were of.
+    /// Returns the kind of the message to which the last bytes belong.
     pub fn kind(&self) -> u8 {
         self.header[0]
     }
 
-    /// How many bytes of the message's body are to come, once its header is known.
+    /// Returns the number of body bytes that are still to come, once the header is known.
     pub fn left(&self) -> Option<usize> {
         (self.known == HEADER).then_some(self.left)
     }
 
-    /// True when the last bytes ended a message.
+    /// Returns true if the last bytes completed a message.
     pub fn between(&self) -> bool {
         self.known == 0
     }
@@ -83,7 +83,7 @@ impl Frames {
 mod tests {
     use super::*;
 
-    /// A message with a body, one without, and one more.
+    /// A message with a body, a message without a body, and a third one.
     const BYTES: &[u8] = b"d\0\0\0\x07abcc\0\0\0\x04Z\0\0\0\x05I";
 
     fn ends(size: usize) -> Vec<(usize, u8)> {

@@ -1,8 +1,9 @@
-//! A session's connection, lent to whoever speaks the protocol itself for a while: for COPY, whose rows the driver
-//! would take apart.
+//! Lends a session's connection to code that implements the protocol itself. COPY needs this, because the driver would
+//! parse its rows.
 //!
-//! Order: the driver asks something empty, so that everything it was asked has been answered; the connection is taken
-//! from it between two messages, and it waits; then it is given back, or it is closed and the session is over.
+//! The driver first sends an empty query and waits for the response, so that no other response is outstanding. Then the
+//! connection is taken from the driver between two messages, and the driver waits. Finally the connection is either
+//! given back, or closed, which ends the session.
 
 use std::fmt::{self, Debug, Formatter};
 use std::future::{Ready, poll_fn, ready};
@@ -18,12 +19,12 @@ use tokio_postgres::tls::{ChannelBinding, TlsConnect, TlsStream};
 use crate::dial::Link;
 use crate::frames::Frames;
 
-/// Where a session's connection is.
+/// The place of a session's connection, which the driver and the borrower share.
 pub(crate) struct ConnectionSlot {
-    /// Missing while it is lent, and once it is closed.
+    /// The connection; `None` while it is lent, and after it was closed.
     link: Option<Link>,
     closed: bool,
-    /// What the driver has read.
+    /// The messages that the driver has read.
     frames: Frames,
     driver: Option<Waker>,
     borrower: Option<Waker>,
@@ -40,7 +41,7 @@ impl ConnectionSlot {
         }))
     }
 
-    /// The connection, once no message has been read in part; `None` when there is none any more.
+    /// Takes the connection when no message was read in part. Returns `None` if the connection was closed.
     fn poll_take(&mut self, cx: &mut Context<'_>) -> Poll<Option<Link>> {
         if self.link.is_some() && !self.frames.between() {
             self.borrower = Some(cx.waker().clone());
@@ -66,7 +67,7 @@ fn lock(place: &Mutex<ConnectionSlot>) -> MutexGuard<'_, ConnectionSlot> {
     place.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The connection as the driver has it: it waits while it is lent.
+/// The connection as the driver uses it. While it is lent, reads and writes wait.
 pub(crate) struct Lendable(pub(crate) Arc<Mutex<ConnectionSlot>>);
 
 impl Lendable {
@@ -150,7 +151,7 @@ impl TlsStream for Lendable {
     }
 }
 
-/// For tokio-postgres: the connection is as protected as it is to be.
+/// Tells tokio-postgres that TLS is already established, if the mode requires it.
 pub(crate) struct Established;
 
 impl TlsConnect<Lendable> for Established {
@@ -163,29 +164,28 @@ impl TlsConnect<Lendable> for Established {
     }
 }
 
-/// The connection of a session that is idle, outside of a transaction or in one.
+/// The borrowed connection of an idle session, inside or outside a transaction.
 ///
-/// Whoever has it says what the protocol allows there. Dropping it closes it, and ends the session with everything
-/// that was under way: only [`Lent::give_back`] leaves the session usable.
+/// The borrower must follow the protocol. Dropping the value closes the connection, which ends the session and its
+/// transaction. Only [`Lent::give_back`] keeps the session usable.
 pub struct Lent<'a> {
     link: Option<Link>,
     place: &'a Mutex<ConnectionSlot>,
 }
 
 impl<'a> Lent<'a> {
-    /// Takes the connection, which has `place`, from the driver of `client`; nobody else may ask that client anything
-    /// until it is given back.
+    /// Takes the connection in `place` from the driver of `client`. Until it is given back, `client` must not be used.
     ///
     /// # Errors
-    /// The session is over.
+    /// An error if the session has ended.
     pub(crate) async fn take(
         client: &Client,
         place: &'a Mutex<ConnectionSlot>,
     ) -> Result<Self, tokio_postgres::Error> {
         loop {
-            // Answers come in the order of the questions: behind this one nothing is on its way.
+            // The server answers in order, so after this response no other one is outstanding.
             client.simple_query("").await?;
-            // Without a connection the driver is about to say so.
+            // Without a connection the driver is about to report the error.
             if let Some(link) = poll_fn(|cx| lock(place).poll_take(cx)).await {
                 let link = Some(link);
                 return Ok(Self { link, place });
@@ -193,7 +193,7 @@ impl<'a> Lent<'a> {
         }
     }
 
-    /// Ends the loan. The server must have said that it is ready for a query, and all of that must have been read.
+    /// Gives the connection back. The server must have sent ReadyForQuery, and the borrower must have read it.
     pub fn give_back(mut self) {
         let mut place = lock(self.place);
         place.link = self.link.take();

@@ -1,9 +1,8 @@
-//! How any part of Shardwright opens a PostgreSQL connection.
+//! How all parts of Shardwright open a PostgreSQL connection.
 //!
-//! Order: a [`Dsn`] is parsed and kept with its secrets unresolved; whoever connects resolves the
-//! references, opens the session and puts it into a known state ([`connect`]).
-//! A list of hosts is tried in order ([`Dsn`] says what may stand in one, `docs/connections.md` all of it).
-//! Absent: pools, retries. [`Class`] says what a retry is worth.
+//! A [`Dsn`] is parsed and kept with its secrets unresolved. To open a session, [`connect`] resolves the references,
+//! connects, and applies fixed settings. A list of hosts is tried in order (docs/connections.md describes all
+//! parameters). The crate has no connection pool and repeats nothing; [`Class`] states whether a retry is useful.
 
 mod class;
 mod connected;

@@ -1,23 +1,23 @@
-//! Which ways of logging in a server may ask for, as libpq's `require_auth`.
+//! The authentication methods that a server may request, as libpq's `require_auth`.
 //!
-//! The first message of a server names its way. It is judged before anything reads it, so a password is never shown,
-//! not even as a hash, to a server that asks for it in a way that is not allowed.
+//! The first message of a server names its method. It is checked before any other code reads it. Therefore neither a
+//! password nor its hash is sent to a server that requests a method that is not allowed.
 
 use std::fmt;
 use std::io;
 
 use crate::DsnError;
 
-/// A way of logging in.
+/// An authentication method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Method {
-    /// The password itself.
+    /// The password in clear text.
     Password,
-    /// A hash of the password that is as good as the password.
+    /// An MD5 hash of the password, which gives the same access as the password.
     Md5,
-    /// A proof that does not give the password away.
+    /// SCRAM, a proof that does not reveal the password.
     Scram,
-    /// The server asks for nothing, or for the certificate alone.
+    /// The server requests nothing, or only a TLS certificate.
     None,
 }
 
@@ -28,25 +28,25 @@ const WORDS: [(&str, Method); 4] = [
     ("none", Method::None),
 ];
 
-/// Known to libpq and never done here.
+/// Methods that libpq knows and that this crate never uses.
 const NEVER: [&str; 2] = ["gss", "sspi"];
 
 const EXPECTED: &str =
     "password, md5, scram-sha-256 and none with commas, or each of them with ! before it";
 
-/// The ways that a connection string allows.
+/// The methods that a connection string allows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Methods {
     allowed: Vec<Method>,
     named: bool,
 }
 
-/// A server asked for a way that is not allowed.
+/// A server requested a method that is not allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct MethodRefused(pub(crate) Method);
 
 impl Methods {
-    /// Reads `require_auth`; nothing stands for SCRAM and servers that ask for nothing.
+    /// Parses `require_auth`. Without a value, SCRAM and servers that request nothing are allowed.
     ///
     /// # Errors
     /// [`DsnError::Invalid`]: an unknown word, or words with and without `!`.
@@ -84,13 +84,13 @@ impl Methods {
         })
     }
 
-    /// True if the connection string, its service or the process names them.
+    /// Returns true if the connection string, its service or the process sets them.
     #[must_use]
     pub const fn are_named(&self) -> bool {
         self.named
     }
 
-    /// Those of one connection; `verified`: by TLS, and the server's name was verified.
+    /// Returns the methods for one connection. `verified` is true if TLS has verified the server's name.
     pub(crate) fn of_connection(&self, verified: bool) -> Vec<Method> {
         let mut allowed = self.allowed.clone();
         match (verified, self.named) {
@@ -101,7 +101,7 @@ impl Methods {
         allowed
     }
 
-    /// As `require_auth` has them.
+    /// Returns them in the form of `require_auth`.
     pub(crate) fn spelled(&self, verified: bool) -> String {
         let allowed = self.of_connection(verified);
         let words = WORDS.iter().filter(|(_, method)| allowed.contains(method));
@@ -136,14 +136,14 @@ impl MethodRefused {
     }
 }
 
-/// Judges the first message of a server.
+/// Checks the first message of a server.
 #[derive(Debug)]
 pub(crate) struct Gate {
     allowed: Vec<Method>,
     head: Vec<u8>,
 }
 
-/// Kind, length and code of the first message.
+/// The length of kind, length and code of the first message.
 const HEAD: usize = 9;
 
 impl Gate {
@@ -152,7 +152,7 @@ impl Gate {
         Self { allowed, head }
     }
 
-    /// Takes what has come; true once the message was judged and is admitted.
+    /// Adds received bytes. Returns true once the message was checked and its method is allowed.
     ///
     /// # Errors
     /// [`MethodRefused`].

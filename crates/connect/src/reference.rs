@@ -1,7 +1,7 @@
-//! Values that may name a secret instead of holding it: `${env:NAME}`, `${file:PATH}` and
-//! `${credential:NAME}`, a file in the folder that the service manager made for this process's secrets.
+//! Values that may contain a reference to a secret: `${env:NAME}`, `${file:PATH}` and `${credential:NAME}`. The last
+//! one is a file in the folder that the service manager created for the secrets of this process.
 //!
-//! A reference is kept as written and read only when a connection is opened, by whoever opens it.
+//! A reference is kept as text, and is resolved only when a connection is opened, by the process that opens it.
 
 use std::fmt;
 use std::io;
@@ -16,44 +16,44 @@ pub enum ReferenceError {
     /// The environment variable is not set, or is not UTF-8.
     #[error("environment variable {name} of {key} is not set or is not text")]
     Env {
-        /// Parameter of the connection string.
+        /// The parameter of the connection string.
         key: &'static str,
-        /// Name of the variable.
+        /// The name of the variable.
         name: String,
     },
     /// The file could not be read as UTF-8 text.
     #[error("file {path} of {key} could not be read")]
     File {
-        /// Parameter of the connection string.
+        /// The parameter of the connection string.
         key: &'static str,
-        /// Path as written.
+        /// The path as written.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// The variable is none of those that this process reads for a connection string.
+    /// Connection strings may not refer to this variable in this process.
     #[error(
         "environment variable {name} of {key} is not one that connection strings may name here"
     )]
     VariableRefused {
-        /// Parameter of the connection string.
+        /// The parameter of the connection string.
         key: &'static str,
-        /// Name of the variable.
+        /// The name of the variable.
         name: String,
     },
-    /// The file is in none of the directories from which this process reads secrets.
+    /// The file is in none of the directories from which this process may read secrets.
     #[error("file {path} of {key} is in none of the directories from which secrets are read here")]
     FileRefused {
-        /// Parameter of the connection string.
+        /// The parameter of the connection string.
         key: &'static str,
-        /// Path as written.
+        /// The path as written.
         path: String,
     },
 }
 
 impl ReferenceError {
-    /// What repairs it.
+    /// Returns what the user can do.
     pub fn hint(&self) -> &'static str {
         match self {
             Self::Env { .. } | Self::File { .. } => {
@@ -69,7 +69,7 @@ impl ReferenceError {
     }
 }
 
-/// A value of a connection string: text and references, in order.
+/// A value of a connection string: text and references in order.
 #[derive(Clone, PartialEq, Eq, Default)]
 pub(crate) struct Template(Vec<TemplatePart>);
 
@@ -82,7 +82,7 @@ enum TemplatePart {
 }
 
 impl Template {
-    /// Parses `raw`; the text between references goes through `decode` first.
+    /// Parses `raw`. Text outside references is decoded with `decode`.
     pub(crate) fn parse(
         raw: &str,
         decode: impl Fn(&str) -> Result<String, DsnError>,
@@ -99,14 +99,14 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// True if some of the value is written down in the connection string itself.
+    /// Returns true if the connection string itself contains a part of the value.
     pub(crate) fn is_inline(&self) -> bool {
         self.0
             .iter()
             .any(|part| matches!(part, TemplatePart::Text(_)))
     }
 
-    /// The value, if it holds no reference.
+    /// Returns the value if it has no reference.
     pub(crate) fn literal(&self) -> Option<String> {
         self.0
             .iter()
@@ -117,7 +117,7 @@ impl Template {
             .collect()
     }
 
-    /// Reads the references that `secrets` admits; one trailing newline of a file is dropped.
+    /// Resolves the references that `secrets` permits. One trailing newline of a file is removed.
     pub(crate) fn resolve(
         &self,
         key: &'static str,
@@ -143,7 +143,7 @@ impl Template {
     }
 }
 
-/// Shows references as written and text as it is: never call it for an inline password.
+/// Prints references as written and text unchanged. Do not use it for an inline password.
 impl fmt::Display for Template {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {
@@ -168,7 +168,7 @@ fn reference(inside: &str) -> Result<TemplatePart, DsnError> {
         Some(("credential", name)) if !name.is_empty() && !name.contains('/') => {
             Ok(TemplatePart::Credential(name.to_owned()))
         }
-        // What stands inside may be a piece of a password, so it is not repeated.
+        // The text may be a part of a password, so the message does not repeat it.
         _ => Err(DsnError::UnknownReference),
     }
 }
@@ -180,7 +180,7 @@ fn read_env(key: &'static str, name: &str) -> Result<String, ReferenceError> {
     })
 }
 
-/// The file behind `path`, with links and `..` followed, if it is one of `secrets`.
+/// Returns the file to which `path` leads, with links and `..` resolved, if it is one of `secrets`.
 pub(crate) fn admitted(
     key: &'static str,
     path: &str,

@@ -1,21 +1,21 @@
-//! What a server said when it refused, where the driver does not read it.
+//! Parses a server's error message, for connections that the driver does not read.
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::ErrorResponseBody;
 
-/// An error of a server. Its detail, which may hold values of rows, is left out.
+/// An error of a server. The field DETAIL is omitted, because it may contain values of rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Refusal {
-    /// What it said.
+    /// The message.
     pub message: String,
-    /// Five characters: SQLSTATE.
+    /// The SQLSTATE, five characters.
     pub state: String,
-    /// What it advised.
+    /// The hint.
     pub hint: Option<String>,
 }
 
 impl Refusal {
-    /// What stands in the message.
+    /// Reads the fields of an error message.
     pub fn read(body: &ErrorResponseBody) -> Self {
         let (mut message, mut state, mut hint) = (String::new(), String::new(), None);
         let mut fields = body.fields();

@@ -1,4 +1,4 @@
-//! A connection string with everything filled in: which servers, as whom, how protected.
+//! A complete connection string: the servers, the role, and how the connection is protected.
 
 mod values;
 
@@ -15,56 +15,56 @@ use crate::source::{PasswordQuery, Passwords};
 pub(crate) use values::check;
 use values::{hosts, word};
 
-/// The limit on connecting to one address if nothing names another.
+/// The limit for connecting to one address, if none is set.
 pub(crate) const DEFAULT_CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How a connection is protected, as libpq's `sslmode`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SslMode {
-    /// No TLS.
+    /// Without TLS.
     Disable,
-    /// Without TLS, and with it where the server insists.
+    /// No TLS at first; with TLS if the server requires it.
     Allow,
-    /// With TLS where the server has it; the certificate is not looked at.
+    /// With TLS if the server offers it. The certificate is not verified.
     Prefer,
-    /// With TLS; the certificate's authority is verified only where a root certificate is known.
+    /// With TLS. The certificate is verified only if root certificates are known.
     Require,
-    /// The certificate comes from a known authority.
+    /// With TLS. The certificate must be signed by a trusted authority.
     VerifyCa,
-    /// And it was made for the host's name.
+    /// As `VerifyCa`, and the certificate must be valid for the host's name.
     VerifyFull,
 }
 
-/// Whether the proof of the password is bound to the TLS session.
+/// Whether the password's proof (SCRAM) is bound to the TLS session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChannelBinding {
     /// Never.
     Disable,
-    /// Where the server offers it.
+    /// If the server offers it.
     Prefer,
-    /// Always; everything else is refused.
+    /// Always. A server that does not offer it is refused.
     Require,
 }
 
-/// What a server must be for the session, as libpq's `target_session_attrs`.
+/// The property that a server must have, as libpq's `target_session_attrs`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
-    /// Anything.
+    /// No property is required.
     Any,
-    /// It takes writes.
+    /// It accepts writes.
     ReadWrite,
-    /// It takes none.
+    /// It accepts no writes.
     ReadOnly,
-    /// It is not in recovery.
+    /// It is a primary (not in recovery).
     Primary,
-    /// It is in recovery.
+    /// It is a standby (in recovery).
     Standby,
-    /// A standby if there is one among the hosts.
+    /// It is a standby, if one of the hosts is a standby.
     PreferStandby,
 }
 
 impl Target {
-    /// In words, for a message.
+    /// Returns the text for a message.
     pub(crate) fn description(self) -> &'static str {
         match self {
             Self::Any => "anything",
@@ -79,33 +79,33 @@ impl Target {
 /// One server of the list.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Host {
-    /// Host name, address, or the directory of a Unix socket (starts with `/`).
+    /// The host name, the address, or the directory of a Unix socket (which begins with `/`).
     pub name: String,
-    /// The address to use, where it is given beside the name.
+    /// The address to which to connect, if `hostaddr` is set.
     pub address: Option<IpAddr>,
-    /// TCP port, 5432 by default.
+    /// The TCP port, 5432 by default.
     pub port: u16,
-    /// Password, if any is known.
+    /// The password, if one is known.
     pub password: Option<String>,
 }
 
 impl Host {
-    /// True for the directory of a Unix socket.
+    /// Returns true if the name is the directory of a Unix socket.
     pub fn is_socket(&self) -> bool {
         self.name.starts_with('/')
     }
 }
 
-/// Where certificates and keys are.
+/// The certificates and keys of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Certificates {
-    /// The authorities to trust, `None` if none are known.
+    /// The trusted authorities; `None`: none are known.
     pub roots: Option<Roots>,
-    /// Our own certificate and its key.
+    /// The client's own certificate and its key.
     pub own: Option<(PathBuf, PathBuf)>,
 }
 
-/// Which authorities are trusted.
+/// The trusted certificate authorities.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Roots {
     /// Those of the operating system.
@@ -114,36 +114,36 @@ pub enum Roots {
     File(PathBuf),
 }
 
-/// The parts of a connection string with every reference read. Keep it no longer than needed.
+/// A connection string with all values resolved. It contains secrets, so drop it soon.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Resolved {
     /// The servers, in the order in which they are tried; at least one.
     pub hosts: Vec<Host>,
-    /// Role.
+    /// The role.
     pub user: String,
-    /// Database; the role's name by default.
+    /// The database. Its default is the name of the role.
     pub dbname: String,
     /// Startup options (`-c name=value`), if any.
     pub options: Option<String>,
-    /// Limit on connecting to one address, authentication included.
+    /// The limit for connecting to one address, including authentication.
     pub connect_timeout: Duration,
     /// How the connection is protected.
     pub ssl_mode: SslMode,
-    /// TLS from the first byte on, which PostgreSQL 17 and later understand.
+    /// TLS from the first byte on, which PostgreSQL 17 and later support.
     pub ssl_direct: bool,
     /// Certificates and keys.
     pub certificates: Certificates,
-    /// The ways of logging in that a server may ask for.
+    /// The authentication methods that a server may request.
     pub methods: Methods,
     /// Whether the password's proof is bound to the TLS session.
     pub channel_binding: ChannelBinding,
-    /// What the server must be.
+    /// The property that the server must have.
     pub target: Target,
-    /// True if hosts and addresses are tried in random order.
+    /// True to try hosts and addresses in random order.
     pub random_order: bool,
     /// The password file that was read, if any.
     pub passfile: Option<PathBuf>,
-    /// The password file that was passed over because of its mode.
+    /// The password file that was ignored because of its mode.
     pub ignored_passfile: Option<PathBuf>,
 }
 
@@ -198,14 +198,14 @@ impl Resolved {
         })
     }
 
-    /// The servers as `host:port,host:port/dbname`.
+    /// Returns the servers as `host:port,host:port/dbname`.
     pub fn server(&self) -> String {
         let hosts: Vec<String> = self.hosts.iter().map(Host::to_string).collect();
         format!("{}/{}", hosts.join(","), self.dbname)
     }
 
-    /// The same connection for a program that uses libpq: variables to set, and (without a value)
-    /// those to take away, so that nothing else decides.
+    /// Returns the same connection as environment variables for a program that uses libpq. Variables without a value
+    /// must be removed, so that they have no effect.
     pub fn variables(&self) -> Vec<(&'static str, Option<String>)> {
         let set = values::variables(self);
         let rest = values::names().filter(|name| set.iter().all(|(other, _)| other != name));
@@ -215,7 +215,7 @@ impl Resolved {
     }
 }
 
-/// `host:port/dbname` of lists as they are written.
+/// Returns `host:port/dbname` for lists in their original form.
 pub(crate) fn named(hosts: &str, ports: &str, dbname: &str) -> String {
     let ports: Vec<&str> = ports.split(',').collect();
     let hosts: Vec<String> = hosts

@@ -1,7 +1,7 @@
-//! Which server a session ends up on: every address of every host, in order, until one is right.
+//! Selects the server of a session: it tries every address of every host in order, until one is suitable.
 //!
-//! Order at each address: connect, protect, log in, look whether it is what is wanted. The limit
-//! of time counts for each address anew. When all have failed, each says why.
+//! For each address it connects, establishes TLS, logs in, and checks `target_session_attrs`. The time limit applies to
+//! each address separately. If all fail, the error contains the error of each.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::dial::{DialError, HostAddress, Link, Protection, dial, places};
 use crate::resolved::{ChannelBinding, Host, Resolved, SslMode, Target};
 use crate::tls;
 
-/// What a server said of itself while it let us in.
+/// What a server reports about itself after a login.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ServerStanding {
     pub(crate) standby: bool,
@@ -23,7 +23,7 @@ pub(crate) struct ServerStanding {
 }
 
 impl ServerStanding {
-    /// Reads what the server reports at each start of a session.
+    /// Reads the parameters that a server reports at the start of a session.
     pub(crate) fn read<'a>(parameter: impl Fn(&'static str) -> Option<&'a str>) -> Self {
         let on = |name| parameter(name) == Some("on");
         Self {
@@ -44,11 +44,11 @@ impl ServerStanding {
     }
 }
 
-/// A kind of session: how to log in, and what to do once the server is the right one.
+/// A kind of session: how to log in, and how to prepare it once the server is suitable.
 pub(crate) trait SessionKind {
-    /// Logged in.
+    /// A session after the login.
     type Entered: Send;
-    /// Ready for use.
+    /// A session that is ready for use.
     type Ready: Send;
 
     /// Logs in on `link`.
@@ -59,7 +59,7 @@ pub(crate) trait SessionKind {
         server: &str,
     ) -> impl Future<Output = Result<(Self::Entered, ServerStanding), ConnectError>> + Send;
 
-    /// Prepares what has logged in.
+    /// Prepares a session after its login.
     fn prepare(
         &self,
         entered: Self::Entered,
@@ -67,7 +67,7 @@ pub(crate) trait SessionKind {
     ) -> impl Future<Output = Result<Self::Ready, ConnectError>> + Send;
 }
 
-/// Opens a session of this kind on the first server that is right.
+/// Opens a session of this kind on the first suitable server.
 pub(crate) async fn open<K: SessionKind + Sync>(
     resolved: &Resolved,
     kind: &K,
@@ -121,7 +121,7 @@ struct RouteAttempt<'a> {
 }
 
 impl RouteAttempt<'_> {
-    /// Tries the addresses of one host; what fails is added to `failures`.
+    /// Tries the addresses of one host. Errors are added to `failures`.
     async fn host<K: SessionKind + Sync>(
         &self,
         host: &Host,
@@ -157,7 +157,7 @@ impl RouteAttempt<'_> {
         None
     }
 
-    /// Tries one address, a second time without or with TLS where the mode allows that.
+    /// Tries one address. If the mode allows both and the first attempt fails, it tries again without or with TLS.
     async fn place<K: SessionKind + Sync>(
         &self,
         host: &Host,

@@ -1,20 +1,20 @@
-//! Which files and variables of this process a connection string may name as secrets.
+//! The files and variables that a connection string may reference as secrets.
 //!
-//! A program whose connection strings are its own, as an application or the command line, reads any of them.
-//! An agent gets its strings from a controller, so whoever registers a shard must not read the agent's host through
-//! it: [`Secrets::restrict_process`] limits the process once, at its start.
+//! An application or the command line uses its own connection strings, so every reference is permitted. An agent
+//! receives its connection strings from a controller. A user who registers a shard must not be able to read files of
+//! the agent's host with them. Therefore the agent calls [`Secrets::restrict_process`] once at its start.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// The variable that names the directory of this process's secrets, as the service manager set it.
+/// The variable with the directory of this process's secrets, which the service manager sets.
 pub(crate) const CREDENTIALS: &str = "CREDENTIALS_DIRECTORY";
 
-/// What the whole process may read; unset: everything.
+/// The secrets that the whole process may read; unset: all.
 static OF_PROCESS: OnceLock<Secrets> = OnceLock::new();
 
-/// The files and variables that connection strings may name.
+/// The files and variables that connection strings may reference.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Secrets(Option<AllowedSecrets>);
 
@@ -26,7 +26,8 @@ struct AllowedSecrets {
 }
 
 impl Secrets {
-    /// Files below `directories`, and variables: a name, or with `*` at its end all names that begin so.
+    /// Permits files below `directories`, and variables: by name, or with `*` at the end by the beginning of their
+    /// name.
     #[must_use]
     pub fn within(directories: Vec<PathBuf>, variables: Vec<String>) -> Self {
         Self(Some(AllowedSecrets {
@@ -36,7 +37,7 @@ impl Secrets {
         }))
     }
 
-    /// The same, and the directory of [`CREDENTIALS`] if there is one.
+    /// Also permits the directory of [`CREDENTIALS`], if there is one.
     #[must_use]
     pub fn and_credentials(mut self) -> Self {
         if let Some(allowed) = &mut self.0 {
@@ -46,7 +47,7 @@ impl Secrets {
         self
     }
 
-    /// The same without `file`, wherever it is: the process's own token.
+    /// Forbids `file` wherever it is: the process's own token.
     #[must_use]
     pub fn except(mut self, file: Option<PathBuf>) -> Self {
         if let Some(allowed) = &mut self.0 {
@@ -55,7 +56,7 @@ impl Secrets {
         self
     }
 
-    /// From now on this process reads these alone. A second call changes nothing.
+    /// Restricts this process to these secrets. Only the first call has an effect.
     pub fn restrict_process(self) {
         let _ = OF_PROCESS.set(self);
     }
@@ -73,11 +74,11 @@ impl Secrets {
         allowed.variables.iter().any(fits)
     }
 
-    /// The file behind `path`, links and `..` followed; `None` for one that is not admitted.
+    /// Returns the file to which `path` leads, with links and `..` resolved; `None` if it is not permitted.
     ///
     /// # Errors
-    /// What the operating system said of a path that is admitted. A path that leads elsewhere is refused whether
-    /// there is such a file or not.
+    /// The error of the operating system, for a permitted path. A path that leads to another directory is refused
+    /// whether the file exists or not, so that the result does not reveal this.
     pub(crate) fn file(&self, path: &str) -> io::Result<Option<PathBuf>> {
         let path = Path::new(path);
         let Some(allowed) = &self.0 else {
@@ -97,7 +98,7 @@ impl Secrets {
 }
 
 impl AllowedSecrets {
-    /// True if `path`, as written, lies in one of the directories.
+    /// Returns true if `path`, as written, is in one of the directories.
     fn names(&self, path: &Path) -> bool {
         let dots = path.components().any(|part| part.as_os_str() == "..");
         let below = |directory: &PathBuf| path.starts_with(directory);

@@ -1,7 +1,7 @@
-//! Opens one session and puts it into a known state.
+//! Opens one session and applies fixed settings.
 //!
-//! Order: resolve the references, find the right server, start the connection's task, send all
-//! settings in one batch. Nothing that a role or a database has set by default survives here.
+//! It resolves the references, finds a suitable server, starts the connection's task, and sends all settings in one
+//! message. They override all defaults of the role and the database.
 
 use std::sync::Arc;
 
@@ -17,20 +17,21 @@ use crate::route::{self, ServerStanding, SessionKind};
 use crate::settings;
 use crate::{ConnectError, Dsn, Opening};
 
-/// What a session is for.
+/// The properties of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
-    /// Shown in `pg_stat_activity`; the server cuts it at 63 bytes.
+    /// The name in `pg_stat_activity`. The server truncates it to 63 bytes.
     pub application_name: String,
-    /// True for apply: ordinary triggers and foreign keys do not fire. Needs the privilege to set
-    /// `session_replication_role`.
+    /// True for the apply of changes: ordinary triggers and foreign keys are not executed. The role must be permitted
+    /// to set `session_replication_role`.
     pub replica_role: bool,
-    /// What messages call the server: a shard's name. Without one they give its host, port and database.
+    /// The name of the server in messages, for example a shard's name. Without it messages contain host, port and
+    /// database.
     pub server_name: Option<String>,
 }
 
 impl Session {
-    /// An ordinary session under this name.
+    /// Creates an ordinary session with this name.
     pub fn named(application_name: impl Into<String>) -> Self {
         Self {
             application_name: application_name.into(),
@@ -39,7 +40,7 @@ impl Session {
         }
     }
 
-    /// The same session, whose server messages call `name`.
+    /// Sets the name of the server in messages.
     #[must_use]
     pub fn on(self, name: impl Into<String>) -> Self {
         Self {
@@ -48,7 +49,7 @@ impl Session {
         }
     }
 
-    /// The same session with `session_replication_role = replica`.
+    /// Sets `session_replication_role = replica`.
     #[must_use]
     pub fn as_replica(self) -> Self {
         Self {
@@ -58,21 +59,21 @@ impl Session {
     }
 }
 
-/// Opens a session on `dsn` and prepares it as `session` says.
+/// Opens a session on `dsn` with the properties `session`.
 ///
-/// Takes at most `connect_timeout` of the connection string (10 s by default) for each address of
-/// its hosts. Needs a tokio runtime.
+/// For each address of its hosts it takes at most `connect_timeout` of the connection string (10 s by default). It
+/// needs a tokio runtime.
 ///
 /// # Errors
-/// [`ConnectError`]; [`ConnectError::class`] tells whether to try again.
+/// [`ConnectError`]; [`ConnectError::class`] states whether a retry is useful.
 pub async fn connect(dsn: &Dsn, session: &Session) -> Result<Connected, ConnectError> {
     prepared(&dsn.resolve()?, session, dsn.opening()).await
 }
 
-/// As [`connect`], with the connection string resolved by the caller.
+/// Does the same as [`connect`], with a resolved connection string.
 ///
 /// # Errors
-/// As [`connect`].
+/// Those of [`connect`].
 pub async fn connect_to(resolved: &Resolved, session: &Session) -> Result<Connected, ConnectError> {
     prepared(resolved, session, None).await
 }
@@ -90,13 +91,12 @@ async fn prepared(
     route::open(resolved, &kind).await
 }
 
-/// Opens a session as it comes: with the settings of the role and the database.
+/// Opens a session with the default settings of the role and the database, for an application's own connections.
 ///
-/// For an application's own connections. The second part moves the bytes: it ends when the client
-/// is dropped.
+/// The second returned value is the task that transfers the bytes. It ends when the client is dropped.
 ///
 /// # Errors
-/// As [`connect`].
+/// Those of [`connect`].
 pub async fn connect_plain(dsn: &Dsn) -> Result<(Client, JoinHandle<()>), ConnectError> {
     let resolved = dsn.resolve()?;
     let kind = PlainSession {
@@ -146,7 +146,7 @@ impl SessionKind for PreparedSession<'_> {
         {
             return Ok(entered);
         }
-        // Once more with the settings: a look that fails rolls them back.
+        // The settings are sent again, because the failed quick check has rolled them back.
         let proof = self.opening.map_or("", |opening| &opening.proof);
         let prepared = entered.batch_execute(&format!("{settings}; {proof}")).await;
         prepared.map_err(|source| ConnectError::Setup {
@@ -204,7 +204,7 @@ async fn enter(
     Ok((entered, standing))
 }
 
-/// The link is as protected as it is to be; so tokio-postgres neither asks for TLS nor begins it.
+/// Returns the driver's configuration. TLS is already established, so the driver must not request it.
 fn config(resolved: &Resolved, host: &Host) -> tokio_postgres::Config {
     let mut config = tokio_postgres::Config::new();
     config

@@ -1,13 +1,13 @@
-//! What every session of ours has, whatever the role or the database sets by default.
+//! The settings of every session, regardless of the defaults of the role and the database.
 //!
-//! The same list serves sessions, as statements, and sessions of the replication protocol, of the control store and of
-//! programs that we start, as options of their connection: a setting that changes the meaning of text there would change
-//! what they write down.
+//! Sessions of tokio-postgres send them as statements. Sessions of the replication protocol, of the control store and
+//! of started programs send them as connection options: a setting that changes the text form of values would change
+//! what they read or write.
 
 /// Each setting with its value.
 ///
-/// Timeouts are off because each step keeps its own deadline; the formats make text values equal on both sides; what
-/// changes how statements are read, or where objects are put, is as PostgreSQL has it by default.
+/// Timeouts are off, because each step has its own deadline. The formats make text values equal on both shards.
+/// Settings that affect the parsing of statements or the placement of objects have PostgreSQL's defaults.
 pub const PINNED: [(&str, &str); 29] = [
     ("statement_timeout", "0"),
     ("lock_timeout", "0"),
@@ -40,11 +40,11 @@ pub const PINNED: [(&str, &str); 29] = [
     ("default_transaction_deferrable", "off"),
 ];
 
-/// A timeout that not every version knows.
+/// Sets a timeout that not every version has.
 const NEWER: &str = "select case when pg_catalog.current_setting('transaction_timeout', true) is not null \
     then pg_catalog.set_config('transaction_timeout', '0', false) end";
 
-/// As statements of a session.
+/// Returns the settings as SQL statements.
 pub(crate) fn statements() -> String {
     let set: Vec<String> = PINNED
         .iter()
@@ -53,7 +53,7 @@ pub(crate) fn statements() -> String {
     format!("{}; {NEWER}", set.join("; "))
 }
 
-/// As options of a connection (`PGOPTIONS`).
+/// Returns the settings as connection options (`PGOPTIONS`).
 #[must_use]
 pub fn pinned_options() -> String {
     let options: Vec<String> = PINNED

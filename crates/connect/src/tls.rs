@@ -1,8 +1,8 @@
-//! TLS by rustls, with the `ring` provider and no process-wide default.
+//! TLS with rustls, with the `ring` provider and without a process-wide default.
 //!
-//! Order: [`config`] reads roots, certificate and key anew for each connection, so that they can be
-//! renewed under a running program; [`handshake`] verifies as much as the mode asks for.
-//! Absent: TLS before 1.2, revocation lists, keys with a passphrase.
+//! [`config`] reads roots, certificate and key for each connection, so that they can be renewed while the program runs.
+//! [`handshake`] verifies what the mode requires. TLS before 1.2, revocation lists and keys with a passphrase are not
+//! supported.
 
 mod binding;
 mod error;
@@ -22,10 +22,10 @@ use crate::resolved::{Certificates, Host, SslMode};
 pub(crate) use binding::server_end_point;
 pub use error::TlsError;
 
-/// What PostgreSQL calls its protocol inside TLS; a direct handshake needs it.
+/// The name of PostgreSQL's protocol in TLS (ALPN), which a direct handshake needs.
 const PROTOCOL: &[u8] = b"postgresql";
 
-/// The settings of a handshake in `mode`.
+/// Returns the TLS configuration for `mode`.
 pub(crate) fn config(
     mode: SslMode,
     certificates: &Certificates,
@@ -61,7 +61,7 @@ fn builder(
         .map_err(TlsError::Handshake)
 }
 
-/// Makes a plain connection a protected one.
+/// Establishes TLS on a plain connection.
 pub(crate) async fn handshake(
     stream: TcpStream,
     host: &Host,

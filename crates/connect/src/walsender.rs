@@ -1,7 +1,7 @@
-//! Sessions of the replication protocol, up to the moment when the server is ready for a command.
+//! Sessions of the replication protocol, until the server is ready for a command.
 //!
-//! Order: as for every session, the right server, protected; then the start of the protocol with
-//! `replication=database`, and the proof of the password. What is said afterwards is the caller's.
+//! As for every session, a suitable server is selected and TLS is established. Then the session starts with
+//! `replication=database`, and the password is proved. The caller sends the commands.
 
 use std::io;
 use std::time::Duration;
@@ -22,32 +22,32 @@ use crate::resolved::{ChannelBinding, Host, Resolved};
 use crate::route::{self, ServerStanding, SessionKind};
 use crate::{ConnectError, Dsn};
 
-/// Why a server did not let a replication session in.
+/// Why a server refused a replication session.
 #[derive(Debug, thiserror::Error)]
 pub enum StartupError {
-    /// The server refused.
+    /// The server reported an error.
     #[error("{message} (SQLSTATE {state})")]
     Server {
-        /// What it said.
+        /// The error message.
         message: String,
-        /// Five characters.
+        /// The SQLSTATE, five characters.
         state: String,
     },
-    /// It asks for a password and none is known.
+    /// The server requests a password, and none is known.
     #[error("the server asks for a password and none is known")]
     NoPassword,
-    /// It asks for something that is not done here.
+    /// The server requests an authentication method that is not supported.
     #[error("the server asks for a way to log in that is not known here")]
     UnknownMethod,
-    /// The password's proof was to be bound to the TLS session.
+    /// Channel binding is required, and the server did not offer it.
     #[error("the server did not use channel binding")]
     NotBound,
-    /// The connection broke, or what came is not the protocol.
+    /// The connection was lost, or the received data are not PostgreSQL's protocol.
     #[error("the connection broke off")]
     Broken(#[from] io::Error),
 }
 
-/// A replication session that waits for its first command.
+/// A replication session that is ready for its first command.
 pub struct Walsender {
     link: Link,
     unread: BytesMut,
@@ -56,10 +56,10 @@ pub struct Walsender {
 }
 
 impl Walsender {
-    /// Opens a session under `application_name`, with `options` behind those of the connection string.
+    /// Opens a session with the name `application_name`. `options` are added after those of the connection string.
     ///
     /// # Errors
-    /// [`ConnectError`]; [`ConnectError::class`] tells whether to try again.
+    /// [`ConnectError`]; [`ConnectError::class`] states whether a retry is useful.
     pub async fn open(
         dsn: &Dsn,
         application_name: &str,
@@ -78,17 +78,17 @@ impl Walsender {
         route::open(&resolved, &kind).await
     }
 
-    /// The server as `host:port/dbname`, for messages.
+    /// Returns the server as `host:port/dbname`, for messages.
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// How long a server may take to answer, as the connection string has it.
+    /// Returns the time limit for a response of the server, from the connection string.
     pub fn connect_timeout(&self) -> Duration {
         self.connect_timeout
     }
 
-    /// What the server has sent already beyond the start, and the connection.
+    /// Returns the bytes that the server has already sent after the start, and the connection.
     pub fn into_stream(
         self,
     ) -> (
@@ -148,7 +148,7 @@ impl SessionKind for Replication<'_> {
     }
 }
 
-/// The start of the protocol on one link.
+/// The start of the protocol on one connection.
 struct Start {
     link: Link,
     read: BytesMut,
@@ -250,7 +250,7 @@ impl Start {
         Ok(scram.finish(body.data())?)
     }
 
-    /// Reads on until the server waits for a command.
+    /// Reads until the server is ready for a command.
     async fn ready(&mut self) -> Result<ServerStanding, StartupError> {
         let mut parameters: Vec<ParameterStatusBody> = Vec::new();
         loop {
@@ -275,7 +275,7 @@ impl Start {
         Ok(self.link.flush().await?)
     }
 
-    /// The next message; what the server refuses is an error.
+    /// Returns the next message. An error message of the server becomes an error.
     async fn next(&mut self) -> Result<Message, StartupError> {
         loop {
             match Message::parse(&mut self.read)? {

@@ -18,7 +18,7 @@ fn dsn(cluster: &Cluster, user: &str, password: &str, dbname: &str) -> Dsn {
     .expect("parses")
 }
 
-/// What a look cannot say, the proof says; the settings are there either way.
+/// If the quick check does not prove the database, the full check does. The settings are applied in both cases.
 #[tokio::test]
 async fn a_session_that_a_look_does_not_prove_is_proved_at_length() {
     let cluster = launch("opening");
@@ -184,7 +184,7 @@ async fn a_server_that_does_not_answer_is_given_up() {
     assert_eq!(error.class(), Class::Transient);
 }
 
-/// Asks by the protocol itself, and reads until the server is ready for the next question.
+/// Sends a query in the protocol itself, and reads until the server is ready for the next one.
 async fn query(lent: &mut Lent<'_>, sql: &str) -> Vec<u8> {
     let mut message = BytesMut::new();
     frontend::query(sql, &mut message).expect("a message");

@@ -1,9 +1,9 @@
-//! How any part of Shardwright asks a controller over HTTP: with its token, by its certificate authority, and to the
-//! controller that leads.
+//! Requests to a controller over HTTP, as all parts of Shardwright send them: with a token, with verified certificates,
+//! and redirected to the leading controller.
 //!
-//! A follower redirects what only the leader answers. The libraries drop a token on the way to another address; here
-//! it goes along, because whoever was shown it sent us there.
-//! Absent: retries, the choice between several controllers.
+//! A follower redirects requests that only the leader can answer. HTTP libraries drop the token when a redirect leads
+//! to another address. This crate keeps it, because the redirect comes from a controller that has already received the
+//! token. The crate repeats nothing, and does not choose between several controllers.
 
 mod machine;
 mod trust;
@@ -15,42 +15,43 @@ use std::path::{Path, PathBuf};
 
 pub use machine::token_file;
 
-/// Redirects that are followed for one call: the leader may change on the way.
+/// The maximum number of redirects for one request. The leader may change meanwhile.
 const REDIRECTS: u32 = 4;
 
-/// Why nothing can be asked.
+/// Why a client could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum SetupError {
     /// A file could not be read.
     #[error("could not read {what} {path}: {source}")]
     File {
-        /// the token or the certificates.
+        /// The kind of file: the token or the certificates.
         what: &'static str,
-        /// Where it should be.
+        /// The path of the file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The token has characters that no token has.
+    /// The token contains invalid characters.
     #[error("the token has characters that no token has")]
     Token,
-    /// A file of certificates that holds none.
+    /// The file of certificates contains none.
     #[error("{path} holds no certificate that can be read: {reason}")]
     Certificates {
         /// The file.
         path: PathBuf,
-        /// The library's words.
+        /// The error message of the library.
         reason: String,
     },
     /// TLS cannot be set up.
     #[error("TLS could not be set up: {0}")]
     Tls(#[from] rustls::Error),
-    /// The HTTP library refused.
+    /// The error of the HTTP library.
     #[error("HTTP could not be set up: {0}")]
     Http(#[from] reqwest::Error),
 }
 
-/// A client of the HTTP library that shows no token, and trusts the authorities of `ca_file`, or those of the system.
+/// Creates a client of the HTTP library without a token. It trusts the certificate authorities in `ca_file`, or those
+/// of the system.
 ///
 /// # Errors
 /// [`SetupError`]
@@ -60,17 +61,18 @@ pub fn client(redirect: Policy, ca_file: Option<&Path>) -> Result<Client, SetupE
     Ok(builder.tls_backend_preconfigured(config).build()?)
 }
 
-/// What a caller shows, and whom it trusts.
+/// The token and the trusted authorities of a caller.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Identity {
-    /// The file of its token; none: that of this machine's controllers, shown on loopback ([`token_file`]).
+    /// The file with the token; `None`: that of this machine's controllers, which is sent only to loopback
+    /// ([`token_file`]).
     pub token_file: Option<PathBuf>,
-    /// PEM file of the authorities that it trusts; none: those of the system.
+    /// The PEM file with the trusted authorities; `None`: those of the system.
     pub ca_file: Option<PathBuf>,
 }
 
 impl Identity {
-    /// As the environment says: `SHARDWRIGHT_TOKEN_FILE` and `SHARDWRIGHT_CA_FILE`.
+    /// Reads the variables `SHARDWRIGHT_TOKEN_FILE` and `SHARDWRIGHT_CA_FILE`.
     #[must_use]
     pub fn from_environment() -> Self {
         let path = |name| std::env::var_os(name).map(PathBuf::from);
@@ -81,7 +83,7 @@ impl Identity {
     }
 }
 
-/// Asks controllers.
+/// A client of controllers.
 #[derive(Debug, Clone)]
 pub struct ControllerClient {
     http: Client,
@@ -89,7 +91,7 @@ pub struct ControllerClient {
 }
 
 impl ControllerClient {
-    /// One that shows and trusts what `identity` says; nothing is sent yet.
+    /// Creates a client with the token and the authorities of `identity`. Sends nothing.
     ///
     /// # Errors
     /// [`SetupError`]
@@ -100,7 +102,7 @@ impl ControllerClient {
         })
     }
 
-    /// A call, with the token.
+    /// Creates a request with the token.
     pub fn request(&self, method: Method, url: impl IntoUrl) -> RequestBuilder {
         let request = self.http.request(method, url);
         match &self.token {
@@ -109,10 +111,10 @@ impl ControllerClient {
         }
     }
 
-    /// Sends a call, and sends it on where a follower says so.
+    /// Sends a request, and follows redirects.
     ///
     /// # Errors
-    /// What the HTTP library says.
+    /// An error of the HTTP library.
     pub async fn send(&self, request: RequestBuilder) -> reqwest::Result<Response> {
         let mut request = request.build()?;
         for _ in 0..REDIRECTS {
@@ -128,7 +130,7 @@ impl ControllerClient {
         self.http.execute(request).await
     }
 
-    /// The token of this machine goes with a call to it, and with no other.
+    /// Adds the token of this machine to a request to this machine, and removes it from any other.
     fn show(&self, request: &mut Request) {
         if self.token.is_some() {
             return;
@@ -142,7 +144,7 @@ impl ControllerClient {
     }
 }
 
-/// The same call to where the answer points.
+/// Returns the same request for the address to which the response redirects.
 fn elsewhere(response: &Response, mut again: Request) -> Option<Request> {
     if response.status() != StatusCode::TEMPORARY_REDIRECT {
         return None;

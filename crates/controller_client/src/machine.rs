@@ -1,8 +1,8 @@
-//! The token of a controller on this machine, which `shardwright serve` makes at its first start.
+//! The token of a controller on this machine, which `shardwright serve` creates at its first start.
 //!
-//! Whoever may read the file is the person who started the controller, so callers of the same account find it by
-//! themselves. It is shown on loopback alone, and only to a program of the same account or of root: another account
-//! may listen on the controller's port while the controller is away.
+//! Only the user who started the controller may read the file, so programs of the same account find it without
+//! configuration. It is sent only over loopback, and only to a program of the same account or of root: while the
+//! controller is down, another account could listen on its port.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use reqwest::Url;
 use reqwest::header::HeaderValue;
 
-/// Where the token of this machine's controllers is: `shardwright/token` in the account's folder of state.
+/// Returns the file with the token of this machine's controllers: `shardwright/token` in the account's state folder.
 #[must_use]
 pub fn token_file() -> PathBuf {
     let variable = |name| std::env::var_os(name).filter(|value| !value.is_empty());
@@ -20,7 +20,7 @@ pub fn token_file() -> PathBuf {
     state.join("shardwright/token")
 }
 
-/// What a controller at `url` is shown by who names no token.
+/// Returns the header for a controller at `url` if no token is configured.
 pub(crate) fn token_for(url: &Url) -> Option<HeaderValue> {
     let host = url.host_str()?.trim_matches(['[', ']']);
     let address: Option<std::net::IpAddr> = host.parse().ok();
@@ -31,7 +31,7 @@ pub(crate) fn token_for(url: &Url) -> Option<HeaderValue> {
     crate::token(&token_file()).ok()
 }
 
-/// Whether every program that listens on `port` belongs to this account or to root.
+/// Returns whether every program that listens on `port` belongs to this account or to root.
 fn is_ours(port: u16) -> bool {
     let Ok(own) = std::fs::metadata("/proc/self").map(|found| found.uid()) else {
         return false;
@@ -45,7 +45,7 @@ fn is_ours(port: u16) -> bool {
     owners.peek().is_some() && owners.all(|owner| owner == own || owner == 0)
 }
 
-/// The accounts that listen on `port`, in a table of the kernel's.
+/// Returns the accounts that listen on `port`, from a table of the kernel.
 fn listeners(table: &str, port: u16) -> impl Iterator<Item = u32> {
     const LISTENS: &str = "0A";
     table.lines().skip(1).filter_map(move |line| {

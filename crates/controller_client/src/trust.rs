@@ -1,4 +1,4 @@
-//! Whose certificates are believed: those of a file, or those of the system; TLS by rustls with `ring`.
+//! The trusted certificates: those of a file, or those of the system. TLS uses rustls with `ring`.
 
 use crate::SetupError;
 use rustls::crypto::ring;
@@ -17,7 +17,7 @@ pub(crate) fn config(ca_file: Option<&Path>) -> Result<ClientConfig, SetupError>
             }
         }
         None => {
-            // A system without any can still ask where there is no TLS.
+            // A system without certificates can still use controllers without TLS.
             roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
         }
     }

@@ -1,4 +1,4 @@
-//! How our programs run as services: the log that they write, and what they tell the service manager.
+//! How the programs run as services: their log, and notifications to the service manager.
 
 pub mod log;
 pub mod notify;

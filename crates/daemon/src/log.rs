@@ -19,9 +19,9 @@ pub enum Format {
     Json,
 }
 
-/// Writes what `filter` lets through from now on; of the program called `name`.
+/// Starts the log of the program `name` with the events that `filter` selects.
 ///
-/// What is returned is kept as long as the program runs.
+/// The returned value must be kept while the program runs.
 pub fn start(name: &'static str, filter: EnvFilter, format: Format) -> Started {
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(format == Format::Text && std::io::stderr().is_terminal())
@@ -45,7 +45,7 @@ pub fn start(name: &'static str, filter: EnvFilter, format: Format) -> Started {
     }
 }
 
-/// The log, as long as it is written.
+/// The running log. Dropping the value sends the remaining spans.
 #[derive(Debug)]
 #[must_use]
 pub struct Started {

@@ -1,7 +1,8 @@
-//! What the service manager is told over the socket that it names in `NOTIFY_SOCKET`: ready, how it goes, alive,
-//! stopping. Without a socket nothing is told, and nothing fails.
+//! Notifications to the service manager over the socket in `NOTIFY_SOCKET`: ready, status, watchdog, stopping. Without
+//! a socket nothing is sent, and nothing fails.
 //!
-//! The watchdog is answered by the runtime that does the work: one that hangs answers no more, and is restarted.
+//! The watchdog message is sent by the runtime that does the work. If the runtime hangs, the message is missing, and
+//! the service manager restarts the program.
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt;
@@ -10,17 +11,17 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// The service manager.
+/// The connection to the service manager.
 #[derive(Debug, Default)]
 pub struct ServiceManager {
     socket: Option<(UnixDatagram, SocketAddr)>,
     watchdog: Option<Duration>,
-    /// The status that was told last.
+    /// The status that was last sent.
     status: Mutex<String>,
 }
 
 impl ServiceManager {
-    /// As the environment says: `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
+    /// Reads the variables `NOTIFY_SOCKET`, `WATCHDOG_USEC` and `WATCHDOG_PID`.
     #[must_use]
     pub fn from_environment() -> Self {
         let name = std::env::var_os("NOTIFY_SOCKET");
@@ -37,12 +38,12 @@ impl ServiceManager {
         }
     }
 
-    /// It has started, and this is how it goes.
+    /// Reports that the program has started, with its status.
     pub fn ready(&self, status: &str) {
         self.publish(&format!("READY=1\nSTATUS={}", line(status)));
     }
 
-    /// How it goes; told when it is something else than before.
+    /// Reports the status, if it has changed.
     pub fn status(&self, status: &str) {
         let mut published = self.status.lock().unwrap_or_else(PoisonError::into_inner);
         if *published != status {
@@ -51,12 +52,12 @@ impl ServiceManager {
         }
     }
 
-    /// It ends.
+    /// Reports that the program stops.
     pub fn stopping(&self) {
         self.publish("STOPPING=1");
     }
 
-    /// Answers the watchdog, twice as often as it has to, until the task is dropped.
+    /// Sends watchdog messages, twice as often as required, until the task is dropped.
     pub async fn keep_alive(&self) {
         let Some(limit) = self.watchdog else {
             return std::future::pending().await;
@@ -78,19 +79,19 @@ impl ServiceManager {
     }
 }
 
-/// A path, or behind `@` a name without a file.
+/// Opens a socket by its path, or with a leading `@` by its abstract name.
 fn open(name: &OsStr) -> Option<(UnixDatagram, SocketAddr)> {
     let address = match name.as_bytes().strip_prefix(b"@") {
         Some(abstract_name) => SocketAddr::from_abstract_name(abstract_name),
         None => SocketAddr::from_pathname(name),
     };
     let socket = UnixDatagram::unbound().ok()?;
-    // Nobody waits for a service manager that does not read.
+    // The program must not wait for a service manager that does not read.
     socket.set_nonblocking(true).ok()?;
     Some((socket, address.ok()?))
 }
 
-/// Lines are messages of their own.
+/// Replaces line feeds, because each line is a separate notification.
 fn line(text: &str) -> String {
     text.replace('\n', " ")
 }

@@ -1,6 +1,6 @@
-//! Spans over OTLP, as protobuf by HTTP, where `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector.
+//! Exports spans over OTLP (protobuf over HTTP), if `OTEL_EXPORTER_OTLP_ENDPOINT` names a collector.
 //!
-//! What else the standard's variables say, headers and batches among them, the library reads itself.
+//! The library itself reads the other variables of the standard, such as those for headers and batches.
 
 use opentelemetry::trace::TracerProvider;
 use opentelemetry_otlp::SpanExporter;
@@ -10,13 +10,13 @@ use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Either names the collector.
+/// The variables that name the collector. Either of them suffices.
 const NAMES: [&str; 2] = [
     "OTEL_EXPORTER_OTLP_ENDPOINT",
     "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT",
 ];
 
-/// Sends what is left when it is dropped.
+/// Sends the remaining spans when it is dropped.
 #[derive(Debug)]
 pub(crate) struct Spans(SdkTracerProvider);
 
@@ -28,7 +28,7 @@ impl Drop for Spans {
     }
 }
 
-/// What takes spans of the program called `name`, where a collector is named.
+/// Returns the layer that receives the spans of the program `name`, if a collector is configured.
 pub(crate) fn layer<S>(
     name: &'static str,
 ) -> (Option<OpenTelemetryLayer<S, SdkTracer>>, Option<Spans>)
@@ -38,7 +38,7 @@ where
     if NAMES.iter().all(|name| std::env::var_os(name).is_none()) {
         return (None, None);
     }
-    // The HTTP library wants one although the collector is asked without TLS; one that is there stays.
+    // The HTTP library needs a default provider even without TLS. An existing one is kept.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let exporter = match SpanExporter::builder().with_http().build() {
         Ok(exporter) => exporter,
@@ -69,7 +69,7 @@ mod tests {
     use tokio::sync::mpsc;
     use tracing_subscriber::EnvFilter;
 
-    /// The program that has spans: this one again, with the environment that the test gives it.
+    /// Runs this test binary again as a program with spans, with the environment that the test sets.
     #[test]
     #[ignore = "run by the test below, in a process of its own"]
     fn a_program() {

@@ -1,7 +1,8 @@
-//! Mappings that describe where keys are already. Pure.
+//! Builds mappings that describe where the keys already are. No I/O.
 //!
-//! Keys of a shard that lie apart from all others' make a range map, hashes that do a hash map, keys that are few a list map.
-//! Absent: a mapping that some key contradicts.
+//! If the keys of each shard form an interval that no other shard's keys touch, the result is a range map. If this
+//! holds for their hashes, it is a hash map. If the keys are few, it is a list map. A mapping that contradicts any key
+//! is never returned.
 
 use crate::extent::{KeyExtent, MOST_KEYS, ShardKeys};
 use plans::id::ShardName;
@@ -10,13 +11,13 @@ use plans::key_set::{KeySet, bucket_of};
 use plans::shard_map::{DEFAULT_BUCKETS, Mapping, MappingState};
 use std::collections::BTreeMap;
 
-/// With fewer keys on a shard, hashes may lie apart by chance.
+/// With fewer keys on a shard, separate hash intervals could be a coincidence.
 const ENOUGH_KEYS: usize = 16;
 
-/// Mappings with the reason for them, or why there are none.
+/// The mappings with the reason for them, or the reason why there are none.
 pub(crate) type Assigned = Result<(Vec<Mapping>, String), String>;
 
-/// A mapping that nothing moves.
+/// Creates a mapping.
 pub(crate) fn mapping(keys: KeySet, shard: &ShardName) -> Mapping {
     Mapping {
         keys,
@@ -25,7 +26,7 @@ pub(crate) fn mapping(keys: KeySet, shard: &ShardName) -> Mapping {
     }
 }
 
-/// Ranges, if the extents do not overlap. A key between two of them goes to the lower one.
+/// Returns ranges if the extents do not overlap. A key between two extents belongs to the lower range.
 pub(crate) fn by_range(mut extents: Vec<KeyExtent>) -> Assigned {
     extents.sort_by(|a, b| a.least.cmp(&b.least));
     for pair in extents.windows(2) {
@@ -59,7 +60,7 @@ pub(crate) fn by_range(mut extents: Vec<KeyExtent>) -> Assigned {
     Ok((mappings, why))
 }
 
-/// Ranges of virtual shards, if the hashes of the shards' keys lie apart.
+/// Returns ranges of virtual shards if the hash intervals of the shards' keys do not overlap.
 pub(crate) fn by_hash(all: &[ShardKeys]) -> Assigned {
     if let Some(few) = all.iter().find(|keys| keys.keys.len() < ENOUGH_KEYS) {
         return Err(format!(
@@ -107,14 +108,14 @@ pub(crate) fn by_hash(all: &[ShardKeys]) -> Assigned {
     Ok((mappings, why))
 }
 
-/// Where part number `place` of `parts` equal ones begins.
+/// Returns the beginning of part `place`, if the keys are divided into `parts` equal parts.
 fn even_cut(place: usize, parts: usize) -> u32 {
     let cut = u64::from(DEFAULT_BUCKETS) * u64::try_from(place).unwrap_or(u64::MAX);
     let cut = cut / u64::try_from(parts.max(1)).unwrap_or(u64::MAX);
     u32::try_from(cut).unwrap_or(DEFAULT_BUCKETS)
 }
 
-/// Keys one by one, if they are few and each is on one shard.
+/// Returns single keys if they are few and each key is on only one shard.
 pub(crate) fn by_list(all: &[ShardKeys]) -> Assigned {
     let mut owners: BTreeMap<&Key, &ShardName> = BTreeMap::new();
     for keys in all {

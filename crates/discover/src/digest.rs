@@ -1,16 +1,16 @@
-//! Whether tables without the key have the same rows on several shards.
+//! Checks whether tables without the key have the same rows on several shards.
 
 use crate::error::DiscoverError;
 use crate::facts::{Facts, short};
-use crate::look::ShardSnapshot;
+use crate::snapshot::ShardSnapshot;
 use crate::sort::Rows;
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Larger tables are not compared.
+/// The size in bytes above which a table is not compared.
 const LARGEST: i64 = 64 << 20;
 
-/// Compares `tables` on `shards`, which have tables; one shard alone has nothing to be compared with.
+/// Compares `tables` on `shards` that have tables. A single shard cannot be compared.
 pub(crate) async fn compare(
     shards: &[(&ShardSnapshot, &Facts)],
     tables: &BTreeSet<TableName>,
@@ -48,7 +48,7 @@ pub(crate) async fn compare(
     Ok(compared)
 }
 
-/// Number and digest of a table's rows, in no order.
+/// Returns the number of a table's rows, and a digest that does not depend on their order.
 async fn digest(
     snapshot: &ShardSnapshot,
     table: &TableName,

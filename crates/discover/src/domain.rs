@@ -1,18 +1,18 @@
-//! Which columns hold values of one kind of key, under whatever name. Pure.
+//! Groups columns that hold values of the same key, whatever their names are. No I/O.
 //!
-//! Order: columns that foreign keys make equal; then columns of the same name, where foreign keys say nothing of one of
-//! them. A name counts without case and underscores, and without the prefix that all columns of its table have:
-//! `tenantId` is `tenant_id`, and `d_w_id` of a table whose columns all begin with `d_` is `w_id`.
+//! First it joins columns that foreign keys make equal; then columns with the same name, if at least one of them has no
+//! foreign key. Names are compared without case and underscores, and without a prefix that all columns of the table
+//! have: `tenantId` equals `tenant_id`, and if all columns of a table begin with `d_`, its `d_w_id` equals `w_id`.
 
 use crate::facts::{Facts, Table};
 use plans::key::KeyType;
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Longest prefix that the columns of one table may share.
+/// A prefix that all columns of a table have is removed only if it has at most this many characters.
 const LONGEST_PREFIX: usize = 4;
 
-/// Names by which no column is known for another one.
+/// Names that are too general to show that two columns hold the same values.
 pub(crate) const GENERIC: [&str; 24] = [
     "id", "uuid", "guid", "key", "pk", "name", "code", "no", "number", "type", "kind", "status",
     "state", "value", "version", "slug", "email", "title", "label", "date", "time", "position",
@@ -22,15 +22,16 @@ pub(crate) const GENERIC: [&str; 24] = [
 /// A column of a table.
 pub(crate) type ColumnOfTable = (TableName, String);
 
-/// Columns that hold the same values.
+/// A group of columns that hold the same values.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Domain {
-    /// By table; some tables have several.
+    /// The columns by table. A table can have several.
     pub(crate) columns: BTreeMap<TableName, Vec<String>>,
 }
 
 impl Domain {
-    /// The table whose own key it is: its primary key is one of the columns, and others refer to it or are named for it.
+    /// Returns the primary key column to which the other columns refer. If several tables have such a column, it
+    /// returns the one with most foreign keys to it.
     pub(crate) fn root(&self, facts: &Facts) -> Option<ColumnOfTable> {
         let mut keys = self.columns.iter().filter_map(|(name, columns)| {
             let [only] = facts.tables.get(name)?.primary_key()? else {
@@ -55,7 +56,7 @@ impl Domain {
     }
 }
 
-/// Every column that may be a key, with those that hold the same values.
+/// Returns all groups of columns with the same values.
 pub(crate) fn domains(facts: &Facts) -> Vec<Domain> {
     let mut groups = ColumnGroups::of(facts);
     groups.join_references(facts);
@@ -63,11 +64,11 @@ pub(crate) fn domains(facts: &Facts) -> Vec<Domain> {
     groups.into_domains()
 }
 
-/// Columns in groups that are joined step by step.
+/// Columns in groups, which are merged step by step.
 struct ColumnGroups<'a> {
     places: Vec<(&'a TableName, &'a str, KeyType)>,
     index: BTreeMap<(&'a TableName, &'a str), usize>,
-    /// The group of each column, by the number of one of its columns.
+    /// For each column, the index of the column that represents its group.
     group: Vec<usize>,
 }
 
@@ -110,7 +111,7 @@ impl<'a> ColumnGroups<'a> {
         }
     }
 
-    /// Joins columns by their names, the largest group of a name first.
+    /// For each name, merges the groups of columns with this name into the largest one.
     fn join_names(&mut self, facts: &'a Facts) {
         let mut sizes: BTreeMap<usize, usize> = BTreeMap::new();
         for group in &self.group {
@@ -121,7 +122,8 @@ impl<'a> ColumnGroups<'a> {
             let table = facts.tables.get(table);
             table.is_some_and(|table| is_own_key(table, column))
         };
-        // Foreign keys say of each of these groups whose key it is.
+        // Foreign keys already show for each of these groups which primary key it contains, so they are not merged with
+        // each other.
         let rooted: BTreeSet<usize> = (0..self.places.len())
             .filter(own_key)
             .map(|at| self.group[at])
@@ -145,7 +147,7 @@ impl<'a> ColumnGroups<'a> {
         }
     }
 
-    /// Columns by each name that they go by, but for names that say nothing.
+    /// Returns the columns by each name under which they are compared, without the names in [`GENERIC`].
     fn named(&self, facts: &'a Facts) -> BTreeMap<String, Vec<usize>> {
         let mut named: BTreeMap<String, Vec<usize>> = BTreeMap::new();
         for (at, (table, column, _)) in self.places.iter().enumerate() {
@@ -181,12 +183,12 @@ impl<'a> ColumnGroups<'a> {
     }
 }
 
-/// Whether the column alone is the table's primary key.
+/// Returns whether the column alone is the table's primary key.
 pub(crate) fn is_own_key(table: &Table, column: &str) -> bool {
     table.primary_key().is_some_and(|key| key == [column])
 }
 
-/// Without case and underscores.
+/// Returns the name in lower case and without underscores.
 pub(crate) fn folded(name: &str) -> String {
     name.chars()
         .filter(|c| *c != '_')
@@ -194,7 +196,7 @@ pub(crate) fn folded(name: &str) -> String {
         .collect()
 }
 
-/// What other tables call the key of a table: `account_id` for `accounts.id`.
+/// Returns the names that other tables use for the key of a table, such as `account_id` for `accounts.id`.
 fn called(table: &str, column: &str) -> Vec<String> {
     let (table, column) = (folded(table), folded(column));
     let stems = [
@@ -215,7 +217,7 @@ fn called(table: &str, column: &str) -> Vec<String> {
     names
 }
 
-/// The column without the prefix that all columns of its table have.
+/// Returns the column's name without the prefix that all columns of its table have.
 fn without_prefix<'a>(table: &Table, column: &'a str) -> Option<&'a str> {
     let (prefix, rest) = column.split_once('_')?;
     let shared = |name: &str| name.split_once('_').is_some_and(|(own, _)| own == prefix);

@@ -1,65 +1,65 @@
-//! Why there is no proposal.
+//! Why no shard map could be proposed.
 
 use plans::id::ShardName;
 use plans::shard_map::MapError;
 
-/// Why there is no proposal.
+/// Why no shard map could be proposed.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
-    /// A shard cannot be reached.
+    /// A shard could not be reached.
     #[error("shard {shard} could not be reached: {}", chain(.source))]
     Connect {
         /// The shard.
         shard: ShardName,
-        /// What happened.
+        /// The error of the connection.
         #[source]
         source: connect::ConnectError,
     },
-    /// A shard cannot be read.
+    /// The catalog or the rows of a shard could not be read.
     #[error("shard {shard}: could not {action}: {}", chain(.source))]
     Query {
         /// The shard.
         shard: ShardName,
-        /// What was to be done.
+        /// The action that failed.
         action: String,
-        /// What the server said.
+        /// The error of the server.
         #[source]
         source: tokio_postgres::Error,
     },
     /// No shard has tables.
     #[error("no shard has tables of an application")]
     NoTables,
-    /// No column ties tables together.
+    /// No column can be the shard key.
     #[error(
         "no column is a key for the tables: none leads a primary key together with others, or refers to another table, or leads indexes of several tables"
     )]
     NoKey,
-    /// The column that was asked for is no key.
+    /// The requested column cannot be the shard key.
     #[error("column {column} cannot be the key: {reason}")]
     UnfitKey {
         /// The column.
         column: String,
-        /// Why not.
+        /// The reason.
         reason: String,
     },
-    /// Keys are where no map can say they are.
+    /// The keys are distributed in a way that no map can express.
     #[error(transparent)]
     NoMap(#[from] NoMap),
-    /// The mappings contradict each other, which the look should have seen.
+    /// The mappings contradict each other. This is a bug, because the earlier checks should have found it.
     #[error(transparent)]
     Map(#[from] MapError),
 }
 
-/// Why no map describes where the keys are.
+/// Why no map can describe where the keys are.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("no map describes where the keys are: {}", reasons.join("; "))]
 pub struct NoMap {
-    /// Why not, for each kind of map that was tried.
+    /// The reason for each kind of map that was tried.
     pub reasons: Vec<String>,
 }
 
 impl DiscoverError {
-    /// What mends it.
+    /// Returns what the user can do about it.
     #[must_use]
     pub fn hint(&self) -> Option<&'static str> {
         match self {
@@ -77,7 +77,7 @@ impl DiscoverError {
     }
 }
 
-/// An error with its causes, on one line.
+/// Returns an error with its causes in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let texts: Vec<String> = causes.map(ToString::to_string).collect();

@@ -1,22 +1,22 @@
-//! Which keys a shard has: the least and the greatest, and, where that is not enough, the keys themselves.
+//! Reads which keys a shard has: the least and the greatest key, and if these do not suffice, the keys themselves.
 
 use crate::error::DiscoverError;
 use crate::facts::{Facts, short};
-use crate::look::ShardSnapshot;
+use crate::snapshot::ShardSnapshot;
 use plans::id::ShardName;
 use plans::key::{Key, KeyType};
 use plans::sql::quote_ident;
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Keys that are read of one shard at most.
+/// The maximum number of keys that are read from one shard.
 pub(crate) const MOST_KEYS: usize = 10_000;
 
-/// The sharded tables of one shard that has them.
+/// The sharded tables of one shard.
 #[derive(Debug)]
 pub(crate) struct ShardTables<'a> {
     snapshot: &'a ShardSnapshot,
-    /// With key column, and the column's type there.
+    /// Each table with its key column and that column's type on this shard.
     tables: Vec<(&'a TableName, &'a str, KeyType)>,
     key: KeyType,
 }
@@ -29,12 +29,12 @@ pub(crate) struct KeyExtent {
     pub(crate) greatest: Key,
 }
 
-/// Keys of a shard.
+/// The keys of a shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ShardKeys {
     pub(crate) shard: ShardName,
     pub(crate) keys: BTreeSet<Key>,
-    /// Whether these are all.
+    /// True if `keys` contains all keys of the shard.
     pub(crate) is_complete: bool,
 }
 
@@ -60,12 +60,13 @@ impl<'a> ShardTables<'a> {
         &self.snapshot.shard
     }
 
-    /// None where no sharded table has rows.
+    /// Returns the extent of the keys, or `None` if no sharded table has rows.
     pub(crate) async fn extent(&self) -> Result<Option<KeyExtent>, DiscoverError> {
         let mut keys = BTreeSet::new();
         for (table, column, kind) in &self.tables {
             let (name, column) = (table.sql(), quote_ident(column));
-            // Not the text that is read: a bare name after `order by` would be the output's.
+            // The sort expression uses the table's alias: a bare name after `order by` would denote the output column,
+            // which is text.
             let comparable = kind.comparable(&format!("t.{column}"));
             let end = |direction: &str| {
                 format!(
@@ -94,7 +95,7 @@ impl<'a> ShardTables<'a> {
         }))
     }
 
-    /// The keys of all tables, [`MOST_KEYS`] at most.
+    /// Returns the keys of all tables, at most [`MOST_KEYS`].
     pub(crate) async fn keys(&self) -> Result<ShardKeys, DiscoverError> {
         let mut keys = BTreeSet::new();
         let mut is_complete = true;
@@ -118,7 +119,8 @@ impl<'a> ShardTables<'a> {
         })
     }
 
-    /// The first table with a row that is none of the shard's, where `predicate` of a key column says which are.
+    /// Returns the first table with a row that does not belong to this shard. `predicate` returns the SQL condition for
+    /// the shard's keys.
     pub(crate) async fn stray(
         &self,
         predicate: impl Fn(&str, KeyType) -> String,

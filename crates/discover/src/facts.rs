@@ -1,4 +1,4 @@
-//! What a shard's catalog says, as far as a first map must know it.
+//! The parts of a shard's catalog that are needed for a first map.
 
 use plans::id::ShardName;
 use plans::key::KeyType;
@@ -12,26 +12,26 @@ pub(crate) struct Facts {
     pub(crate) references: Vec<Reference>,
 }
 
-/// A table; of a partitioned one the table at the top.
+/// A table. A partitioned table is represented by its root.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Table {
-    /// Its rows are those of another server.
+    /// True for a foreign table.
     pub(crate) is_foreign: bool,
-    /// It came with an extension.
+    /// True if the table belongs to an extension.
     pub(crate) is_extension: bool,
     pub(crate) columns: Vec<Column>,
-    /// Columns of each whole, valid index; the primary key first.
+    /// The columns of each valid index without predicate and expressions, the primary key first.
     pub(crate) indexes: Vec<Index>,
-    /// Size with all partitions and TOAST, bytes.
+    /// The size with all partitions and TOAST, in bytes.
     pub(crate) bytes: i64,
-    /// The planner's estimate, with all partitions; 0 where there is none.
+    /// The planner's estimate of the number of rows, with all partitions; 0 if there is none.
     pub(crate) rows: i64,
 }
 
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) name: String,
-    /// None: a type that no key may have.
+    /// The key type; `None` if columns of this type cannot be keys.
     pub(crate) kind: Option<KeyType>,
     pub(crate) not_null: bool,
 }
@@ -48,7 +48,7 @@ pub(crate) struct Index {
 pub(crate) struct Reference {
     pub(crate) from: TableName,
     pub(crate) to: TableName,
-    /// Own column and the other table's column, pair by pair.
+    /// Pairs of a column of this table and the referenced column.
     pub(crate) columns: Vec<(String, String)>,
 }
 
@@ -57,7 +57,7 @@ impl Table {
         self.columns.iter().find(|column| column.name == name)
     }
 
-    /// Whether rows are its own and the application's.
+    /// Returns whether the table is an ordinary table of the application.
     pub(crate) fn is_plain(&self) -> bool {
         !self.is_foreign && !self.is_extension
     }
@@ -69,12 +69,13 @@ impl Table {
 }
 
 impl Facts {
-    /// Whether there is anything of the application's.
+    /// Returns whether the shard has no table of the application.
     pub(crate) fn is_empty(&self) -> bool {
         !self.tables.values().any(Table::is_plain)
     }
 
-    /// The tables of several shards as those of one, sizes added up; what differs in form is as the first shard has it.
+    /// Combines the tables of several shards. Sizes are added; if definitions differ, the first shard's definition is
+    /// used.
     pub(crate) fn merged<'a>(shards: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut all = Self::default();
         for shard in shards {
@@ -99,13 +100,13 @@ impl Facts {
     }
 }
 
-/// Names of shards as prose has them.
+/// Returns names of shards as an enumeration in text.
 pub(crate) fn listed<'a>(names: impl IntoIterator<Item = &'a ShardName>) -> String {
     let names: Vec<&str> = names.into_iter().map(ShardName::as_str).collect();
     names.join(", ")
 }
 
-/// A table as maps name it: bare in `public`, unless a bare name would be read otherwise.
+/// Returns the name of a table as maps contain it: without schema if it is in `public`, unless this would be ambiguous.
 pub(crate) fn short(table: &TableName) -> String {
     if table.schema == "public" && !table.name.contains('.') {
         table.name.clone()

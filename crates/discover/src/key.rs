@@ -1,7 +1,8 @@
-//! Which columns are the shard key. Pure.
+//! Determines which columns can be the shard key. No I/O.
 //!
-//! A candidate is a set of columns that hold the same values ([`domains`]), one of each table that has some. It counts by
-//! its tables: what ties each of them to the key, how many rows it has, and how many other tables refer to them.
+//! A candidate is a group of columns that hold the same values ([`domains`]), with one column of each table. Its score
+//! is the sum over its tables: how strongly each table is tied to the key, how many rows it has, and how many other
+//! tables refer to it.
 
 use crate::domain::{ColumnOfTable, Domain, GENERIC, domains, folded, is_own_key};
 use crate::error::DiscoverError;
@@ -10,27 +11,27 @@ use plans::key::KeyType;
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Candidates that people are shown.
+/// The number of candidates that are shown.
 pub(crate) const SHOWN: usize = 3;
-/// Tables of a candidate that are named.
+/// The maximum number of a candidate's tables that are named.
 const NAMED: usize = 8;
 
-/// How a table's column is tied to the key, the strongest first.
+/// How a table's column is tied to the key, the strongest tie first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum KeyTie {
-    /// It leads a primary or unique key of several columns.
+    /// It is the first column of a primary or unique key with several columns.
     Leads,
-    /// It is the table's own key.
+    /// It is the table's whole primary key.
     Own,
-    /// It is part of a primary or unique key.
+    /// It is another column of a primary or unique key.
     Part,
-    /// It refers to another table, and is never null.
+    /// It is NOT NULL and has a foreign key to another table.
     Refers,
-    /// It leads an index, and is never null.
+    /// It is NOT NULL and the first column of an index.
     Indexed,
-    /// It refers to another table or leads an index, and may be null.
+    /// It may be null, and has a foreign key or is the first column of an index.
     MayRefer,
-    /// It has the key's name.
+    /// Only its name is that of the key.
     Named,
 }
 
@@ -46,29 +47,29 @@ impl KeyTie {
     }
 }
 
-/// What a table counts that belongs to one with the key, beside one that has it; all of them at most [`MOST_REACHED`] of
-/// what the others count.
+/// The weight of a table without the key that belongs to a table with the key. Such tables together add at most
+/// [`MOST_REACHED`] of what the others add.
 const REACHED: f64 = 0.25;
 const MOST_REACHED: f64 = 0.5;
-/// What a key counts that is a time: rows of one time are no tenant's.
+/// The factor for a key that is a time: rows with the same time do not belong to one tenant.
 const TIME: f64 = 0.1;
-/// What a key counts of which there are fewer than [`FEW`] values for [`MANY`] rows.
+/// The factor for a key with fewer than [`FEW`] values in at least [`MANY`] rows.
 const SCARCE: f64 = 0.3;
 const FEW: i64 = 4;
 const MANY: i64 = 1_000;
 
-/// A key that the tables could have, and what speaks for it.
+/// A column group that could be the shard key, with its score.
 #[derive(Debug, Clone, PartialEq)]
 pub struct KeyCandidate {
-    /// What `--key` takes for it: a column, or table and column.
+    /// The value for the option `--key`: a column, or table and column.
     pub name: String,
-    /// Its type, that of most of its columns.
+    /// The type of most of its columns.
     pub kind: KeyType,
     /// The tables that would be sharded, each with its column.
     pub(crate) columns: BTreeMap<TableName, String>,
-    /// Tables that belong to rows of these.
+    /// The number of tables without the key whose rows belong to rows of these tables.
     pub(crate) reached: usize,
-    /// Larger is better.
+    /// The score. A larger one is better.
     pub score: f64,
     is_tied: bool,
     indexed: usize,
@@ -123,7 +124,7 @@ impl KeyCandidate {
         })
     }
 
-    /// Its tables for people, each with its column where that is not the key's name.
+    /// Returns the tables as text. A column is named if its name differs from the key's name.
     #[must_use]
     pub fn tables(&self) -> String {
         let shown =
@@ -142,7 +143,7 @@ impl KeyCandidate {
         }
     }
 
-    /// Why it could be the key.
+    /// Returns the reason why it could be the key.
     #[must_use]
     pub fn reason(&self) -> String {
         let reached = match self.reached {
@@ -159,7 +160,7 @@ impl KeyCandidate {
     }
 }
 
-/// All keys that the tables could have, the best first.
+/// Returns all possible keys, the best first.
 pub(crate) fn candidates(facts: &Facts) -> Vec<KeyCandidate> {
     let all = domains(facts);
     let all = all
@@ -169,7 +170,7 @@ pub(crate) fn candidates(facts: &Facts) -> Vec<KeyCandidate> {
         all.partition(|candidate| candidate.is_tied);
     let mut ranked = match ties.is_empty() {
         false => ties,
-        // Without keys that name it, indexes of several tables speak for a column.
+        // If no primary or foreign key contains it, a column is a candidate if several tables have an index on it.
         true => remaining
             .into_iter()
             .filter(|c| c.indexed > 1 && !matches!(c.kind, KeyType::Date | KeyType::Timestamptz))
@@ -182,10 +183,11 @@ pub(crate) fn candidates(facts: &Facts) -> Vec<KeyCandidate> {
     ranked
 }
 
-/// The key that `--key` names: a column, or table and column.
+/// Returns the key that `--key` names: a column, or table and column.
 ///
 /// # Errors
-/// [`DiscoverError::UnfitKey`] where no table has it, or several have a column of this name that are not the same key.
+/// [`DiscoverError::UnfitKey`] if no table has the column, or if several tables have a column with this name and these
+/// are not the same key.
 pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, DiscoverError> {
     let of_table = wished.rsplit_once('.').and_then(|(table, column)| {
         let table = TableName::parse(table);
@@ -237,7 +239,7 @@ pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, Discove
             .is_some_and(|own| own.iter().any(|own| own == column));
         named.then(|| column.to_owned())
     };
-    // The column that was named, where a table has several that hold the key.
+    // If a table has several columns with the key's values, the named one is used.
     let columns = candidate.columns.iter().map(|(name, best)| {
         let condition = match &of_table {
             Some((table, column)) => (table == name).then(|| (*column).to_owned()),
@@ -274,7 +276,7 @@ fn tie(facts: &Facts, (name, table): (&TableName, &Table), column: &str) -> KeyT
     }
 }
 
-/// Whether a foreign key to another table has the column.
+/// Returns whether a foreign key to another table contains the column.
 fn refers(facts: &Facts, name: &TableName, column: &str) -> bool {
     let mut own = facts
         .references
@@ -283,12 +285,12 @@ fn refers(facts: &Facts, name: &TableName, column: &str) -> bool {
     own.any(|reference| reference.columns.iter().any(|(own, _)| own == column))
 }
 
-/// A table of ten thousand rows counts twice as much as an empty one.
+/// Returns the weight of a table. A table with ten thousand rows has twice the weight of an empty one.
 fn weight(table: &Table) -> f64 {
     1.0 + (1.0 + table.rows.max(0) as f64).log10() / 4.0
 }
 
-/// Tables without the key that refer to those that have it, or to each other up to these.
+/// Returns the tables without the key whose rows all refer to a table with the key, directly or through other tables.
 fn reached<'a>(facts: &'a Facts, columns: &BTreeMap<TableName, String>) -> BTreeSet<&'a TableName> {
     let mut found: BTreeSet<&TableName> = BTreeSet::new();
     loop {
@@ -307,14 +309,15 @@ fn reached<'a>(facts: &'a Facts, columns: &BTreeMap<TableName, String>) -> BTree
     }
 }
 
-/// Whether every row refers.
+/// Returns whether every row has a value for the foreign key.
 fn is_mandatory(facts: &Facts, reference: &Reference) -> bool {
     let table = facts.tables.get(&reference.from);
     let mut own = reference.columns.iter().map(|(own, _)| own);
     table.is_some_and(|table| own.all(|own| table.column(own).is_some_and(|found| found.not_null)))
 }
 
-/// What people call it: the name of more than half of its columns, or table and column of the table whose own key it is.
+/// Returns the name of the key for people: the name of more than half of its columns, or table and column of the
+/// primary key.
 fn called(columns: &BTreeMap<TableName, String>, root: Option<&ColumnOfTable>) -> String {
     let mut names: BTreeMap<&str, usize> = BTreeMap::new();
     let remaining = columns

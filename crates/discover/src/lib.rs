@@ -1,10 +1,12 @@
-//! Looks at databases that no fleet knows yet, and proposes a shard map for them.
+//! Reads databases that no fleet knows yet, and proposes a shard map for them.
 //!
-//! Order: `look` reads each shard's catalog, `domain` finds columns that hold the same
-//! values, `key` weighs which of these are the key, `sort` says of each table what it is,
-//! `extent` reads which keys lie where, `assign` makes mappings of that. All looks at a shard are one read-only
-//! transaction; what decides is pure and says its reasons.
-//! Absent: writing anything, a controller, agents, the checks of `shardwright doctor`, which come afterwards.
+//! - `snapshot` reads each shard's catalog, in one read-only transaction that all later reads of the shard use too.
+//! - `domain` groups columns that hold the same values, and `key` selects the group that is the shard key.
+//! - `sort` decides for each table whether it is sharded, a reference table, or not part of the map.
+//! - `extent` reads which keys each shard has, and `assign` makes mappings from them.
+//!
+//! The modules that decide have no I/O, and return reasons. The crate writes nothing and uses neither a controller nor
+//! agents. The checks of `shardwright doctor` follow later.
 
 mod assign;
 mod digest;
@@ -13,8 +15,8 @@ mod error;
 mod extent;
 mod facts;
 mod key;
-mod look;
 mod propose;
+mod snapshot;
 mod sort;
 
 pub use error::{DiscoverError, NoMap};

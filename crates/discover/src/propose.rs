@@ -1,4 +1,4 @@
-//! From connection strings to a map.
+//! From connection strings to a proposed map.
 
 use crate::assign::{self, Assigned, mapping};
 use crate::digest;
@@ -6,7 +6,7 @@ use crate::error::{DiscoverError, NoMap};
 use crate::extent::{KeyExtent, ShardKeys, ShardTables};
 use crate::facts::{Facts, listed, short};
 use crate::key::{KeyCandidate, SHOWN, candidates, named};
-use crate::look::ShardSnapshot;
+use crate::snapshot::ShardSnapshot;
 use crate::sort::{Keyed, sort};
 use connect::Dsn;
 use futures::future::try_join_all;
@@ -15,35 +15,35 @@ use plans::key::KeyType;
 use plans::key_set::KeySet;
 use plans::shard_map::{DEFAULT_BUCKETS, MapSettings, Mapping, ShardMap, Strategy};
 
-/// What the proposal must be like.
+/// The requirements for the proposal.
 #[derive(Debug, Clone)]
 pub struct ProposalRequest {
-    /// Name of the map.
+    /// The name of the map.
     pub map: MapName,
-    /// The key, as a column, or table and column; none: the one that ties most tables.
+    /// The key, as a column or as table and column; `None`: the key that ties most tables.
     pub key: Option<String>,
-    /// How keys are divided; none: what fits.
+    /// How the map divides the keys; `None`: any strategy that fits.
     pub strategy: Option<Strategy>,
 }
 
-/// A map that describes what is there.
+/// A map that describes where the keys are now.
 #[derive(Debug, Clone)]
 pub struct Proposal {
-    /// Version 1 of the map, of no control store yet.
+    /// Version 1 of the map. No control store contains it yet.
     pub map: ShardMap,
-    /// Why it is like that, for people, one line each; what stands in the way of moves begins with `warning:`.
+    /// The reasons for the proposal, one line each. A line that begins with `warning:` reports what prevents moves.
     pub reasons: Vec<String>,
-    /// Every key that the tables could have, the best first.
+    /// All possible keys, the best first.
     pub candidates: Vec<KeyCandidate>,
 }
 
-/// Looks at `shards` and proposes a map for them. `choose` is asked which of the best keys it is, where there are
-/// several and none is wished; what it returns is the place of one of them.
+/// Reads `shards` and proposes a map for them. If several keys are possible and the request names none, `choose`
+/// returns the index of the key.
 ///
-/// Nothing is changed: each shard is read in one read-only transaction, in which no statement takes longer than 60 s.
+/// Nothing is changed. Each shard is read in one read-only transaction, in which no statement takes longer than 60 s.
 ///
 /// # Errors
-/// [`DiscoverError`]: a shard that cannot be read, no key, or keys that lie where no map says they may.
+/// [`DiscoverError`]: a shard cannot be read, no key is possible, or no map can describe where the keys are.
 pub async fn propose(
     shards: &[(ShardName, Dsn)],
     wish: &ProposalRequest,
@@ -94,7 +94,7 @@ pub async fn propose(
     })
 }
 
-/// The key, and why it is that one.
+/// Returns the key and the reason for it.
 fn chosen(
     facts: &Facts,
     candidates: &[KeyCandidate],
@@ -120,7 +120,7 @@ fn chosen(
     Ok((key.clone(), reasons))
 }
 
-/// Who owns which keys.
+/// The inputs from which the owners of keys are determined.
 struct Ownership<'a> {
     places: Vec<ShardTables<'a>>,
     wish: &'a ProposalRequest,
@@ -128,7 +128,7 @@ struct Ownership<'a> {
 }
 
 impl Ownership<'_> {
-    /// How keys are divided, and among whom, with reasons.
+    /// Returns the strategy and the mappings, with reasons.
     async fn mappings(&self) -> Result<(Strategy, Vec<Mapping>, Vec<String>), DiscoverError> {
         let extents = try_join_all(self.places.iter().map(ShardTables::extent)).await?;
         let extents: Vec<KeyExtent> = extents.into_iter().flatten().collect();
@@ -157,7 +157,7 @@ impl Ownership<'_> {
         Ok((strategy, mappings, why))
     }
 
-    /// A map whose keys are all `owner`'s.
+    /// Returns a map in which `owner` owns all keys.
     fn whole(&self, owner: &ShardName) -> (Strategy, KeySet, String) {
         let by_chance = matches!(self.key, KeyType::Uuid | KeyType::Bytea);
         let strategy = self.wish.strategy;
@@ -179,7 +179,7 @@ impl Ownership<'_> {
         }
     }
 
-    /// The first kind of map that every key agrees with.
+    /// Returns the first kind of map that agrees with every key.
     async fn divided(
         &self,
         extents: Vec<KeyExtent>,
@@ -216,7 +216,7 @@ impl Ownership<'_> {
         Err(NoMap { reasons }.into())
     }
 
-    /// Holds mappings by hash, which may come from a part of the keys, to every row.
+    /// Checks hash mappings, which may be based on a part of the keys, against every row.
     async fn proven(&self, assigned: Assigned) -> Result<Assigned, DiscoverError> {
         let (mappings, why) = match assigned {
             Ok(assigned) => assigned,
@@ -256,7 +256,7 @@ impl Ownership<'_> {
     }
 }
 
-/// Tables that some of the shards lack.
+/// Describes tables that some of the shards lack.
 fn drift(shards: &[(&ShardSnapshot, &Facts)], merged: &Facts) -> Vec<String> {
     let mut notes = Vec::new();
     for (name, _) in merged.tables.iter().filter(|(_, table)| table.is_plain()) {

@@ -1,6 +1,8 @@
-//! What each table is to the map: sharded, tied through another one, a reference table, or left alone. Pure.
+//! Decides the role of each table in the map: sharded, sharded through another table, reference table, or not part of
+//! the map. No I/O.
 //!
-//! Order: tables with the key, what refers to these, what these refer to, the rest.
+//! It first finds tables with the key, then tables that refer to these, then tables to which these refer, then the
+//! rest.
 
 use crate::domain::domains;
 use crate::facts::{Facts, Reference, Table, short};
@@ -9,10 +11,10 @@ use plans::shard_map::{KeyColumns, MapSettings, ThroughRef};
 use plans::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Larger tables are no reference tables, unless sharded ones refer to them.
+/// Larger tables are no reference tables unless sharded tables refer to them. In bytes.
 const SMALL: i64 = 8 << 20;
 
-/// Tables in which tools keep what they did to the schema.
+/// Tables in which migration tools record their changes of the schema.
 const TOOLS: [&str; 17] = [
     "schema_migrations",
     "ar_internal_metadata",
@@ -36,27 +38,27 @@ const TOOLS: [&str; 17] = [
 /// Whether the shards have the same rows of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
-    /// One shard alone has tables, or the table is too large to be compared.
+    /// Not compared: only one shard has tables, or the table is too large.
     NotCompared,
     Same,
     Different,
 }
 
-/// Tables that are tied to the key, and the rest.
+/// The tables that are tied to the key, and the rest.
 #[derive(Debug, Default)]
 pub(crate) struct Keyed {
-    /// With their key column.
+    /// Sharded tables with their key column.
     pub(crate) sharded: BTreeMap<TableName, String>,
     through: BTreeMap<TableName, ThroughRef>,
-    /// Not tied: reference tables, or none of the map's.
+    /// Tables that are not tied to the key: reference tables, or tables that are not part of the map.
     pub(crate) rest: BTreeSet<TableName>,
-    /// Foreign keys, and columns that are named for another table's key.
+    /// Foreign keys, and columns with the name of another table's key.
     paths: Vec<Reference>,
     reasons: Vec<String>,
 }
 
 impl Keyed {
-    /// Finds what is tied to the key.
+    /// Finds the tables that are tied to the key.
     pub(crate) fn of(facts: &Facts, key: &KeyCandidate) -> Self {
         let plain = facts.tables.iter().filter(|(_, table)| table.is_plain());
         let mut keyed = Self {
@@ -81,7 +83,7 @@ impl Keyed {
         keyed
     }
 
-    /// Tables that refer to sharded ones, or to tables that do.
+    /// Adds tables that refer to sharded ones, directly or through other tables.
     fn add_through(&mut self, facts: &Facts) {
         loop {
             let next = self.rest.iter().find_map(|name| {
@@ -101,7 +103,7 @@ impl Keyed {
         }
     }
 
-    /// Rows of a table that may have no parent, and so no key.
+    /// Describes rows of a table that can have no parent, and therefore no key.
     fn unkeyed(&self, name: &TableName, parent: &ThroughRef, facts: &Facts) -> Option<String> {
         let to = TableName::parse(&parent.parent);
         let table = facts.tables.get(name)?;
@@ -119,7 +121,7 @@ impl Keyed {
         ))
     }
 
-    /// The table that `name` belongs to: by a foreign key of columns that are never null before others.
+    /// Returns the table to which `name` belongs. Foreign keys whose columns are NOT NULL are preferred.
     fn parent(&self, name: &TableName, facts: &Facts) -> Option<ThroughRef> {
         let table = facts.tables.get(name)?;
         let is_tied =
@@ -150,7 +152,7 @@ impl Keyed {
     }
 }
 
-/// The settings of the map, with a reason for each table.
+/// Returns the settings of the map, with a reason for each table.
 pub(crate) fn sort(
     keyed: Keyed,
     facts: &Facts,
@@ -181,7 +183,7 @@ pub(crate) fn sort(
     (settings, reasons)
 }
 
-/// References that no foreign key declares: by columns that hold the values of another table's own key.
+/// Returns references without a foreign key: columns that hold values of another table's primary key.
 fn implied(facts: &Facts) -> Vec<Reference> {
     let mut implied = Vec::new();
     for domain in domains(facts) {
@@ -206,7 +208,7 @@ fn implied(facts: &Facts) -> Vec<Reference> {
     implied
 }
 
-/// Tables that tied ones refer to, directly or through each other.
+/// Returns the tables to which sharded tables refer, directly or through other tables.
 fn referred(
     rest: &BTreeSet<TableName>,
     paths: &[Reference],
@@ -223,7 +225,7 @@ fn referred(
     }
 }
 
-/// Whether a table without the key is a reference table, and why.
+/// Decides whether a table without the key is a reference table, and returns the reason.
 fn judge(name: &TableName, table: &Table, is_referred: bool, rows: Rows) -> (bool, String) {
     let (reference, why) = if table.is_extension {
         (false, "ignored: it came with an extension")
@@ -263,7 +265,7 @@ fn judge(name: &TableName, table: &Table, is_referred: bool, rows: Rows) -> (boo
     (reference, format!("table {}: {why}", short(name)))
 }
 
-/// What stands in the way of moves; `shardwright doctor` has all of it, with what mends it.
+/// Returns what prevents moves of a table. `shardwright doctor` reports everything, with the SQL that fixes it.
 fn flaws(table: &Table, column: &str, key: &KeyCandidate) -> Vec<String> {
     let Some(found) = table.column(column) else {
         return Vec::new();

@@ -13,7 +13,8 @@ use std::sync::{Arc, Mutex, Weak};
 
 static SHARED: Mutex<Weak<Cluster>> = Mutex::new(Weak::new());
 
-/// A shop: tenants with orders and lines, a table through another one, countries, notes of a tool, a large log.
+/// A shop: tenants with orders and order lines, a table that is sharded through another one, countries, a table of a
+/// migration tool, and a large log.
 const SHOP: &str = "
     create table public.countries (code text primary key, name text not null);
     insert into public.countries values ('de', 'Germany'), ('fr', 'France');
@@ -29,7 +30,7 @@ const SHOP: &str = "
     create table audit.log (at timestamptz, what text);
     insert into audit.log select now(), repeat(md5(g::text), 20) from generate_series(1, 15000) g;";
 
-/// Tenants with these ids, and an order of each.
+/// Tenants with these ids, each with an order.
 fn rows(keys: &str) -> String {
     format!(
         "insert into public.tenants select k, 'de' from ({keys}) s (k);
@@ -37,7 +38,7 @@ fn rows(keys: &str) -> String {
     )
 }
 
-/// One server for all tests, which goes with the last of them.
+/// One server for all tests. It is removed with the last one.
 fn cluster() -> Arc<Cluster> {
     let mut slot = SHARED.lock().unwrap();
     slot.upgrade().unwrap_or_else(|| {
@@ -48,13 +49,13 @@ fn cluster() -> Arc<Cluster> {
     })
 }
 
-/// Databases that are looked at.
+/// The databases that are read.
 struct Shards {
     named: Vec<(ShardName, Dsn)>,
     _cluster: Arc<Cluster>,
 }
 
-/// Databases with these contents, as shards `a`, `b` and so on.
+/// Creates databases with these contents, as shards `a`, `b` and so on.
 async fn shards(test: &str, contents: &[String]) -> Shards {
     let cluster = tokio::task::spawn_blocking(cluster).await.unwrap();
     let mut named = Vec::new();
@@ -94,7 +95,7 @@ fn range(from: Option<i64>, to: Option<i64>) -> KeySet {
     KeySet::range(from.map(Key::Int), to.map(Key::Int))
 }
 
-/// Shards with their key sets.
+/// Returns the shards with their key sets.
 fn owners(proposal: &Proposal) -> Vec<(&str, KeySet)> {
     let mappings = proposal.map.mappings.iter();
     mappings
@@ -137,7 +138,7 @@ async fn one_database_becomes_a_map_of_one_shard() {
     }
 }
 
-/// The key has a name of its own in each table, and one table says nothing of where its rows belong.
+/// The key has another name in each table, and one table has no key.
 const DEPOTS: &str = "
     create table public.depot (d_id int primary key, d_name text);
     create table public.article (a_id int primary key, a_name text);

@@ -1,13 +1,13 @@
-//! Named points in the code where a test or the demo stops, fails or kills a process exactly.
+//! Named points in the code at which a test or the demo stops a process, kills it, or makes a step fail.
 //!
-//! A point is named `step.when`, for example `copy.after_chunk`, and does nothing unless
-//! `SHARDWRIGHT_FAIL_POINTS` names it: `name[#n]=action`, several separated by commas, where `n` is
-//! the passage at which it fires (the first one if it is missing). It fires once. Actions:
+//! A point has a name of the form `step.when`, for example `copy.after_chunk`. It does nothing unless
+//! `SHARDWRIGHT_FAIL_POINTS` contains it: `name[#n]=action`, several separated by commas. The point fires once, at the
+//! `n`-th time that the code reaches it (by default at the first). The actions are:
 //!
-//! - `error`: the passage returns [`Injected`], so its caller sees a step that fails;
-//! - `abort`: the process aborts;
-//! - `rendezvous:PATH`: the passage connects to the unix socket at PATH, says its name and process id,
-//!   and waits until the peer (a [`Rendezvous`]) releases it. Other tasks of the process go on.
+//! - `error`: the call returns [`Injected`], so that the step fails.
+//! - `abort`: the process aborts.
+//! - `rendezvous:PATH`: the call connects to the unix socket at PATH, sends its name and its process id, and waits
+//!   until the peer (a [`Rendezvous`]) releases it. Other tasks of the process continue.
 
 mod registry;
 mod rendezvous;
@@ -23,7 +23,7 @@ pub const VARIABLE: &str = "SHARDWRIGHT_FAIL_POINTS";
 
 static ARMED: OnceLock<Result<Registry, Malformed>> = OnceLock::new();
 
-/// An armed point with the action `error` was passed.
+/// The error of an armed point with the action `error`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("fail point {name} was armed")]
 pub struct Injected {
@@ -31,7 +31,7 @@ pub struct Injected {
     pub name: &'static str,
 }
 
-/// Passes the point `name`: nothing happens unless it is armed.
+/// Marks the point `name`. It has no effect unless the point is armed.
 ///
 /// # Errors
 /// [`Injected`] if the action is `error`.
@@ -43,10 +43,10 @@ pub async fn hit(name: &'static str) -> Result<(), Injected> {
     }
 }
 
-/// Reads the variable; a program calls it at its start, so that a typing error does not go unnoticed.
+/// Parses the variable. A program calls this at its start, so that a spelling mistake is reported.
 ///
 /// # Errors
-/// [`Malformed`] names the part that is wrong; without this call it would arm nothing.
+/// [`Malformed`] contains the invalid part. Without this call, an invalid variable would arm nothing.
 pub fn check() -> Result<(), Malformed> {
     armed().as_ref().map(|_| ()).map_err(Malformed::clone)
 }

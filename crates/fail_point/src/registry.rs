@@ -1,15 +1,15 @@
-//! The points that are armed, how often each was passed, and what happens when one fires.
+//! The armed points, how often the code reached each one, and what happens when one fires.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::{Injected, VARIABLE, rendezvous};
 
-/// The variable does not follow `name[#n]=action,...`.
+/// The variable does not have the form `name[#n]=action,...`.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{VARIABLE}: {part:?} is not name[#n]=error, =abort or =rendezvous:PATH")]
 pub struct Malformed {
-    /// The part that was not understood.
+    /// The invalid part.
     pub part: String,
 }
 
@@ -23,7 +23,7 @@ enum PointAction {
 #[derive(Debug)]
 struct Point {
     name: String,
-    /// The passage that fires, from 1.
+    /// The number of the call at which the point fires, from 1.
     nth: u64,
     action: PointAction,
     passed: AtomicU64,

@@ -1,6 +1,6 @@
-//! A meeting over a unix socket: the process under test waits, the test decides.
+//! A meeting over a unix socket: the process under test waits until the test releases it.
 //!
-//! The process writes `name pid` and a line feed; the answer is `continue` and a line feed, or the end.
+//! The process sends `name pid` and a line feed. The test answers `continue` and a line feed, or closes the connection.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,28 +8,28 @@ use std::path::{Path, PathBuf};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 
-/// The test's side: a socket that processes come to.
+/// The side of the test: a socket to which processes connect.
 #[derive(Debug)]
 pub struct Rendezvous {
     listener: UnixListener,
     path: PathBuf,
 }
 
-/// A process that waits at a fail point; dropping it releases the process too.
+/// A process that waits at a fail point. Dropping the value releases the process.
 #[derive(Debug)]
 pub struct Arrival {
     /// The name of the fail point.
     pub name: String,
-    /// The process that waits.
+    /// The process id.
     pub pid: i32,
     stream: UnixStream,
 }
 
 impl Rendezvous {
-    /// Listens at `path`, which has at most 107 bytes; drop removes the socket.
+    /// Listens at `path`, which has at most 107 bytes. Dropping the value removes the socket.
     ///
     /// # Errors
-    /// The error of the operating system, for example if the path is taken.
+    /// The error of the operating system, for example if the path exists.
     pub fn bind(path: impl Into<PathBuf>) -> io::Result<Self> {
         let path = path.into();
         Ok(Self {
@@ -38,15 +38,15 @@ impl Rendezvous {
         })
     }
 
-    /// The text that arms `point` (`name` or `name#n`) to come here.
+    /// Returns the text that makes `point` (`name` or `name#n`) connect to this socket.
     pub fn arms(&self, point: &str) -> String {
         format!("{point}=rendezvous:{}", self.path.display())
     }
 
-    /// Waits for the next process; cancel safe only before a process has connected.
+    /// Waits for the next process. It is cancel safe only until a process has connected.
     ///
     /// # Errors
-    /// [`io::ErrorKind::InvalidData`] if the greeting is not `name pid`, or the socket's own error.
+    /// [`io::ErrorKind::InvalidData`] if the process does not send `name pid`, or an error of the socket.
     pub async fn arrived(&self) -> io::Result<Arrival> {
         let (stream, _) = self.listener.accept().await?;
         let mut reader = BufReader::new(stream);
@@ -72,16 +72,16 @@ impl Drop for Rendezvous {
 }
 
 impl Arrival {
-    /// Lets the process go on.
+    /// Releases the process.
     ///
     /// # Errors
-    /// The socket's error, if the process is gone.
+    /// An error of the socket, if the process has ended.
     pub async fn release(mut self) -> io::Result<()> {
         self.stream.write_all(b"continue\n").await
     }
 }
 
-/// The side of the process: says who it is and returns once it is released.
+/// The side of the process: sends its name, and returns when it is released.
 pub(crate) async fn wait(path: &Path, name: &str) -> io::Result<()> {
     let mut stream = UnixStream::connect(path).await?;
     stream

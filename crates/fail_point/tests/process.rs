@@ -1,6 +1,6 @@
-//! Fail points of a real child process, armed by the environment.
+//! Tests fail points in a child process, armed by its environment.
 //!
-//! The child is this test binary again, running only `child`.
+//! The child is this test binary, which then runs only the test `child`.
 
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use tokio::process::{Child, Command};
 
 const ROLE: &str = "FAIL_POINT_CHILD";
 
-/// Passes two points and exits with 0, or with 7 if the first one fails.
+/// Passes two points, and exits with 0, or with 7 if the first one fails.
 #[tokio::test]
 async fn child() {
     if std::env::var_os(ROLE).is_none() {

@@ -1,4 +1,4 @@
-//! Explores one model: the correct protocol to the end, each mutant until its property breaks.
+//! Explores one model: all states of the correct protocol, and each mutant until its property is violated.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;
@@ -11,16 +11,16 @@ use crate::report::{Killed, ModelReport, PropertyReport};
 /// How far a model is explored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ModelSize {
-    /// Seconds: part of every test run.
+    /// Takes seconds. It is part of every test run.
     Short,
-    /// Minutes: more crashes, attempts and clients.
+    /// Takes minutes: more crashes, attempts and clients.
     Full,
 }
 
-/// One rule of the protocol left out or bent, and the property that has to notice.
+/// A mutant: one rule of the protocol is omitted or changed, and a property must detect it.
 pub(crate) struct Mutant<R> {
     pub(crate) rule: R,
-    /// In the words of README.md.
+    /// The description in README.md.
     pub(crate) name: &'static str,
     /// The name of an `always` property of the same model.
     pub(crate) property: &'static str,
@@ -34,7 +34,7 @@ pub(crate) const fn mutant<R>(rule: R, name: &'static str, property: &'static st
     }
 }
 
-/// A model of one part of the protocol, correct or with one rule bent.
+/// A model of one part of the protocol: correct, or with one changed rule.
 pub(crate) trait Protocol:
     Model<
         State: Clone + Debug + Hash + PartialEq + Send + Sync + 'static,
@@ -44,15 +44,15 @@ pub(crate) trait Protocol:
     + 'static
 {
     const NAME: &'static str;
-    /// The rules that can be bent, one at a time.
+    /// The rules of which a mutant changes one.
     type Rule: Copy + 'static;
 
     fn new(size: ModelSize, bent: Option<Self::Rule>) -> Self;
-    /// What limits the exploration, for the report.
+    /// Returns the limits of the exploration, for the report.
     fn bounds(&self) -> String;
     fn mutants() -> Vec<Mutant<Self::Rule>>;
 
-    /// What can happen next.
+    /// Returns the actions that are possible in `state`.
     fn possible_actions(&self, state: &Self::State) -> Vec<Self::Action> {
         let mut actions = Vec::new();
         self.actions(state, &mut actions);
@@ -83,7 +83,7 @@ pub(crate) fn check<P: Protocol>(size: ModelSize, threads: usize) -> ModelReport
     }
 }
 
-/// `always` holds without a counterexample, `sometimes` with an example.
+/// Checks that an `always` property has no counterexample, and that a `sometimes` property has an example.
 fn judge<P: Protocol>(property: &Property<P>, checker: &impl Checker<P>) -> PropertyReport {
     let path = checker.discovery(property.name);
     let sometimes = property.expectation == Expectation::Sometimes;
@@ -126,13 +126,13 @@ mod tests {
 
     use super::*;
 
-    /// What "in the end" means rests on this: no run goes on for ever.
+    /// Checks that no run is infinite. Properties about the end of a run rely on this.
     fn assert_every_run_ends<P: Protocol>() {
         let model = P::new(ModelSize::Short, None);
         let (hasher, mut waiting) = (RandomState::new(), model.init_states());
         let mut arrivals: HashMap<u64, u32> = HashMap::new();
         let mut visited: HashSet<u64> = HashSet::new();
-        // First how often each state is arrived at, then whether all of them can be used up.
+        // First it counts how often each state is reached, then it checks that no cycle remains.
         while let Some(state) = waiting.pop() {
             if !visited.insert(hasher.hash_one(&state)) {
                 continue;

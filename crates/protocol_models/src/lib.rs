@@ -1,8 +1,8 @@
-//! The protocol of a move as six small models, explored exhaustively within bounds.
+//! The protocol of a move as six small models, which are explored exhaustively within bounds.
 //!
-//! Each model states invariants of docs/protocol.md as properties. Each also has mutants: the same
-//! model with one rule bent. A mutant that breaks no property shows that the model is too weak.
-//! README.md has the tables, and says what the models leave out.
+//! Each model states invariants of docs/protocol.md as properties. Each also has mutants: the same model with one rule
+//! changed. If a mutant violates no property, the model is too weak. README.md describes what the models contain and
+//! what they omit.
 
 mod cascades;
 mod check;

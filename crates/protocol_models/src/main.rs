@@ -1,4 +1,4 @@
-//! Explores the models and prints what was found; fails when a property breaks or a mutant lives.
+//! Explores the models and prints the results. Fails if a property is violated or a mutant is not detected.
 
 use std::path::PathBuf;
 

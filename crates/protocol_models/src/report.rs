@@ -1,67 +1,67 @@
-//! What was explored and what was found, as text and as JSON.
+//! The results of the exploration, as text and as JSON.
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// The outcome of all models.
+/// The results of all models.
 #[derive(Debug, Clone, Serialize)]
 pub struct Report {
-    /// The program that explored, with its version.
+    /// The name and version of the model checker.
     pub checker: String,
     /// One entry for each model.
     pub models: Vec<ModelReport>,
 }
 
-/// The outcome of one model.
+/// The results of one model.
 #[derive(Debug, Clone, Serialize)]
 pub struct ModelReport {
-    /// Its name, as in README.md.
+    /// The name, as in README.md.
     pub name: String,
-    /// What limits the exploration.
+    /// The limits of the exploration.
     pub bounds: String,
-    /// Different states that were reached.
+    /// The number of different states that were reached.
     pub states: usize,
-    /// Steps that were taken, to new states and to known ones.
+    /// The number of steps, both to new and to known states.
     pub transitions: usize,
-    /// States on the longest of the shortest ways to a state.
+    /// The number of states on the longest of all shortest paths to a state.
     pub depth: usize,
-    /// What was asked of the correct protocol.
+    /// The properties of the correct protocol.
     pub properties: Vec<PropertyReport>,
-    /// What was asked of the properties.
+    /// The mutants, which test the properties.
     pub mutants: Vec<Killed>,
 }
 
 /// One property of the correct protocol.
 #[derive(Debug, Clone, Serialize)]
 pub struct PropertyReport {
-    /// The invariant's number and what it says here.
+    /// The invariant's number, and the statement of the property.
     pub name: String,
     /// `always` or `sometimes`.
     pub kind: String,
-    /// `always`: no counterexample exists. `sometimes`: an example does.
+    /// `always`: there is no counterexample. `sometimes`: there is an example.
     pub holds: bool,
-    /// The steps to a state that breaks it; empty when it holds.
+    /// The steps to a state that violates the property; empty if it holds.
     pub counterexample: Vec<String>,
 }
 
-/// One mutant and what became of it.
+/// A mutant, and whether a property detected it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Killed {
-    /// The rule that was bent.
+    /// The rule that was changed.
     pub name: String,
-    /// The property that has to notice.
+    /// The property that must detect the change.
     pub property: String,
-    /// Whether it did.
+    /// True if the property detected it.
     pub killed: bool,
-    /// Different states that were reached until then.
+    /// The number of different states that were reached before.
     pub states: usize,
-    /// The steps to the state where it did.
+    /// The steps to the state that violates the property.
     pub counterexample: Vec<String>,
 }
 
 impl Report {
-    /// Every property holds and every mutant was killed.
+    /// Returns true if every property holds and every mutant was detected.
     #[must_use]
     pub fn is_good(&self) -> bool {
         self.models.iter().all(|model| {
@@ -70,7 +70,7 @@ impl Report {
         })
     }
 
-    /// Mutants killed, of how many.
+    /// Returns the number of detected mutants, and the number of all mutants.
     #[must_use]
     pub fn killed(&self) -> (usize, usize) {
         let mutants = || self.models.iter().flat_map(|model| &model.mutants);

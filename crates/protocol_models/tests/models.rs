@@ -1,4 +1,4 @@
-//! Every property holds on the correct protocol, and every mutant breaks its property.
+//! Every property holds for the correct protocol, and every mutant violates its property.
 
 #[test]
 fn every_property_holds_and_every_mutant_is_killed() {

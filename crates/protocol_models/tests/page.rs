@@ -1,4 +1,4 @@
-//! The page on reliability names tests that exist.
+//! Checks that the tests named on the page about reliability exist.
 
 use std::path::{Path, PathBuf};
 
@@ -6,7 +6,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Every line of Rust below a folder.
+/// Returns all Rust code below a folder.
 fn sources(folder: &Path, text: &mut String) {
     for entry in std::fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();

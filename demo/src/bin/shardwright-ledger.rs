@@ -1,6 +1,7 @@
-//! The checker as a program: compares a ledger file with what the shards hold.
+//! The checker as a program: compares a ledger file with the rows on the shards.
 //!
-//! The verdict goes to stdout as JSON. Exit 0: clean; 1: something is amiss; 2: no verdict.
+//! It writes the result to stdout as JSON. Exit code 0: everything is correct; 1: something is wrong; 2: there is no
+//! result.
 
 use clap::{Args, Parser, Subcommand};
 use connect::Dsn;

@@ -1,8 +1,8 @@
-//! The bank: money is moved and never made, whatever moves the accounts themselves.
+//! Checks the bank: transfers move money between accounts, and no transfer may create or destroy money.
 //!
-//! The legs on the owners say which transfers stand. Each must be one that a client made, with both legs or none, and
-//! each balance is what the legs add up to; so is the sum of all, moved and unmoved. Besides, each snapshot that a
-//! client read of a tenant's accounts must hold what they held together at first.
+//! The legs on the owners show which transfers were committed. Each transfer must come from a client, and have both
+//! legs or none. Each balance, and the sum of all balances, must agree with the legs. In addition, each snapshot that a
+//! client read of a tenant's accounts must have the initial sum.
 
 use super::expected::ExpectedRows;
 use super::observed::{ObservedRows, RowKey};
@@ -11,20 +11,20 @@ use crate::shop::{BANK_ACCOUNTS, BANK_DEPOSIT, KeyShape};
 use serde::{Deserialize, Serialize};
 use std::collections::{HashMap, HashSet};
 
-/// What became of the money.
+/// The result for the bank.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Bank {
-    /// Transfers that were acknowledged.
+    /// The number of acknowledged transfers.
     pub transfers: u64,
-    /// Snapshots that clients read meanwhile.
+    /// The number of snapshots that clients read.
     pub reads: u64,
-    /// Snapshots with another sum, transfers that are lost, phantom or halved, accounts with another balance, and one
-    /// more if all accounts together hold another sum than at first.
+    /// The number of violations: snapshots with another sum; transfers that are lost, were never made, or have only one
+    /// leg; accounts with a wrong balance; and one more if the sum of all accounts has changed.
     pub violations: u64,
 }
 
 impl Bank {
-    /// In plain words.
+    /// Returns the result as text.
     pub(crate) fn text(&self) -> String {
         format!(
             "Bank         {} transfers, {} snapshots read meanwhile; {} violations.",
@@ -56,7 +56,7 @@ pub(super) fn check(expected: &ExpectedRows, observed: &ObservedRows) -> Bank {
     }
 }
 
-/// Whether the legs that are there are all or none of the transfer's, as its outcome wants.
+/// Returns whether the existing legs are all or none of the transfer's, as its outcome requires.
 fn is_all_or_nothing(transfer: &Transfer, legs: &[(RowKey, i64)]) -> bool {
     let own = transfer.legs.iter().map(|leg| {
         let row = (KeyShape::name(&leg.key), i64::from(leg.account));
@@ -71,14 +71,15 @@ fn is_all_or_nothing(transfer: &Transfer, legs: &[(RowKey, i64)]) -> bool {
     }
 }
 
-/// One snapshot of the accounts that have transfers among themselves only.
+/// Checks one snapshot of the accounts that have transfers only among themselves.
 fn adds_up(read: &Balances) -> bool {
     let sum: i64 = read.balances.iter().sum();
     let complete = i32::try_from(read.balances.len()) == Ok(BANK_ACCOUNTS);
     complete && sum == i64::from(BANK_ACCOUNTS) * BANK_DEPOSIT
 }
 
-/// Accounts whose balance is not what the legs add up to, and those that legs name and are not there.
+/// Returns the number of accounts whose balance does not agree with the legs, and of accounts that legs name and that
+/// do not exist.
 fn wrong_balances(observed: &ObservedRows) -> u64 {
     let mut changes: HashMap<&RowKey, i64> = HashMap::new();
     for (account, delta) in observed.legs.values().flatten() {

@@ -1,4 +1,4 @@
-//! What must be there against what is there.
+//! Compares the expected rows with the observed rows.
 
 use super::expected::ExpectedRows;
 use super::observed::{ObservedRows, RowKey};
@@ -7,12 +7,12 @@ use crate::ledger::{LedgerPhase, RowEffect, TransactionEntry, TransactionOutcome
 use crate::shop::{FIRST_BALANCE, KeyShape};
 use std::collections::{HashMap, HashSet};
 
-/// What the transactions that are there add up to.
+/// The expected sums according to the observed transactions.
 #[derive(Debug, Default)]
 struct ExpectedSums {
     accounts: HashMap<RowKey, (i64, i64)>,
     touched: HashMap<RowKey, i64>,
-    /// Items of each order, by key and operation.
+    /// The number of items of each order, by key and operation.
     order_items: HashMap<RowKey, i64>,
     logged: HashSet<RowKey>,
     cancelled: HashSet<RowKey>,
@@ -48,12 +48,12 @@ pub(super) fn compare(expected: ExpectedRows, observed: ObservedRows) -> CheckRe
     checked
 }
 
-/// A row of the transaction's key.
+/// Returns the key of a row with the transaction's shard key.
 fn own(entry: &TransactionEntry, number: i64) -> RowKey {
     (KeyShape::name(&entry.key), number)
 }
 
-/// One transaction against the number of its ledger rows on the owner.
+/// Checks one transaction against the number of its ledger rows on the owner.
 fn judge(checked: &mut CheckReport, entry: &TransactionEntry, found: i64, moving: bool) {
     match entry.outcome {
         TransactionOutcome::Acknowledged => {
@@ -135,7 +135,7 @@ impl ExpectedSums {
             .keys()
             .filter(|key| !self.order_items.contains_key(key));
         checked.phantom += count(strangers);
-        // Nothing but the order says that its items are there: a delete of them may be lost by itself.
+        // Only the order shows that its items must exist, so orphaned items are searched separately.
         let strangers = observed
             .items
             .iter()
@@ -158,7 +158,7 @@ impl ExpectedSums {
     }
 }
 
-/// Keys whose values differ; a key that is missing on one side has the value `absent` there.
+/// Returns the number of keys with different values. A key that is missing on one side has the value `absent` there.
 fn different<V: PartialEq>(
     expected: &HashMap<RowKey, V>,
     observed: &HashMap<RowKey, V>,
@@ -171,7 +171,7 @@ fn different<V: PartialEq>(
     count(keys.iter().filter(differ))
 }
 
-/// Rows that were there from the beginning.
+/// Compares the initial rows.
 fn compare_bases(expected: &ExpectedRows, observed: &ObservedRows, checked: &mut CheckReport) {
     for (table, base) in &expected.baseline.tables {
         let (rows, digest) = observed

@@ -1,4 +1,4 @@
-//! What must be there, by the clients' file.
+//! The expected rows, according to the clients' ledger file.
 
 use super::CheckError;
 use crate::ledger::{
@@ -9,15 +9,15 @@ use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// The file's contents; transactions that a crash may have taken are marked in doubt.
+/// The content of the file. Transactions that a crash may have lost are marked as in doubt.
 #[derive(Debug)]
 pub(super) struct ExpectedRows {
     pub(super) baseline: Baseline,
     pub(super) entries: HashMap<i64, TransactionEntry>,
-    /// Calls on lists and their ends, in the order of the file.
+    /// The begins and ends of calls on lists, in the order of the file.
     pub(super) events: Vec<CallEvent>,
     pub(super) transfers: HashMap<i64, Transfer>,
-    /// What was read in the bank.
+    /// The balances that clients read in the bank workload.
     pub(super) balances: Vec<Balances>,
 }
 
@@ -78,9 +78,10 @@ impl ExpectedRows {
     }
 }
 
-/// Marks asynchronous commits that a crash may have taken.
+/// Marks asynchronous commits that a crash may have lost.
 ///
-/// A synchronous commit of the same client on the same shard, acknowledged before the crash began, has put
+/// A synchronous commit of the same client on the same shard, acknowledged before the crash began, has written
+/// everything before it to disk. Without one, PostgreSQL itself may lose acknowledged commits.
 /// everything before it on the disk; without one, PostgreSQL itself may lose what it had acknowledged.
 fn doubt(entries: &mut HashMap<i64, TransactionEntry>, crashes: &HashMap<ShardName, u64>) {
     for (shard, number) in crashes {

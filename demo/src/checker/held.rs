@@ -1,4 +1,4 @@
-//! While a migration holds, a former owner keeps the rows of the keys that it gave away, equal to the owner's.
+//! Checks that during the hold an old owner has the same rows of the released keys as the owner.
 
 use super::observed::ShardReader;
 use super::{CheckError, predicate};
@@ -10,8 +10,8 @@ use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
 use std::collections::BTreeMap;
 
-/// Tables of which some former owner has other rows than the owner, counted for each pair of the two; one that has
-/// none of the rows any more counts for nothing.
+/// Returns the number of tables whose rows differ between an old owner and the owner, counted for each pair of these
+/// shards. A table of an old owner without any of the rows is not counted.
 pub(super) async fn diverged(
     baseline: &Baseline,
     map: &ShardMap,
@@ -31,7 +31,7 @@ pub(super) async fn diverged(
     Ok(diverged)
 }
 
-/// The keys that have another owner than at first, by both.
+/// Returns the keys that changed their owner, by both owners.
 fn moved_keys(
     baseline: &Baseline,
     map: &ShardMap,
@@ -49,7 +49,7 @@ fn moved_keys(
     pairs
 }
 
-/// Rows and the sum of their digests, by table.
+/// Returns for each table the number of rows and the sum of their digests.
 async fn digests(
     shard: &ShardName,
     dsn: &Dsn,

@@ -1,9 +1,9 @@
-//! Compares what the clients know with what the shards hold: by SQL, the shard map and the ledger file alone.
+//! Compares what the clients recorded with the rows on the shards. It uses only SQL, the shard map and the ledger file,
+//! and none of a migration's own counters.
 //!
-//! Order: read the file, read every shard, compare. Nothing of a migration's own counters is used.
-//! Beside the rows, histories of lists are judged for linearizability and the bank's money is counted.
-//! While a migration holds, the former owner's rows are expected and must equal the owner's.
-//! Run it when no client writes: it does not take one snapshot over all shards.
+//! It reads the file, reads every shard, and compares. It also checks histories of lists for linearizability, and the
+//! sums of the bank. During a hold, the old owner's rows are expected and must equal the owner's. Run it when no client
+//! writes, because it does not read all shards in one snapshot.
 
 mod bank;
 mod compare;
@@ -27,49 +27,50 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-/// What to compare.
+/// The input of the checker.
 #[derive(Debug, Clone)]
 pub struct CheckInput {
-    /// The map as it is now.
+    /// The current map.
     pub map: ShardMap,
-    /// Every shard that holds, or may hold, rows; by a role that may read everything.
+    /// Every shard that has or may have rows, with a role that may read everything.
     pub shards: BTreeMap<ShardName, Dsn>,
     /// The ledger file.
     pub ledger: PathBuf,
-    /// True while a migration holds: former owners keep equal rows.
+    /// True during a hold: old owners have the same rows.
     pub hold: bool,
 }
 
-/// The verdict. All of `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`, `failed`,
-/// `histories.not_linearizable` and `bank.violations` are 0 when nothing is amiss.
+/// The result. If nothing is wrong, these are 0: `lost`, `duplicated`, `phantom`, `misplaced`, `wrong`, `diverged`,
+/// `failed`, `histories.not_linearizable` and `bank.violations`.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CheckReport {
-    /// Transactions that a client holds to be committed.
+    /// The number of transactions whose commit was acknowledged to their client.
     pub acknowledged: u64,
-    /// Those of them on keys that move.
+    /// The number of these transactions with moving keys.
     pub acknowledged_on_moving_keys: u64,
-    /// Those on keys that move, by the phase in which they began.
+    /// The number of transactions with moving keys, by the phase in which they began.
     pub by_phase: ByPhase,
-    /// Transactions that may be there or not: a crash took unflushed acknowledgements, or nobody answered.
+    /// The number of transactions that may or may not exist: a crash may have lost their unflushed commit, or their
+    /// client received no response.
     pub in_doubt: u64,
-    /// Acknowledged transactions, and first rows, that are not on the owner.
+    /// The number of acknowledged transactions and initial rows that are missing on the owner.
     pub lost: u64,
-    /// Transactions that are on the owner more than once.
+    /// The number of transactions that are on the owner more than once.
     pub duplicated: u64,
-    /// Rows on the owner that no acknowledged transaction put there.
+    /// The number of rows on the owner that no acknowledged transaction wrote.
     pub phantom: u64,
-    /// Rows on a shard that does not own their key.
+    /// The number of rows on a shard that does not own their key.
     pub misplaced: u64,
-    /// Transactions that failed after all of the client's retries.
+    /// The number of transactions that failed after all retries of the client.
     pub failed: u64,
-    /// Rows whose values are not what the acknowledged transactions add up to.
+    /// The number of rows whose values do not agree with the acknowledged transactions.
     pub wrong: u64,
-    /// Tables whose rows on a former owner differ from the owner's, while a migration holds.
+    /// The number of tables whose rows on an old owner differ from the owner's during a hold.
     pub diverged: u64,
-    /// The histories of lists.
+    /// The result for the histories of lists.
     #[serde(default)]
     pub histories: Histories,
-    /// The bank.
+    /// The result for the bank.
     #[serde(default)]
     pub bank: Bank,
 }
@@ -81,16 +82,16 @@ pub struct ByPhase {
     pub before: u64,
     /// During the copy.
     pub copy: u64,
-    /// Until the cutover was approved.
+    /// From the end of the copy until the cutover was approved.
     pub catch_up: u64,
-    /// Begun during the cutover.
+    /// During the cutover.
     pub cutover: u64,
     /// After the flip.
     pub after: u64,
 }
 
 impl CheckReport {
-    /// True when nothing is amiss.
+    /// Returns true if nothing is wrong.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let amiss = [
@@ -108,7 +109,7 @@ impl CheckReport {
     }
 }
 
-/// Why there is no verdict.
+/// Why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
     /// The ledger file cannot be read.
@@ -116,36 +117,36 @@ pub enum CheckError {
     File {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The reason.
         #[source]
         source: std::io::Error,
     },
-    /// A line of the ledger file is malformed, or it has no baseline.
+    /// A line of the ledger file is malformed, or the file has no baseline.
     #[error("ledger {}, line {line}: {reason}", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// The line, from 1.
+        /// The number of the line, from 1.
         line: usize,
-        /// What is wrong with it.
+        /// What is wrong with the line.
         reason: String,
     },
-    /// A history is none.
+    /// The events of a history contradict each other.
     #[error("{}: {misfit}", path.display())]
     History {
         /// The file.
         path: PathBuf,
-        /// Where, and why.
+        /// The event and the reason.
         #[source]
         misfit: Misfit,
     },
-    /// The map names a shard that was not given.
+    /// The input lacks a shard that the map names.
     #[error("no connection string was given for shard {shard} of the map")]
     MissingShard {
         /// The shard.
         shard: ShardName,
     },
-    /// No connection.
+    /// A shard could not be reached.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// A query failed.
@@ -153,9 +154,9 @@ pub enum CheckError {
     Query {
         /// The shard.
         shard: ShardName,
-        /// What was read.
+        /// The rows that were read.
         what: String,
-        /// The server's words.
+        /// The error of the server.
         #[source]
         source: tokio_postgres::Error,
     },
@@ -164,10 +165,10 @@ pub enum CheckError {
     Baseline(#[from] BaselineError),
 }
 
-/// Reads everything and gives the verdict. Scans every table once on every shard.
+/// Reads all tables of every shard once, and returns the result.
 ///
 /// # Errors
-/// [`CheckError`] when something cannot be read; a deviation is never an error.
+/// [`CheckError`] if something cannot be read. A wrong row is never an error.
 pub async fn check(input: &CheckInput) -> Result<CheckReport, CheckError> {
     let expected = ExpectedRows::read(&input.ledger)?;
     let shape = expected.baseline.shape;
@@ -208,13 +209,13 @@ pub async fn check(input: &CheckInput) -> Result<CheckReport, CheckError> {
     })
 }
 
-/// The keys of a shard.
+/// Returns the key sets that a shard owns.
 fn owned_by<'m>(map: &'m ShardMap, shard: &ShardName) -> Vec<&'m KeySet> {
     let mappings = map.mappings.iter().filter(|m| &m.shard == shard);
     mappings.map(|mapping| &mapping.keys).collect()
 }
 
-/// SQL that is true for rows of `table` (alias `t`) with keys in one of the sets.
+/// Returns an SQL condition that is true for rows of `table` (alias `t`) with keys in one of the sets.
 fn predicate(shape: KeyShape, sets: &[&KeySet], table: &str) -> String {
     if sets.is_empty() {
         return "false".to_owned();

@@ -1,4 +1,4 @@
-//! What the shards hold, read by SQL.
+//! The rows on the shards, read with SQL.
 
 use super::CheckError;
 use crate::ledger::base_digest_sql;
@@ -8,44 +8,44 @@ use plans::id::ShardName;
 use std::collections::{BTreeMap, HashMap};
 use tokio_postgres::Row;
 
-/// A row by its shard key, as [`KeyShape::name`] has it, and its own number.
+/// A row, by its shard key (as [`KeyShape::name`] prints it) and its own number.
 pub(super) type RowKey = (String, i64);
 
-/// What is read of a shard.
+/// What is read from a shard.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReadScope {
-    /// What the shard key looks like.
+    /// The columns of the shard key.
     pub(super) shape: KeyShape,
     /// Whether the shard owns any key.
     pub(super) owns: bool,
-    /// Rows of keys that the shard does not own are no strays.
+    /// True if rows of keys that the shard does not own are expected.
     pub(super) hold: bool,
 }
 
-/// Everything that the owners hold and the ledger speaks of.
+/// The rows of the owners that the ledger describes.
 #[derive(Debug, Default)]
 pub(super) struct ObservedRows {
-    /// Ledger rows by key and operation: how many.
+    /// The number of ledger rows, by key and operation.
     pub(super) marks: HashMap<RowKey, i64>,
-    /// Orders of the workload by key and operation: how many, and their items that are as the order says.
+    /// The workload's orders, by key and operation: their number, and the number of their correct items.
     pub(super) orders: HashMap<RowKey, (i64, i64)>,
-    /// Items of the workload by key and operation, whichever order they belong to: how many.
+    /// The number of the workload's items, by key and operation, regardless of their order.
     pub(super) items: HashMap<RowKey, i64>,
-    /// Events of the workload by key and operation: how many, and how many of them are as they were written.
+    /// The workload's events, by key and operation: their number, and the number of those that are correct.
     pub(super) logged: HashMap<RowKey, (i64, i64)>,
-    /// Accounts that are not as at first: balance and changes.
+    /// Accounts that differ from their initial state: balance and number of changes.
     pub(super) accounts: HashMap<RowKey, (i64, i64)>,
-    /// Events that were touched: how often.
+    /// How often events were touched.
     pub(super) touched: HashMap<RowKey, i64>,
-    /// Lists by their names in histories.
+    /// The lists, by their names in histories.
     pub(super) lists: BTreeMap<String, Vec<i64>>,
-    /// Balances of the bank by key and account.
+    /// The balances of the bank, by key and account.
     pub(super) bank: HashMap<RowKey, i64>,
-    /// Legs of transfers by number: account and what was added to it.
+    /// The legs of transfers, by the number of the transfer: account and added amount.
     pub(super) legs: HashMap<i64, Vec<(RowKey, i64)>>,
-    /// First rows by table: how many, and the sum of their digests from each shard.
+    /// The initial rows of each table: their number, and the sum of the digests of all shards.
     pub(super) bases: HashMap<&'static str, (i64, i128)>,
-    /// Rows on shards that do not own their key.
+    /// The number of rows on shards that do not own their key.
     pub(super) misplaced: u64,
 }
 
@@ -78,7 +78,7 @@ impl ShardReader {
             })
     }
 
-    /// True if the shard has the table; a shard that never held a key has none.
+    /// Returns true if the table exists. A shard that never had a key has no tables.
     pub(super) async fn has(&self, table: &str) -> Result<bool, CheckError> {
         let sql = format!("select to_regclass('public.{table}') is not null");
         let rows = self.rows(table, &sql).await?;
@@ -87,7 +87,7 @@ impl ShardReader {
 }
 
 impl ObservedRows {
-    /// Adds what one shard holds: everything of the keys that `mine` is true for, of others only their number.
+    /// Adds the rows of one shard: all rows of keys for which `mine` is true, and only the number of other rows.
     pub(super) async fn read(
         &mut self,
         reader: &ShardReader,

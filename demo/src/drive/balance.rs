@@ -1,6 +1,6 @@
 //! The load of the shards before and after a rebalance, counted by the demo itself.
 //!
-//! Rows and bytes are counted on the shards, writes by the owners of the keys that they were acknowledged for.
+//! Rows and bytes are counted on the shards, writes by the owner of their key at the time of the acknowledgement.
 
 use super::DemoRun;
 use crate::error::DemoError;
@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 type Loads = BTreeMap<ShardName, u64>;
 
 impl DemoRun<'_> {
-    /// The load before the operation, if it is to be evened out.
+    /// Returns the load before the operation, if it is a rebalance.
     pub(super) async fn balance_before(&self) -> Result<Option<LoadBalance>, DemoError> {
         let task = &self.scenario.task;
         if task.operation != MapOperation::Rebalance {
@@ -30,7 +30,7 @@ impl DemoRun<'_> {
         }))
     }
 
-    /// The load when nothing writes any more.
+    /// Reads the load after all clients have stopped.
     pub(super) async fn balance_after(&self, report: &mut RunReport) -> Result<(), DemoError> {
         let Some(balance) = &mut report.balance else {
             return Ok(());
@@ -54,7 +54,7 @@ impl DemoRun<'_> {
         }
     }
 
-    /// Transactions acknowledged so far, by the owners that `map` names.
+    /// Returns the number of acknowledged transactions for each owner in `map`.
     fn writes(&self, map: &ShardMap) -> Loads {
         let shards = self.scenario.shards.iter();
         let mut loads: Loads = shards.map(|shard| (ShardName::from(*shard), 0)).collect();

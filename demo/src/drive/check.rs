@@ -1,4 +1,4 @@
-//! The checks of a run: while the migration holds, and at the end.
+//! The checks of a run: during the hold, and at the end.
 
 use super::DemoRun;
 use super::progress::print_line;
@@ -15,7 +15,7 @@ const LEVEL_LIMIT: Duration = Duration::from_secs(60);
 const SESSIONS_LIMIT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// Stops the writers for a moment and waits until the former owner's rows equal the owner's.
+/// Pauses the clients that write, and waits until the old owner's rows equal the owner's.
 pub(super) async fn held(run: &DemoRun<'_>, workload: &Workload) -> Result<(), DemoError> {
     print_line("the clients pause until both copies are compared");
     workload.pause().await;
@@ -37,7 +37,7 @@ pub(super) async fn held(run: &DemoRun<'_>, workload: &Workload) -> Result<(), D
 }
 
 impl DemoRun<'_> {
-    /// After a migration was taken back: nothing of it is left, and the source takes writes to the keys.
+    /// Checks after an abort that no object of the migration remains, and that the source accepts writes to the keys.
     pub(super) async fn unwound(&self) -> Result<(), DemoError> {
         let left = self.leftovers(&[]).await?;
         if left.total() > 0 {
@@ -49,7 +49,7 @@ impl DemoRun<'_> {
         self.moving(phase, before + 20).await
     }
 
-    /// What is left; sessions may take a moment to end.
+    /// Returns the remaining objects. It waits for a moment, because sessions need time to end.
     async fn leftovers(&self, sources: &[ShardName]) -> Result<Leftovers, DemoError> {
         let begun = Instant::now();
         loop {
@@ -61,13 +61,13 @@ impl DemoRun<'_> {
         }
     }
 
-    /// Everything that is judged when nothing writes any more.
+    /// Carries out all checks after the clients have stopped.
     pub(super) async fn check(&self, report: &mut RunReport) -> Result<(), DemoError> {
         print_line("checking every row against the ledger");
         report.map_version.after = self.api.map(&self.scenario.map.name).await?.version.0;
         report.clients = self.map.stats().into();
         report.ledger = match report.result {
-            // A migration that stopped keeps its copy, which need not be level.
+            // A failed migration keeps its copied rows, which need not be equal.
             RunOutcome::Failed => CheckReport {
                 diverged: 0,
                 ..self.verdict(true).await?
@@ -84,7 +84,7 @@ impl DemoRun<'_> {
         Ok(())
     }
 
-    /// Writes the histories of lists where the user wants them.
+    /// Writes the histories of lists to the file that the user has named.
     fn write_history(&self) -> Result<(), DemoError> {
         let Some(file) = &self.options.history else {
             return Ok(());
@@ -99,8 +99,8 @@ impl DemoRun<'_> {
         Ok(())
     }
 
-    /// Shards that own less than at first: a completed move leaves the source's guard for good; an unwound or
-    /// rolled back one leaves nothing.
+    /// Returns the shards with fewer keys than initially. After a completed move the source keeps a guard permanently;
+    /// after an abort or a rollback no object remains.
     async fn shards_with_fewer_keys(
         &self,
         report: &RunReport,
@@ -118,7 +118,7 @@ impl DemoRun<'_> {
         Ok(smaller.collect())
     }
 
-    /// The verdict by the checker in this process.
+    /// Runs the checker in this process.
     async fn verdict(&self, hold: bool) -> Result<CheckReport, DemoError> {
         self.ledger
             .flush()
@@ -132,7 +132,7 @@ impl DemoRun<'_> {
         Ok(checker::check(&input).await?)
     }
 
-    /// The verdict by the checker as a program of its own; in this process if it is not installed.
+    /// Runs the checker as a separate program, or in this process if the program is not installed.
     async fn verdict_of_program(&self) -> Result<CheckReport, DemoError> {
         let program = self.fleet.programs().join("shardwright-ledger");
         if !program.is_file() {

@@ -1,6 +1,6 @@
-//! Cutover after cutover of one migration while the application writes: how long each of them stopped the writes.
+//! Repeats the cutover of one migration while the application writes, and measures each write-blocked window.
 //!
-//! Forward, back, forward again, each with everything that belongs to it; the figures are the agent's own.
+//! It alternates cutover and rollback, each complete. The agent reports the times.
 
 use super::follow::Follower;
 use super::{DemoRun, load, migrate, progress, ready, register};
@@ -18,37 +18,37 @@ use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// So long the application writes undisturbed between two cutovers.
+/// How long the application writes undisturbed between two cutovers.
 const BETWEEN: Duration = Duration::from_millis(500);
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WriteBlocks {
-    /// One for each cutover, in order: forward, back, forward.
+    /// One entry for each cutover in order: cutover, rollback, cutover.
     pub windows: Vec<WriteBlockTimes>,
-    /// Attempts that were given up and made again.
+    /// The number of attempts that were given up and repeated.
     pub given_up: i64,
-    /// Transactions that the application had acknowledged.
+    /// The number of acknowledged transactions.
     pub acknowledged: u64,
-    /// When the first cutover was ordered, and when the last was over, microseconds since 1970.
+    /// When the first cutover was requested and when the last one ended, in microseconds since 1970.
     pub between: (u128, u128),
 }
 
-/// Milliseconds.
+/// The distribution of a time in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct TimeSpread {
-    /// Half of them were not longer.
+    /// The median.
     pub p50: f64,
-    /// Of a hundred, 99 were not longer.
+    /// The 99th percentile.
     pub p99: f64,
-    /// The longest.
+    /// The maximum.
     pub max: f64,
 }
 
 type CutoverPart = fn(&WriteBlockTimes) -> f64;
 
 impl WriteBlocks {
-    /// The write stop and its parts, by name.
+    /// Returns the distribution of the write-blocked window and of each of its parts, by name.
     #[must_use]
     pub fn spreads(&self) -> Vec<(&'static str, TimeSpread)> {
         let parts: [(&'static str, CutoverPart); 8] = [
@@ -70,7 +70,7 @@ impl WriteBlocks {
     }
 }
 
-/// Of sorted values; by nearest rank.
+/// Returns the distribution of sorted values, by nearest rank.
 fn spread(sorted: &[f64]) -> TimeSpread {
     let at = |percent: usize| {
         let rank = (sorted.len() * percent).div_ceil(100);
@@ -83,10 +83,11 @@ fn spread(sorted: &[f64]) -> TimeSpread {
     }
 }
 
-/// Makes so many cutovers of one plain split on a private fleet, with the options' shop and load.
+/// Executes the given number of cutovers of one plain split on a private fleet, with the data and the load of the
+/// options.
 ///
 /// # Errors
-/// [`DemoError`] when a cutover does not come to its end.
+/// [`DemoError`] if a cutover does not complete.
 pub async fn write_stops(options: &Options, cutovers: u32) -> Result<WriteBlocks, DemoError> {
     options.check()?;
     cluster::sweep(&cluster::temporary_base())?;

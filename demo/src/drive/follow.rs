@@ -1,4 +1,4 @@
-//! Waits for what others do, with a limit.
+//! Waits for other processes, with a time limit.
 
 use crate::api::{Api, MigrationStatus};
 use crate::error::DemoError;
@@ -18,7 +18,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Longer than any gate, lease or retry should take.
 const LIMIT: Duration = Duration::from_secs(120);
 
-/// Waits until `condition` holds.
+/// Waits until `condition` is true.
 pub(super) async fn until(what: &str, condition: impl Fn() -> bool) -> Result<(), DemoError> {
     let begun = Instant::now();
     while !condition() {
@@ -48,7 +48,7 @@ fn limit(what: &str, begun: Instant) -> Result<(), DemoError> {
     })
 }
 
-/// Follows one migration and tells what changes.
+/// Follows one migration, and prints its changes.
 #[derive(Debug)]
 pub(super) struct Follower<'f> {
     api: &'f Api,
@@ -58,7 +58,7 @@ pub(super) struct Follower<'f> {
 }
 
 impl<'f> Follower<'f> {
-    /// The migration's id.
+    /// Returns the id of the migration.
     pub(super) fn id(&self) -> &str {
         &self.id
     }
@@ -72,9 +72,9 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// Waits until `goal` holds or the migration stops in another way; keeps the ledger's phase.
+    /// Waits until `goal` is true or the migration stops. It also updates the phase in the ledger.
     ///
-    /// The controller may be away for a while.
+    /// The controller may be unreachable for a while.
     pub(super) async fn until(
         &mut self,
         what: &str,
@@ -103,7 +103,7 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// Waits until an agent stands at a point that is in the driver's hand.
+    /// Waits until an agent waits at a fail point that the driver holds.
     pub(super) async fn meet(
         &mut self,
         hand: &PointHold,
@@ -119,7 +119,7 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// Waits until the migration has failed, and says why.
+    /// Waits until the migration has failed, and returns the reason.
     pub(super) async fn failed(&mut self) -> Result<(MigrationStatus, Failure), DemoError> {
         let begun = Instant::now();
         loop {
@@ -136,14 +136,14 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// Waits until everything is taken back.
+    /// Waits until the abort is complete.
     pub(super) async fn unwound(&mut self) -> Result<(), DemoError> {
         let unwound = |m: &MigrationStatus| m.state == MigrationState::Unwound;
         self.until("the end of the unwinding", unwound).await?;
         Ok(())
     }
 
-    /// Gives a command; tries again while the controller is away.
+    /// Sends a command, and repeats it while the controller is unreachable.
     pub(super) async fn command(&self, verb: &str) -> Result<(), DemoError> {
         print_line(&format!("{verb} {}", self.id));
         let begun = Instant::now();
@@ -156,7 +156,8 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// The phase follows the steps; the driver itself begins `cutover`, which is too short to be seen.
+    /// Updates the phase according to the steps. The driver itself sets the phase `cutover`, which is too short to be
+    /// observed.
     fn keep_phase(&self, migration: &MigrationStatus) {
         let flipped = matches!(
             migration.state,
@@ -169,7 +170,7 @@ impl<'f> Follower<'f> {
         }
     }
 
-    /// Prints the state if it is a new one.
+    /// Prints the state if it has changed.
     fn print_state(&mut self, migration: &MigrationStatus) -> bool {
         let mut line = format!("{} {}", migration.id, migration.state);
         for step in &migration.steps {

@@ -1,7 +1,7 @@
-//! Fail points in the driver's own hand: agents wait there until the driver lets them go on.
+//! Fail points that the driver holds: agents wait there until the driver releases them.
 //!
-//! The socket is there before the programs start. Whoever comes to a point first is kept for the driver; everybody
-//! who comes to the same point later goes on at once.
+//! The socket exists before the programs start. For each point the driver gets the first process; later processes are
+//! released immediately.
 
 use super::progress::print_line;
 use crate::error::DemoError;
@@ -16,7 +16,7 @@ use tokio::task::JoinHandle;
 
 const ARRIVAL_LIMIT: Duration = Duration::from_secs(120);
 
-/// The points and those who came to them.
+/// The fail points, and the processes that wait at them.
 #[derive(Debug)]
 pub(super) struct PointHold {
     armed: Vec<(PassedPoint, String)>,
@@ -25,7 +25,7 @@ pub(super) struct PointHold {
 }
 
 impl PointHold {
-    /// Makes the socket, for every point that the options ask for.
+    /// Creates the socket, for all fail points that the options require.
     pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Self, DemoError> {
         let steps = options.abort_at.iter().chain(&options.pause_in);
         let troubles = options.troubles.iter().map(|trouble| &trouble.step);
@@ -49,12 +49,12 @@ impl PointHold {
         })
     }
 
-    /// The points, with the texts that arm them.
+    /// Returns the fail points, with the texts that arm them.
     pub(super) fn armed(&self) -> &[(PassedPoint, String)] {
         &self.armed
     }
 
-    /// Waits until an agent stands at `point`; it goes on when the arrival is dropped.
+    /// Waits until an agent waits at `point`. Dropping the result releases the agent.
     pub(super) async fn arrived(&self, point: &PassedPoint) -> Result<Arrival, DemoError> {
         let stalled = || DemoError::Stalled {
             what: format!("an agent at {}", point.name),
@@ -82,7 +82,7 @@ impl Drop for PointHold {
     }
 }
 
-/// Passes on whoever comes to a point first.
+/// Passes on the first process at each point.
 async fn receive(meeting: Rendezvous, first: mpsc::UnboundedSender<Arrival>) {
     let mut visited = HashSet::new();
     loop {

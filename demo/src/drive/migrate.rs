@@ -17,7 +17,7 @@ use plans::step::StepKind;
 use plans::step::cutover::CutoverResult;
 
 impl DemoRun<'_> {
-    /// Plans, submits and follows one migration to its end; the figures go into the report.
+    /// Plans, submits and follows one migration to its end, and adds the figures to the report.
     pub(super) async fn migrate(
         &self,
         stops: &[StepAction],
@@ -45,7 +45,7 @@ impl DemoRun<'_> {
         self.finish(stops, hand, &mut follower, report).await
     }
 
-    /// `Some` if it ended before the flip.
+    /// Follows the migration to its flip. Returns `Some` if it ended before.
     async fn to_the_flip(
         &self,
         stops: &[StepAction],
@@ -111,7 +111,7 @@ impl DemoRun<'_> {
         Ok(())
     }
 
-    /// Gives the keys back.
+    /// Rolls the migration back.
     async fn back(
         &self,
         follower: &mut Follower<'_>,
@@ -152,7 +152,7 @@ impl DemoRun<'_> {
     }
 }
 
-/// Attempts are few where the run waits until they are spent.
+/// Returns the options of the migration. They permit few attempts if the run waits until all attempts have failed.
 pub(super) fn behaviour(options: &crate::options::Options) -> Options {
     let down = |trouble: &Trouble| trouble.kind == TroubleKind::Down;
     let usual = Options {
@@ -193,7 +193,7 @@ fn is_flipped(migration: &MigrationStatus) -> bool {
     )
 }
 
-/// What the steps that are done have reported.
+/// Adds the results of the steps that are done to the report.
 fn figures(migration: &MigrationStatus, report: &mut RunReport) {
     report.count(std::slice::from_ref(migration));
     report.rollback_window_ms = migration

@@ -1,7 +1,8 @@
-//! A run from the first server to the report.
+//! A run of the demo, from the first server to the report.
 //!
-//! Order: fleet, shop, baseline, workload, migration (again if it unwound unasked) or operation, workload's end, check.
-//! The workload writes all the while; each gate waits until enough was acknowledged in its phase.
+//! The order is: fleet, tables and rows, baseline, workload, migration (repeated if it was aborted without a command)
+//! or operation, end of the workload, checks. The workload writes all the time. Each gate waits until enough
+//! transactions of its phase were acknowledged.
 
 mod balance;
 mod check;
@@ -40,10 +41,10 @@ use strike::PlannedKill;
 pub(crate) use strike::{blocking, crash};
 use tokio::signal::unix::{SignalKind, signal};
 
-/// Migrations submitted at most, when they unwind unasked.
+/// The maximum number of migrations, if they are aborted without a command.
 const ATTEMPTS: u32 = 3;
 
-/// What the parts of a run share.
+/// The data that the parts of a run share.
 #[derive(Debug)]
 struct DemoRun<'r> {
     options: &'r Options,
@@ -55,11 +56,11 @@ struct DemoRun<'r> {
     ledger: Arc<Ledger>,
 }
 
-/// Runs the demo; prints progress to stderr, writes the report and prints it to stdout.
+/// Runs the demo. It prints progress to stderr, writes the report, and prints the report to stdout.
 ///
 /// # Errors
-/// [`DemoError`] when it could not run to its end, or when its end is not as it must be
-/// ([`DemoError::Unclean`], after the report was written).
+/// [`DemoError`] if the run did not complete, or if its result is wrong ([`DemoError::Unclean`], after the report was
+/// written).
 pub fn run(options: Options) -> LocalBoxFuture<'static, Result<RunReport, DemoError>> {
     Box::pin(run_demo(options))
 }
@@ -86,9 +87,9 @@ async fn run_demo(options: Options) -> Result<RunReport, DemoError> {
     }
 }
 
-/// A run with its fleet; what failed is told with the ends of the logs.
+/// Runs the demo with a fleet. After an error it prints the ends of the logs.
 async fn whole(options: &Options) -> Result<RunReport, DemoError> {
-    // Clusters of runs that were killed are nobody's any more.
+    // Remove clusters of earlier runs that were killed.
     cluster::sweep(&cluster::temporary_base())?;
     let scenario = Scenario::new(options, migrate::behaviour(options));
     let shards = scenario.shards.len();
@@ -138,7 +139,7 @@ async fn with_fleet(
     run.drive(strike, &hand).await
 }
 
-/// Tells the controller of the shards and the map, and connects the application to it.
+/// Registers the shards and the map at the controller, and connects the application.
 pub(crate) async fn register(
     api: &Api,
     scenario: &Scenario,
@@ -210,7 +211,7 @@ impl DemoRun<'_> {
         Ok(report)
     }
 
-    /// Takes over what the controller tells of the operation, and keeps its evidence.
+    /// Adds the controller's report of the operation, and writes it to a file.
     async fn add_operation_report(&self, report: &mut RunReport) -> Result<(), DemoError> {
         let Some(id) = self.api.newest().await? else {
             return Ok(());
@@ -225,7 +226,8 @@ impl DemoRun<'_> {
         Ok(())
     }
 
-    /// One migration, or as many as it takes: those that are to be aborted, those that unwind unasked.
+    /// Executes one migration, or several: first those that are to be aborted, and again after an abort without a
+    /// command.
     async fn migrations(
         &self,
         hand: &PointHold,
@@ -277,12 +279,12 @@ impl DemoRun<'_> {
         Workload::start(settings, self.scenario.shop, &self.map, &self.ledger)
     }
 
-    /// A part of the run's goal, for a gate; at least 20.
+    /// Returns a part of the run's goal for a gate, but at least 20.
     fn goal(&self, percent: u64) -> u64 {
         (self.options.goal() * percent / 200).max(20)
     }
 
-    /// Waits until so many transactions on moving keys were acknowledged in a phase.
+    /// Waits until this number of transactions with moving keys were acknowledged in a phase.
     async fn moving(&self, phase: LedgerPhase, goal: u64) -> Result<(), DemoError> {
         let what = format!("{goal} transactions on moving keys in phase {phase}");
         follow::until(&what, || {
@@ -291,7 +293,7 @@ impl DemoRun<'_> {
         .await
     }
 
-    /// Waits until so many transactions were acknowledged.
+    /// Waits until this number of transactions were acknowledged.
     async fn acknowledged(&self, goal: u64) -> Result<(), DemoError> {
         let what = format!("{goal} transactions");
         follow::until(&what, || self.ledger.tally().acknowledged >= goal).await
@@ -315,7 +317,7 @@ fn access(fleet: &Fleet) -> Result<ShardAccess, DemoError> {
     Ok(ShardAccess::fixed(shards))
 }
 
-/// Prints to whoever reads; where nobody does any more, the run is as good.
+/// Prints a text. If its reader has closed the pipe, the run continues.
 fn print(text: &str) -> Result<(), DemoError> {
     match writeln!(std::io::stdout(), "{text}") {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

@@ -1,8 +1,8 @@
-//! An operation of one move or many, from the plan to the end of its last move.
+//! An operation with one or more moves, from the plan to the end of its last move.
 //!
-//! Order: plan, submit, then look at all moves again and again: those that wait at the gate are approved once enough
-//! was written in their phase; when all have flipped, both copies are checked and the operation is finished. A move that
-//! waits for another one to be finished gets its way.
+//! It plans, submits and polls all moves. A move at the gate is approved once enough transactions of its phase were
+//! written. When all moves have flipped, the rows of both shards are compared and the operation is finished. If a move
+//! waits until another one is finished, the operation is finished earlier.
 
 use super::progress::print_line;
 use super::{DemoRun, check, follow};
@@ -21,10 +21,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Without any change of any move.
+/// The time limit without any change of any move.
 const LIMIT: Duration = Duration::from_secs(90);
 
-/// Says what is going to happen.
+/// Prints the plan.
 pub(super) fn print_plan(plan: &Plan) {
     for planned in &plan.moves {
         let moving = &planned.moving;
@@ -41,23 +41,23 @@ pub(super) fn print_plan(plan: &Plan) {
     plan.notes.iter().for_each(|note| print_line(note));
 }
 
-/// The moves of a plan under way.
+/// The moves of an operation that runs.
 #[derive(Debug)]
 struct OperationMoves {
     operation: String,
     ids: Vec<String>,
-    /// The last line about each move.
+    /// The last printed line of each move.
     printed: BTreeMap<String, String>,
     changed: Instant,
     approved: BTreeSet<String>,
     finished: BTreeSet<String>,
     held: bool,
-    /// When keys were first and last seen to be read-only, and how many reads had succeeded then.
+    /// When keys were first and last observed to be read-only, and the number of successful reads at these times.
     read_only: Option<[(Instant, u64); 2]>,
 }
 
 impl DemoRun<'_> {
-    /// Plans, submits and follows the operation to its end; the figures go into the report.
+    /// Plans, submits and follows the operation to its end, and adds the figures to the report.
     pub(super) async fn operation(
         &self,
         workload: &Workload,
@@ -105,7 +105,7 @@ impl DemoRun<'_> {
         KeyReaders::start(self.options.seed, mix, shop, self.map.clone())
     }
 
-    /// Looks at all moves until each is completed.
+    /// Polls all moves until each one is completed.
     async fn follow(
         &self,
         moves: &mut OperationMoves,
@@ -135,7 +135,7 @@ impl DemoRun<'_> {
         }
     }
 
-    /// The moves as they are now; the controller may be away for a while.
+    /// Returns the current state of the moves. The controller may be unreachable for a while.
     async fn read_moves(&self, moves: &OperationMoves) -> Result<Vec<MigrationStatus>, DemoError> {
         loop {
             let calls = moves.ids.iter().map(|id| self.api.migration(id));
@@ -157,7 +157,7 @@ impl DemoRun<'_> {
         }
     }
 
-    /// Does what the operator would do now.
+    /// Sends the commands that an operator would send now.
     async fn push(
         &self,
         moves: &mut OperationMoves,
@@ -179,7 +179,7 @@ impl DemoRun<'_> {
             self.enough(LedgerPhase::After).await?;
             check::held(self, workload).await?;
         }
-        // Who waits for another move to be finished could wait for ever.
+        // A move that waits until another one is finished could wait forever.
         let stuck = all
             .iter()
             .all(|m| m.state == State::Planned || is_flipped(m));
@@ -193,7 +193,7 @@ impl DemoRun<'_> {
         Ok(())
     }
 
-    /// Waits until enough was written to moving keys, some of it in this phase.
+    /// Waits until enough transactions with moving keys were written, some of them in this phase.
     pub(super) async fn enough(&self, phase: LedgerPhase) -> Result<(), DemoError> {
         self.moving(phase, self.goal(2)).await?;
         let goal = self.options.goal_on_moving_keys();
@@ -277,7 +277,7 @@ fn is_stopped(migration: &MigrationStatus) -> bool {
     )
 }
 
-/// A move in one line.
+/// Describes a move in one line.
 fn line(migration: &MigrationStatus) -> String {
     let mut line = format!("{} {}", migration.id, migration.state);
     for step in &migration.steps {

@@ -1,7 +1,8 @@
-//! A cutover whose controller and agents are all killed: who takes writes to the moving keys while nobody is there?
+//! A cutover during which the controller and all agents are killed. It observes which shard accepts writes to the
+//! moving keys meanwhile.
 //!
-//! Order: an agent waits at the moment, both shards are connected, everything of ours is killed, one harmless write
-//! after the other is tried on both shards, everything is started again.
+//! An agent waits at the moment, and a session to each shard is opened. Then all programs are killed. Harmless writes
+//! are tried on both shards. Finally all programs are started again.
 
 use super::DemoRun;
 use super::follow::Follower;
@@ -17,14 +18,15 @@ use connect::{Connected, Session};
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-/// How long a sealed source is watched.
+/// How long a sealed source is observed.
 const WATCH: Duration = Duration::from_secs(5);
-/// How long a fenced source may take to open by itself; far beyond any budget of the demo.
+/// The longest time in which a fenced source must open without a program. It is much longer than any budget of the
+/// demo.
 const GIVE_UP: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 
 impl DemoRun<'_> {
-    /// Kills everything of ours at `moment`, watches, and starts it again.
+    /// Kills all programs at `moment`, observes the shards, and starts the programs again.
     pub(super) async fn orphan(
         &self,
         moment: CutoverMoment,
@@ -72,7 +74,7 @@ impl DemoRun<'_> {
         Ok(session.map_err(ShopError::from)?)
     }
 
-    /// Commits a write to a moving row that changes nothing; `None` if it was taken, else the SQLSTATE.
+    /// Commits a write to a moving row that changes nothing. Returns `None` if it was accepted, otherwise the SQLSTATE.
     pub(super) async fn try_write(&self, session: &Connected) -> Result<Option<String>, DemoError> {
         let moving = self.mix.moving.first().copied().unwrap_or_default();
         let sql = "update public.tenants set plan = plan where id = $1";
@@ -86,7 +88,7 @@ impl DemoRun<'_> {
     }
 }
 
-/// The server's own clock, milliseconds.
+/// Returns the server's time in milliseconds.
 async fn now(session: &Connected) -> Result<i64, DemoError> {
     let sql = "select (extract(epoch from clock_timestamp()) * 1000)::bigint";
     let row = session.query_one(sql, &[]).await.map_err(failed)?;

@@ -8,12 +8,12 @@ use tokio::task::JoinHandle;
 
 const EVERY: Duration = Duration::from_secs(5);
 
-/// A line, with the time of day.
+/// Prints a line with the time of day.
 pub(super) fn print_line(text: &str) {
     let now = SystemTime::now().duration_since(UNIX_EPOCH);
     let seconds = now.map_or(0, |since| since.as_secs()) % 86_400;
     let (hours, minutes) = (seconds / 3600, seconds / 60 % 60);
-    // The run goes on where nobody reads along.
+    // If stderr is closed, the run continues.
     let _ = writeln!(
         std::io::stderr(),
         "{hours:02}:{minutes:02}:{:02} {text}",
@@ -21,7 +21,7 @@ pub(super) fn print_line(text: &str) {
     );
 }
 
-/// Says every few seconds how much was acknowledged, until it is dropped.
+/// Prints every few seconds how many transactions were acknowledged, until the returned value is dropped.
 pub(super) fn ticker(ledger: Arc<Ledger>) -> Ticker {
     Ticker(tokio::spawn(async move {
         loop {
@@ -37,7 +37,7 @@ pub(super) fn ticker(ledger: Arc<Ledger>) -> Ticker {
     }))
 }
 
-/// The running lines.
+/// The task that prints.
 #[derive(Debug)]
 pub(super) struct Ticker(JoinHandle<()>);
 

@@ -1,7 +1,7 @@
-//! A cutover in which an agent stands still for longer than the write-blocked window may last.
+//! A cutover in which an agent is stopped for longer than the write-blocked window may last.
 //!
-//! Order: the agent waits at the moment, the source is asked for a harmless write until it takes one, then the agent goes
-//! on. Nothing is killed: the attempt has to end by itself, and the next one has to succeed.
+//! The agent waits at the moment. A harmless write is tried on the source until the source accepts it; then the agent
+//! continues. Nothing is killed: the agent must give the attempt up, and the next attempt must succeed.
 
 use super::DemoRun;
 use super::follow::Follower;
@@ -14,7 +14,7 @@ use crate::points;
 use crate::report::{RunReport, StalledCutover};
 use std::time::{Duration, Instant};
 
-/// Far beyond any budget of the demo.
+/// Much longer than any budget of the demo.
 const GIVE_UP: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(20);
 

@@ -1,4 +1,4 @@
-//! Stops on a migration's way: where the driver aborts it, pauses it, or makes trouble.
+//! Steps in which the driver aborts a migration, pauses it, or causes a failure.
 
 use super::DemoRun;
 use super::follow::Follower;
@@ -12,7 +12,7 @@ use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::{FORWARD, StepKind};
 
-/// Something to do while a step runs.
+/// What the driver does while a step runs.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum StepAction {
     Abort(StepKind),
@@ -21,7 +21,7 @@ pub(super) enum StepAction {
 }
 
 impl StepAction {
-    /// What is to be done in the migration number `attempt`, from 1, in the order of the steps.
+    /// Returns what the driver does in migration `attempt`, from 1, in the order of the steps.
     pub(super) fn of(options: &Options, aborted: usize) -> Vec<Self> {
         let abort = options.abort_at.get(aborted).copied().map(Self::Abort);
         let pauses = options.pause_in.iter().copied().map(Self::Pause);
@@ -40,8 +40,7 @@ impl StepAction {
 }
 
 impl DemoRun<'_> {
-    /// Does what is to be done in the steps that `which` names.
-    /// True if the migration was aborted and is unwound.
+    /// Carries out the actions in the steps that `which` names. Returns true if the migration was aborted.
     pub(super) async fn stop_at(
         &self,
         stops: &[StepAction],
@@ -81,7 +80,7 @@ impl DemoRun<'_> {
         Ok(false)
     }
 
-    /// Pauses while the step runs, lets the application write, and resumes.
+    /// Pauses the migration while the step runs, lets the application write, and resumes the migration.
     async fn pause_in(
         &self,
         step: StepKind,
@@ -97,7 +96,7 @@ impl DemoRun<'_> {
             follower.command("pause").await?;
             drop(arrival);
         }
-        // The agent hears of it by its next heartbeat, and ends what it is doing.
+        // The agent receives the pause with its next heartbeat, and ends its current work.
         let paused = |m: &MigrationStatus| {
             let busy = m.steps.iter().any(|s| s.state == StepState::Running);
             m.state == MigrationState::Paused && !busy

@@ -1,7 +1,7 @@
-//! Stops a process at an exact point to kill it, or the server that it works with.
+//! Stops a process at a fail point, and kills it or the server that it uses.
 //!
-//! Order: the socket is there before the programs start, the process comes to it, the blow falls, whoever
-//! still waits is released, what was killed starts again with nothing armed.
+//! The socket exists before the programs start. When the process waits at the fail point, the kill is carried out. Then
+//! waiting processes are released, and the killed process starts again without fail points.
 
 use super::follow;
 use super::progress::print_line;
@@ -23,15 +23,15 @@ use std::time::{Duration, Instant};
 use tokio::task::JoinHandle;
 
 const RESTART_AFTER: Duration = Duration::from_millis(200);
-/// How often the target is asked whether it has grown, and for how long.
+/// How often the size of the target's tables is read, and for how long.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 const GROWTH_LIMIT: Duration = Duration::from_secs(60);
 
-/// Pages of the shop's tables: they grow before the copy's transaction commits.
+/// The number of pages in the application's tables. It grows before the copy's transaction commits.
 const SIZE: &str = "select coalesce(sum(pg_catalog.pg_relation_size(oid)), 0)::bigint \
     from pg_catalog.pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace";
 
-/// A blow in preparation.
+/// A kill that is prepared.
 #[derive(Debug)]
 pub(super) struct PlannedKill {
     kill: Kill,
@@ -39,7 +39,7 @@ pub(super) struct PlannedKill {
     meeting: Rendezvous,
 }
 
-/// A kill under way.
+/// A kill that is in progress.
 #[derive(Debug, Default)]
 pub(super) struct PendingKill {
     plan: Option<KilledProcess>,
@@ -47,7 +47,7 @@ pub(super) struct PendingKill {
 }
 
 impl PlannedKill {
-    /// Makes the socket, if the options ask for a kill.
+    /// Creates the socket, if the options require a kill.
     pub(super) fn prepare(options: &Options, fleet: &Fleet) -> Result<Option<Self>, DemoError> {
         let Some(kill) = options.kill else {
             return Ok(None);
@@ -60,12 +60,12 @@ impl PlannedKill {
         }))
     }
 
-    /// The point, and the text that arms it.
+    /// Returns the fail point, and the text that arms it.
     pub(super) fn armed(&self) -> (PassedPoint, String) {
         (self.point.clone(), self.meeting.arms(&self.point.name))
     }
 
-    /// Waits for the process in the background.
+    /// Waits for the process in a background task.
     pub(super) fn start(self, fleet: &Arc<Fleet>, ledger: &Arc<Ledger>, api: Api) -> PendingKill {
         let plan = KilledProcess::at(self.kill, &self.point.name);
         let blow = ProcessKill {
@@ -83,7 +83,7 @@ impl PlannedKill {
 }
 
 impl PendingKill {
-    /// What came of the kill; it is given up if it has not happened by now.
+    /// Returns the result of the kill. If it has not happened by now, it is given up.
     pub(super) async fn ended(mut self) -> Result<Option<KilledProcess>, DemoError> {
         match self.task.take() {
             Some(task) if task.is_finished() => {
@@ -107,7 +107,7 @@ impl Drop for PendingKill {
     }
 }
 
-/// A kill, from the meeting to the restart.
+/// A kill, from the wait at the fail point to the restart.
 #[derive(Debug)]
 struct ProcessKill {
     kill: Kill,
@@ -123,7 +123,7 @@ impl ProcessKill {
             .arrived()
             .await
             .map_err(DemoError::io("meet a process"))?;
-        // Whoever else is armed goes on at once.
+        // Other processes with this fail point are released immediately.
         drop(meeting);
         print_line(&format!(
             "{} waits at {}: killing {} with SIGKILL",
@@ -151,7 +151,7 @@ impl ProcessKill {
         })
     }
 
-    /// When the copy has written its next row after the kill, as the target's tables grow by it.
+    /// Returns when the copy wrote its next row after the kill, observed by the growth of the target's tables.
     async fn first_row(&self, killed: Instant) -> Result<Option<u64>, DemoError> {
         let target = self.fleet.admins()?.remove(1).1;
         let session = connect::connect(&target, &Session::named("observer")).await;
@@ -199,7 +199,7 @@ fn milliseconds(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-/// Kills a server; for a shard's the ledger is told, whose unflushed acknowledgements may be gone.
+/// Kills a server. If it is a shard's, the ledger records this, because unflushed acknowledged commits may be lost.
 pub(crate) async fn crash(
     cluster: &Arc<Cluster>,
     shard: Option<&str>,
@@ -218,7 +218,7 @@ pub(crate) async fn crash(
     Ok(())
 }
 
-/// Runs what blocks; for servers.
+/// Runs a blocking function, for servers.
 pub(crate) async fn blocking(
     work: impl FnOnce() -> Result<(), cluster::ClusterError> + Send + 'static,
 ) -> Result<(), DemoError> {

@@ -1,7 +1,7 @@
-//! Trouble on the target, and its mending.
+//! A failure on the target, and its repair.
 //!
-//! Order: an agent waits in the middle of the step, the trouble is made, the agent goes on, the migration fails and
-//! says why, or waits for a target that is away; the trouble is mended.
+//! An agent waits in the middle of the step, the failure is caused, and the agent continues. Then the migration fails
+//! with a reason, or waits for an unreachable target. Finally the failure is repaired.
 
 use super::DemoRun;
 use super::follow::Follower;
@@ -20,7 +20,7 @@ use rand::Rng;
 use std::time::{Duration, Instant};
 
 impl DemoRun<'_> {
-    /// Makes the trouble, waits until the migration has failed of it or the time is over, and mends it.
+    /// Causes the failure, waits until the migration has failed or the time limit has passed, and repairs the failure.
     pub(super) async fn trouble(
         &self,
         trouble: Trouble,
@@ -59,7 +59,8 @@ impl DemoRun<'_> {
         self.repair(trouble.kind, &session).await
     }
 
-    /// Waits while the target is away; the most log that the source kept for a slot of ours meanwhile, bytes.
+    /// Waits while the target is unreachable. Returns the greatest number of bytes of log that the source retained for
+    /// a slot.
     async fn watch_log(&self, since: Instant) -> Result<i64, DemoError> {
         const KEPT: &str = "select coalesce(max(pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), restart_lsn)), 0)::bigint \
             from pg_catalog.pg_replication_slots where starts_with(slot_name::text, 'shardwright_')";
@@ -87,7 +88,8 @@ impl DemoRun<'_> {
                 run(session, end).await
             }
             TroubleKind::Disk => {
-                // The log begins a new file, which is there as a whole: it is rows that find no room.
+                // The server begins a new log file, which is allocated completely. Therefore rows fail for lack of
+                // space, and not log records.
                 run(session, "select pg_catalog.pg_switch_wal()").await?;
                 let write = "select pg_catalog.pg_logical_emit_message(true, 'demo', 'room')";
                 run(session, write).await?;
@@ -106,7 +108,7 @@ impl DemoRun<'_> {
                 let password = self.fleet.target_password()?;
                 run(session, &set_password(&password)).await
             }
-            // A server whose log found no room either has ended, and is started as one that was down.
+            // A server without space for its log has also ended. It is started like a server that was stopped.
             TroubleKind::Disk | TroubleKind::Down | TroubleKind::Outage => {
                 self.fleet.empty_disk()?;
                 let server = self.fleet.target();

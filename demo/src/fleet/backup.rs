@@ -1,4 +1,4 @@
-//! The control store's database, saved and put back as an operator does it: by `pg_dump` and `pg_restore`.
+//! Saves and restores the control store's database with `pg_dump` and `pg_restore`, as an operator would.
 
 use super::{ADMIN, Fleet};
 use crate::error::DemoError;
@@ -10,14 +10,14 @@ use std::path::Path;
 use tokio::process::Command;
 
 impl Fleet {
-    /// Writes the control store as it is now into a file.
+    /// Writes the current control store to a file.
     pub(crate) async fn dump_store(&self, file: &Path) -> Result<(), DemoError> {
         let mut dump = self.at_the_store("pg_dump")?;
         dump.arg("--format=custom").arg("--file").arg(file);
         done("dump the control store", dump).await
     }
 
-    /// Puts a file's control store in the place of the one that is there; its sessions are ended.
+    /// Replaces the control store by that in a file, and ends its sessions.
     pub(crate) async fn restore_store(&self, file: &Path) -> Result<(), DemoError> {
         if let Some(server) = self.operator(Process::Store)? {
             let session = connect::connect(&server, &Session::named("operator")).await;
@@ -40,7 +40,8 @@ impl Fleet {
         done("restore the control store", restore).await
     }
 
-    /// A program of PostgreSQL's that connects to the control store's database, past whatever stands in between.
+    /// Returns a command that runs a program of PostgreSQL and connects directly to the control store's database, not
+    /// through a proxy.
     fn at_the_store(&self, program: &str) -> Result<Command, DemoError> {
         let server = &self.servers[self.store.server];
         let password = std::fs::read_to_string(server.password_file());

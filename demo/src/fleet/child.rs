@@ -1,4 +1,4 @@
-//! One program of ours: started, killed, started again, stopped; its output goes to a log file.
+//! A program of the fleet: it is started, killed, restarted or stopped. Its output is written to a log file.
 
 use crate::error::DemoError;
 use rustix::process::{Pid, Signal, kill_process};
@@ -19,7 +19,7 @@ pub(crate) struct Child {
     log: PathBuf,
     /// The folder for temporary files.
     scratch: PathBuf,
-    /// A port that stands for the controller's.
+    /// The port of a proxy that replaces the controller's.
     by: Option<u16>,
     process: Option<tokio::process::Child>,
 }
@@ -43,8 +43,8 @@ impl Child {
         }
     }
 
-    /// Calls of the controller go by way of what listens on `port`: the address that the program is given, and names in
-    /// its calls, is the controller's own.
+    /// Routes requests to the controller through the proxy on `port`. The program still gets the controller's own
+    /// address, and its requests contain that address.
     pub(crate) fn pass_by(&mut self, port: u16) {
         self.by = Some(port);
     }
@@ -53,7 +53,7 @@ impl Child {
         &self.name
     }
 
-    /// Starts it, with the given fail points.
+    /// Starts the program with these fail points.
     pub(crate) fn start(&mut self, fail_points: &str) -> Result<(), DemoError> {
         let log = OpenOptions::new().create(true).append(true).open(&self.log);
         let failed = |path: &Path| DemoError::io(format!("start {}", path.display()));
@@ -71,7 +71,7 @@ impl Child {
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(errors)
-            // An interrupt at the terminal is for the demo, which then ends its programs.
+            // An interrupt at the terminal reaches only the demo, which then stops its programs.
             .process_group(0)
             .kill_on_drop(true);
         if let Some(port) = self.by {
@@ -81,19 +81,19 @@ impl Child {
         Ok(())
     }
 
-    /// The process while it runs.
+    /// Returns the process id while the program runs.
     pub(crate) fn pid(&self) -> Option<i32> {
         let id = self.process.as_ref()?.id()?;
         i32::try_from(id).ok()
     }
 
-    /// Whether its log has these words.
+    /// Returns whether its log contains this text.
     pub(crate) fn has_logged(&self, words: &str) -> bool {
         let log = std::fs::read(&self.log).unwrap_or_default();
         String::from_utf8_lossy(&log).contains(words)
     }
 
-    /// SIGKILL; returns when the process is gone.
+    /// Kills the program with SIGKILL, and returns when the process has ended.
     pub(crate) async fn kill(&mut self) -> Result<(), DemoError> {
         if let Some(mut process) = self.process.take() {
             let failed = DemoError::io(format!("kill {}", self.program.display()));
@@ -102,10 +102,10 @@ impl Child {
         Ok(())
     }
 
-    /// SIGTERM, and SIGKILL for one that does not end.
+    /// Stops the program with SIGTERM, or with SIGKILL if it does not end.
     pub(crate) async fn stop(&mut self) -> Result<(), DemoError> {
         if let Some(pid) = self.pid().and_then(Pid::from_raw) {
-            // A process that has just ended by itself is as good as stopped.
+            // It is no error if the process has already ended.
             let _ = kill_process(pid, Signal::TERM);
         }
         if let Some(process) = &mut self.process
@@ -119,12 +119,12 @@ impl Child {
     }
 }
 
-/// Where the agents of a run, whose own files lie in `dir`, have their spools.
+/// Returns the folder with the agents' spools, for a run with its files in `dir`.
 pub(crate) fn spool_folder(dir: &Path) -> PathBuf {
     dir.join("spool")
 }
 
-/// The last lines of a log, under its name.
+/// Returns the last lines of a log, with its name.
 pub(crate) fn tail(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);

@@ -1,7 +1,7 @@
-//! A wall clock that one server has for itself, and that can be set while the server runs.
+//! A wall clock of its own for one server, which can be set while the server runs.
 //!
-//! A small library comes between the server and the system's clock: preloaded, built by the machine's C compiler.
-//! The machine's own clock is never touched.
+//! A small library is preloaded between the server and the system's clock. The C compiler of this machine builds it.
+//! The machine's own clock is never changed.
 
 use super::Folder;
 use crate::error::DemoError;
@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = include_str!("clock.c");
-/// Where the library finds the number of seconds.
+/// The variable with the file from which the library reads the number of seconds.
 const VARIABLE: &str = "SHARDWRIGHT_CLOCK";
 
-/// A clock; drop removes its files, which a server that runs has open already.
+/// A clock. Dropping it removes its files, which a running server has already opened.
 #[derive(Debug)]
 pub(crate) struct Clock {
     folder: Folder,
@@ -22,10 +22,10 @@ pub(crate) struct Clock {
 }
 
 impl Clock {
-    /// Builds the library; the clock is right at first.
+    /// Builds the library. The clock is correct at first.
     ///
     /// # Errors
-    /// [`DemoError::NoClock`] with what the compiler says.
+    /// [`DemoError::NoClock`] with the output of the compiler.
     pub(crate) fn build() -> Result<Self, DemoError> {
         let folder = Folder::create("clock", false)?;
         let failed = |path: &Path| DemoError::io(format!("write {}", path.display()));
@@ -44,7 +44,7 @@ impl Clock {
         let file = File::create(&offset).map_err(failed(&offset))?;
         let clock = Self { folder, file };
         clock.set(0)?;
-        // The server's account reads them, whatever the mask is.
+        // The server's account must be able to read the files, regardless of the umask.
         let modes = [
             (&clock.folder.path, 0o755),
             (&library, 0o755),
@@ -57,13 +57,13 @@ impl Clock {
         Ok(clock)
     }
 
-    /// Sets the clock so many seconds ahead of the machine's, for all of the server's processes at once.
+    /// Sets the clock to this number of seconds ahead of the machine's, for all processes of the server at once.
     pub(crate) fn set(&self, seconds: i64) -> Result<(), DemoError> {
         let written = self.file.write_all_at(&seconds.to_ne_bytes(), 0);
         written.map_err(DemoError::io("set a server's clock"))
     }
 
-    /// What a server needs in its environment to have this clock.
+    /// Returns the environment variables with which a server uses this clock.
     pub(super) fn variables(&self) -> [(&'static str, PathBuf); 2] {
         [
             ("LD_PRELOAD", library(&self.folder)),
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-    /// What `date` says, in seconds ahead of this process.
+    /// Returns by how many seconds the output of `date` is ahead of this process.
     fn ahead(clock: &Clock) -> i64 {
         let mut date = Command::new("date");
         let output = date.arg("+%s").envs(clock.variables()).output().unwrap();

@@ -1,4 +1,4 @@
-//! A small disk in memory, for a server, a database or a program that is to run out of room.
+//! A small disk in memory, for a server, a database or a program that is to run out of space.
 
 use super::Folder;
 use crate::error::DemoError;
@@ -9,14 +9,14 @@ use std::process::Command;
 
 const BLOCK: usize = 1 << 16;
 
-/// A mounted disk; drop unmounts it.
+/// A mounted disk. Dropping it unmounts it.
 #[derive(Debug)]
 pub(crate) struct Disk {
     path: PathBuf,
 }
 
 impl Disk {
-    /// Mounts a new disk of so many MiB at `path`.
+    /// Mounts a new disk of this size in MiB at `path`.
     pub(crate) fn mount(path: &Path, mebibytes: u32) -> Result<Self, DemoError> {
         std::fs::create_dir(path).map_err(DemoError::io(format!("create {}", path.display())))?;
         let mut mount = Command::new("mount");
@@ -35,7 +35,7 @@ impl Disk {
         })
     }
 
-    /// Whether this process may do that at all: mounts a disk and takes it away again.
+    /// Tries whether this process may mount a disk.
     pub(crate) fn attempt() -> Result<(), DemoError> {
         let folder = Folder::create("mount", false)?;
         Self::mount(&folder.path.join("disk"), 1).map(drop)
@@ -45,7 +45,7 @@ impl Disk {
         &self.path
     }
 
-    /// Writes to a ballast file until the disk is full; again, where room was made meanwhile.
+    /// Fills the disk with a ballast file. It can be called again if space was freed meanwhile.
     pub(super) fn fill(&self) -> Result<(), DemoError> {
         let failed = || DemoError::io("fill a disk");
         let file = OpenOptions::new()
@@ -64,7 +64,7 @@ impl Disk {
         }
     }
 
-    /// Removes the ballast.
+    /// Removes the ballast file.
     pub(super) fn empty(&self) -> Result<(), DemoError> {
         match std::fs::remove_file(self.ballast()) {
             Err(error) if error.kind() != ErrorKind::NotFound => {
@@ -81,7 +81,7 @@ impl Disk {
 
 impl Drop for Disk {
     fn drop(&mut self) {
-        // Lazily: a server that is still on its way out holds it for a moment.
+        // The unmount is lazy, because a server that is ending may still use the disk for a moment.
         let done = Command::new("umount").arg("-l").arg(&self.path).output();
         if let Err(error) = done {
             tracing::warn!(path = %self.path.display(), %error, "disk not unmounted");

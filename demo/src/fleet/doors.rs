@@ -1,14 +1,14 @@
-//! Ports by which programs of ours reach each other and the servers, where something stands in between.
+//! The ports of proxies between the programs and the servers.
 
 use std::collections::BTreeMap;
 
-/// What is not named is reached directly.
+/// Programs and servers that are not listed are reached directly.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListenAddresses {
-    /// Shards, for the agents.
+    /// The ports for agents to the shards.
     pub(crate) shards: BTreeMap<&'static str, u16>,
-    /// The control store, for each of the controllers.
+    /// The port of each controller to the control store.
     pub(crate) stores: Vec<u16>,
-    /// Proxies of HTTP to the controllers, for each of the agents.
+    /// The port of each agent to an HTTP proxy for the controllers.
     pub(crate) agents: Vec<u16>,
 }

@@ -1,19 +1,19 @@
-//! The folder of a run, below the system's temporary one.
+//! The folder of a run, below the system's temporary folder.
 
 use crate::error::DemoError;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The run's own files.
+/// The files of a run.
 #[derive(Debug)]
 pub(super) struct Folder {
     pub(super) path: PathBuf,
-    /// It stays when the run ends.
+    /// True to keep the folder after the run.
     pub(super) keep: AtomicBool,
 }
 
 impl Folder {
-    /// A new folder, which is removed with this value unless it is kept.
+    /// Creates a folder. Dropping the value removes it, unless it is to be kept.
     pub(super) fn create(name: &str, keep: bool) -> Result<Self, DemoError> {
         let name = format!(
             "shardwright-{name}-{}-{:04x}",

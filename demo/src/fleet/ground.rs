@@ -1,7 +1,8 @@
-//! Servers that many runs share, one run after the other, each with databases of its own.
-//! A run that needs something out of the ordinary has servers for itself.
+//! Servers that many runs use one after the other, each with its own databases. A run with special requirements has its
+//! own servers.
 //!
-//! Order: source, target and store are started once; each run gets a fleet on them; after it the databases are dropped.
+//! Source, target and store are started once. Each run gets a fleet on these servers, and afterwards its databases are
+//! dropped.
 
 use super::child::spool_folder;
 use super::{
@@ -19,46 +20,46 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// Sessions of ours, names of ours that commits wait for, and transactions that somebody prepared, on a whole server.
+/// Counts Shardwright's sessions, its names for which commits wait, and prepared transactions, on a whole server.
 const REMAINS: &str = "select (select count(*) from pg_catalog.pg_stat_activity \
         where starts_with(application_name, 'shardwright/') and pid <> pg_catalog.pg_backend_pid()) \
     + (select count(*) from pg_catalog.pg_prepared_xacts) \
     + (select count(*) from pg_catalog.pg_replication_slots) \
     + (pg_catalog.strpos(pg_catalog.current_setting('synchronous_standby_names'), 'shardwright/') > 0)::integer";
 
-/// Room for the target's database while a small shop is split, MiB.
+/// The space for the target's database during the split of a small shop, in MiB.
 const DATABASE_DISK: u32 = 96;
-/// Room for the agents' spools, MiB.
+/// The space for the agents' spools, in MiB.
 const SPOOL_DISK: u32 = 64;
 /// The tablespace on the small disk.
 const TABLESPACE: &str = "small";
 
-/// What is out of the ordinary about servers and programs.
+/// The special equipment of servers and programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TestEquipment {
-    /// Nothing.
+    /// None.
     Plain,
-    /// The target's database lies on a small disk; the server's log, and the rest of it, lies elsewhere.
+    /// The target's database is on a small disk. The server's log and its other data are elsewhere.
     SmallDatabase,
-    /// The agents' spools lie on a small disk.
+    /// The agents' spools are on a small disk.
     SmallSpools,
-    /// This server has a clock of its own.
+    /// This server has its own clock.
     OwnClock(Process),
 }
 
-/// Three servers.
+/// The three servers of a fleet.
 #[derive(Debug)]
 pub(crate) struct ServerGroup {
-    // Dropped in this order: servers before what they use.
+    // Fields are dropped in this order: servers before the disk and the clock that they use.
     servers: Vec<Arc<Cluster>>,
     outfit: TestEquipment,
     clock: Option<Arc<Clock>>,
-    /// The target's, with the folder that it is mounted in.
+    /// The disk of the target, with its mount point.
     disk: Option<(Arc<Disk>, Folder)>,
 }
 
 impl ServerGroup {
-    /// Starts them.
+    /// Starts the servers.
     pub(crate) async fn start(outfit: TestEquipment) -> Result<Self, DemoError> {
         let clock = match outfit {
             TestEquipment::OwnClock(_) => Some(Arc::new(Clock::build()?)),
@@ -94,7 +95,8 @@ impl ServerGroup {
         Ok(ground)
     }
 
-    /// Both shards' servers let the same password in, so that exchanged names lead further than to a refused one.
+    /// Sets the same password on both shards' servers. Otherwise exchanged connection strings would only cause a
+    /// refused login.
     async fn copy_password(&self) -> Result<(), DemoError> {
         let [from, to] = [place(SOURCE), place(TARGET)];
         let [file, other] = [from, to].map(|server| self.servers[server].password_file());
@@ -106,7 +108,7 @@ impl ServerGroup {
         written.map_err(DemoError::io("write the target's password"))
     }
 
-    /// A tablespace on the target's small disk, if it has one.
+    /// Creates a tablespace on the target's small disk, if it has one.
     async fn make_tablespace(&self) -> Result<(), DemoError> {
         let Some((disk, _)) = &self.disk else {
             return Ok(());
@@ -123,12 +125,12 @@ impl ServerGroup {
         self.on(server, &sql).await
     }
 
-    /// The server's port by the shard's name; that of the store for any other name.
+    /// Returns the port of a shard's server, or that of the store's server for any other name.
     pub(crate) fn port(&self, shard: &str) -> u16 {
         self.servers[place(shard)].port()
     }
 
-    /// A fleet with new databases, whose controllers listen on `ports`.
+    /// Creates a fleet with new databases. Its controllers listen on `ports`.
     pub(crate) async fn fleet(
         &self,
         number: u64,
@@ -178,7 +180,8 @@ impl ServerGroup {
         Ok(fleet)
     }
 
-    /// What a run left on the servers once its programs have ended: sessions, slots and prepared transactions.
+    /// Returns how many sessions, slots and prepared transactions a run left on the servers after its programs have
+    /// ended.
     pub(crate) async fn remains(&self) -> Result<i64, DemoError> {
         let mut sum = 0;
         for server in 0..self.servers.len() {
@@ -191,7 +194,7 @@ impl ServerGroup {
         Ok(sum)
     }
 
-    /// Drops the databases of a run that ended; fails where something is left of it.
+    /// Drops the databases of a run that has ended. Fails if objects of the run remain.
     pub(crate) async fn clear(&self, fleet: &Fleet) -> Result<(), DemoError> {
         for server in fleet.homes.iter().chain([&fleet.store]) {
             let drop = format!("drop database {} with (force)", server.database);
@@ -200,7 +203,7 @@ impl ServerGroup {
         Ok(())
     }
 
-    /// The servers' logs.
+    /// Returns the logs of the servers.
     pub(crate) fn logs(&self) -> Vec<(String, PathBuf)> {
         let log = |server: &Arc<Cluster>| (server.name().to_owned(), server.log_file());
         self.servers.iter().map(log).collect()

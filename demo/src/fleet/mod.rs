@@ -1,8 +1,8 @@
-//! Everything that a run starts: the shards, the control store, the controller and two agents.
+//! All servers and programs of a run: the shards, the control store, the controller and two agents.
 //!
-//! Order: clusters, then the controller, then the agents; in reverse at the end. Shards have a server each where
-//! servers are killed or the write stop is to be measured; elsewhere they are databases of two servers.
-//! Dropping the fleet ends the programs and removes clusters and files, unless they are kept.
+//! Clusters are started first, then the controller, then the agents; they are stopped in the opposite order. Each shard
+//! has its own server if servers are killed or the write-blocked window is measured. Otherwise the shards are databases
+//! on two servers. Dropping the fleet ends the programs and removes clusters and files, unless they are to be kept.
 
 mod backup;
 mod child;
@@ -37,50 +37,50 @@ use tokio::sync::Mutex;
 
 /// The shard that is split.
 pub(crate) const SOURCE: &str = "a";
-/// The shard that takes the moving keys.
+/// The shard that receives the moving keys.
 pub(crate) const TARGET: &str = "b";
-/// Where the control store is.
+/// The database of the control store.
 const ADMIN_DATABASE: &str = "postgres";
-/// Room for a server and a small shop, MiB.
+/// The space for a server and a small shop, in MiB.
 const SERVER_DISK: u32 = 512;
 const ADMIN: &str = "postgres";
-/// Every server's, and the name of its database.
+/// The superuser of every server, and the name of its database.
 pub(crate) const SUPERUSER: &str = ADMIN;
-/// The agents' names.
+/// The names of the agents.
 pub(crate) const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
-/// The controllers' names; of several one leads.
+/// The names of the controllers. If there are several, one leads.
 const CONTROLLERS: [&str; 2] = ["controller", "controller-2"];
 
-/// What runs.
+/// The servers and programs of a run.
 #[derive(Debug)]
 pub(crate) struct Fleet {
-    // Dropped in this order: programs before servers.
+    // Fields are dropped in this order: programs before servers.
     children: Mutex<Vec<Child>>,
     servers: Vec<Arc<Cluster>>,
     homes: Vec<ShardServer>,
-    /// The control store's.
+    /// The database of the control store.
     store: ShardServer,
     disk: Option<Arc<Disk>>,
-    /// That of one server, which is not the machine's.
+    /// The clock of one server, if it is not the machine's.
     clock: Option<Arc<Clock>>,
     folder: Folder,
-    /// Those of the controllers.
+    /// The ports of the controllers.
     ports: Vec<u16>,
     doors: ListenAddresses,
     programs: PathBuf,
 }
 
-/// Where a shard lives.
+/// The server and the database of a shard.
 #[derive(Debug, Clone)]
 struct ShardServer {
     shard: &'static str,
-    /// Its place among the servers.
+    /// The index of the server.
     server: usize,
     database: String,
 }
 
 impl Fleet {
-    /// Starts the servers, with the application's role and an empty database for each shard.
+    /// Starts the servers, and creates the application's role and an empty database for each shard.
     pub(crate) async fn start(
         options: &Options,
         shards: &[&'static str],
@@ -115,7 +115,7 @@ impl Fleet {
         Ok(fleet)
     }
 
-    /// The application's role, with a new password, and an empty database for each shard.
+    /// Creates the application's role with a new password, and an empty database for each shard.
     async fn prepare(&self) -> Result<(), DemoError> {
         let password = self.make_password()?;
         make_secret(&self.token_file()).map_err(DemoError::io("write the admin's token"))?;
@@ -130,7 +130,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Starts controller and agents; who passes a point gets it armed.
+    /// Starts the controllers and the agents, and arms their fail points.
     pub(crate) async fn start_programs(
         &self,
         armed: &[(PassedPoint, String)],
@@ -168,14 +168,14 @@ impl Fleet {
         Ok(())
     }
 
-    /// Starts another process under the name of an agent, with spools and a log of its own.
+    /// Starts another process with the name of an agent, but with its own spools and log.
     pub(crate) fn start_duplicate(&self, name: &str) -> Result<Child, DemoError> {
         let mut child = self.agent(&format!("{name}-duplicate"), name)?;
         child.start("")?;
         Ok(child)
     }
 
-    /// The program of an agent; `program` names its log and its spools.
+    /// Returns the program of an agent. `program` names its log and its spools.
     fn agent(&self, program: &str, name: &str) -> Result<Child, DemoError> {
         let controllers = self.urls().join(",");
         let secrets = std::env::temp_dir().display().to_string();
@@ -203,39 +203,39 @@ impl Fleet {
         Ok(())
     }
 
-    /// The process of a program while it runs.
+    /// Returns the process id of a program while it runs.
     pub(crate) async fn pid(&self, name: &str) -> Option<i32> {
         let children = self.children.lock().await;
         let child = children.iter().find(|child| child.name() == name);
         child.and_then(Child::pid)
     }
 
-    /// The controllers, with their places.
+    /// Returns the controllers, with their indexes.
     pub(crate) fn controllers(&self) -> impl Iterator<Item = (usize, &'static str)> {
         (0..self.ports.len()).zip(CONTROLLERS)
     }
 
-    /// The controller at this address.
+    /// Returns the controller with this URL.
     pub(crate) fn controller_at(&self, url: &str) -> Option<(usize, &'static str)> {
         self.controllers()
             .find(|(index, _)| self.urls()[*index] == url)
     }
 
-    /// The program that has this process.
+    /// Returns the program with this process id.
     pub(crate) async fn program(&self, pid: i32) -> Option<String> {
         let children = self.children.lock().await;
         let child = children.iter().find(|child| child.pid() == Some(pid))?;
         Some(child.name().to_owned())
     }
 
-    /// Kills controller and agents, all at once.
+    /// Kills the controllers and the agents at once.
     pub(crate) async fn kill_programs(&self) -> Result<(), DemoError> {
         let mut children = self.children.lock().await;
         let killed = children.iter_mut().map(Child::kill);
         futures::future::try_join_all(killed).await.map(|_| ())
     }
 
-    /// Kills the controllers, all at once.
+    /// Kills the controllers at once.
     pub(crate) async fn kill_controllers(&self) -> Result<(), DemoError> {
         let mut children = self.children.lock().await;
         let controllers = children
@@ -245,7 +245,7 @@ impl Fleet {
         futures::future::try_join_all(killed).await.map(|_| ())
     }
 
-    /// Starts every program that is not running again, with nothing armed.
+    /// Restarts every program that is not running, without fail points.
     pub(crate) async fn restart_programs(&self) -> Result<(), DemoError> {
         for child in self.children.lock().await.iter_mut() {
             if child.pid().is_none() {
@@ -255,7 +255,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// Ends the programs in order.
+    /// Stops the programs.
     pub(crate) async fn stop_programs(&self) -> Result<(), DemoError> {
         let mut children = self.children.lock().await;
         while let Some(mut child) = children.pop() {
@@ -264,7 +264,7 @@ impl Fleet {
         Ok(())
     }
 
-    /// A server by its part in the migration; `None` for a program.
+    /// Returns a server by its role in the migration; `None` for a program.
     pub(crate) fn server(&self, process: Process) -> Option<Arc<Cluster>> {
         let index = match process {
             Process::Source => self.server_of(SOURCE).server,
@@ -275,7 +275,7 @@ impl Fleet {
         Some(Arc::clone(&self.servers[index]))
     }
 
-    /// The operator's connection string for a server's own database; `None` for a program.
+    /// Returns the operator's connection string for a server's own database; `None` for a program.
     pub(crate) fn operator(&self, process: Process) -> Result<Option<Dsn>, DemoError> {
         let Some(server) = self.server(process) else {
             return Ok(None);
@@ -283,7 +283,7 @@ impl Fleet {
         Ok(Some(Dsn::parse(&server.dsn(ADMIN_DATABASE, ADMIN))?))
     }
 
-    /// The versions of the servers that keys leave, and come to.
+    /// Returns the versions of the source's and the target's server.
     pub(crate) fn versions(&self) -> Servers {
         let major = |index: usize| self.servers.get(index).map(|it| it.binaries().major());
         Servers {
@@ -292,61 +292,61 @@ impl Fleet {
         }
     }
 
-    /// The server that the keys come to.
+    /// Returns the target's server.
     pub(crate) fn target(&self) -> Arc<Cluster> {
         Arc::clone(&self.servers[self.server_of(TARGET).server])
     }
 
-    /// The operator's password on the target, as the connection string refers to it.
+    /// Returns the operator's password on the target, in the form of its reference in the connection string.
     pub(crate) fn target_password(&self) -> Result<String, DemoError> {
         let file = self.target().password_file();
         std::fs::read_to_string(file).map_err(DemoError::io("read the target's password"))
     }
 
-    /// Leaves no room on the small disk.
+    /// Fills the small disk.
     pub(crate) fn fill_disk(&self) -> Result<(), DemoError> {
         self.disk.as_ref().map_or(Ok(()), |disk| disk.fill())
     }
 
-    /// Makes room again.
+    /// Frees the small disk.
     pub(crate) fn empty_disk(&self) -> Result<(), DemoError> {
         self.disk.as_ref().map_or(Ok(()), |disk| disk.empty())
     }
 
-    /// Sets the clock of the server that has one of its own, so many seconds ahead of the machine's.
+    /// Sets the clock of the server with its own clock to this number of seconds ahead of the machine's.
     pub(crate) fn set_clock(&self, seconds: i64) -> Result<(), DemoError> {
         self.clock
             .as_ref()
             .map_or(Ok(()), |clock| clock.set(seconds))
     }
 
-    /// The address of a controller.
+    /// Returns the URL of a controller.
     pub(crate) fn url(&self) -> String {
         self.urls().swap_remove(0)
     }
 
-    /// The addresses of all controllers.
+    /// Returns the URLs of all controllers.
     pub(crate) fn urls(&self) -> Vec<String> {
         let url = |index| format!("http://{}", self.listen(index));
         (0..self.ports.len()).map(url).collect()
     }
 
-    /// The run's own files.
+    /// Returns the folder of the run.
     pub(crate) fn dir(&self) -> &Path {
         &self.folder.path
     }
 
-    /// The folder of the programs.
+    /// Returns the folder of the programs.
     pub(crate) fn programs(&self) -> &Path {
         &self.programs
     }
 
-    /// The shards by name, with the operator's connection strings.
+    /// Returns the shards by name, with the operator's connection strings.
     pub(crate) fn shards(&self) -> Vec<(&'static str, String)> {
         self.shards_by(&ListenAddresses::default())
     }
 
-    /// The shards by name, with the connection strings that the agents are given.
+    /// Returns the shards by name, with the connection strings that the agents receive.
     pub(crate) fn registered_shards(&self) -> Vec<(&'static str, String)> {
         self.shards_by(&self.doors)
     }
@@ -361,13 +361,13 @@ impl Fleet {
         self.homes.iter().map(dsn).collect()
     }
 
-    /// The shards by name, with the operator's connection strings, parsed.
+    /// Returns the shards by name, with the operator's connection strings, parsed.
     pub(crate) fn admins(&self) -> Result<Vec<(ShardName, Dsn)>, DemoError> {
         let parse = |(name, dsn): (&str, String)| Ok((name.into(), Dsn::parse(&dsn)?));
         self.shards().into_iter().map(parse).collect()
     }
 
-    /// The application's connection string for a shard.
+    /// Returns the application's connection string for a shard.
     pub(crate) fn app(&self, shard: &str) -> Result<Dsn, DemoError> {
         let server = self.server_of(shard);
         let cluster = &self.servers[server.server];
@@ -382,13 +382,13 @@ impl Fleet {
         Ok(Dsn::parse(&text)?)
     }
 
-    /// The home of a shard; a name that no shard has means the last.
+    /// Returns the server and the database of a shard. For an unknown name it returns the last one.
     fn server_of(&self, shard: &str) -> &ShardServer {
         let known = self.homes.iter().find(|server| server.shard == shard);
         known.unwrap_or(&self.homes[self.homes.len() - 1])
     }
 
-    /// The ends of all logs, for a run that failed.
+    /// Returns the ends of all logs, for a run that failed.
     pub(crate) fn logs(&self) -> String {
         let programs = self.controllers().map(|(_, name)| name).chain(AGENTS);
         let files = programs.map(|name| self.dir().join(format!("{name}.log")));
@@ -416,17 +416,17 @@ impl Fleet {
         server.dsn_by(port, &self.store.database, ADMIN)
     }
 
-    /// The programs' folder for temporary files.
+    /// Returns the programs' folder for temporary files.
     pub(crate) fn scratch(&self) -> PathBuf {
         self.dir().join("tmp")
     }
 
-    /// Leaves the run's own files in place.
+    /// Keeps the files of the run.
     pub(crate) fn keep(&self) {
         self.folder.keep.store(true, Ordering::Relaxed);
     }
 
-    /// What the run's own callers show.
+    /// Returns the token and the certificates with which the run itself sends requests.
     pub(crate) fn identity(&self) -> Identity {
         Identity {
             token_file: Some(self.token_file()),
@@ -448,7 +448,7 @@ impl Fleet {
     }
 }
 
-/// Makes a file that only its owner reads, with 128 random bits in it.
+/// Creates a file with 128 random bits that only its owner can read.
 fn make_secret(path: &Path) -> std::io::Result<String> {
     let secret = format!("{:032x}", rand::rng().random::<u128>());
     let mut file = std::fs::OpenOptions::new();
@@ -466,7 +466,7 @@ fn programs(folder: Option<&PathBuf>) -> Result<PathBuf, DemoError> {
     Ok(own.parent().unwrap_or(&own).to_owned())
 }
 
-/// A port that nobody listens on.
+/// Returns a port on which no program listens.
 pub(crate) fn free_port() -> Result<u16, DemoError> {
     cluster::free_port().map_err(DemoError::io("find a free port"))
 }

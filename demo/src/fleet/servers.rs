@@ -1,4 +1,4 @@
-//! The servers of a run: their names, settings and versions, and which shard lives where.
+//! The servers of a run: names, settings, versions, and the server of each shard.
 
 use super::{ADMIN_DATABASE, Disk, ShardServer};
 use crate::error::DemoError;
@@ -7,8 +7,8 @@ use crate::shop::DATABASE;
 use cluster::{Cluster, ClusterError};
 use std::sync::Arc;
 
-/// The servers by name, and who lives where: the source's is the first, the target's the second. Not apart, the store
-/// is a database beside shards.
+/// Returns the servers by name, and the server of each shard: the source's is the first, the target's the second. If
+/// servers are shared, the store is a database on a shard's server.
 pub(super) fn places(
     options: &Options,
     shards: &[&'static str],
@@ -34,8 +34,8 @@ pub(super) fn places(
     }
 }
 
-/// The server of a shard by its place; those that a merge empties are on the first, the one that it fills is on the
-/// second.
+/// Returns the server of a shard by the shard's index. Shards that a merge empties are on the first server, the shard
+/// that it fills is on the second.
 fn server_of(index: usize, options: &Options) -> usize {
     match options.task.operation {
         MapOperation::Merge if options.task.into_live => usize::from(index == 0),
@@ -79,7 +79,7 @@ pub(super) fn settings(name: &str, keep: bool, disk: Option<&Disk>) -> cluster::
         .setting("shared_buffers", "128MB")
         .setting("max_wal_size", "4GB")
         .setting("checkpoint_timeout", "15min")
-        // As busy servers are set: a little often, and not all that a minute wrote at once.
+        // As on busy servers: autovacuum runs often and handles little at a time.
         .setting("autovacuum_naptime", "10s");
     if keep { options.keep() } else { options }
 }

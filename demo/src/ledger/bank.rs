@@ -1,17 +1,17 @@
-//! The bank's lines: transfers and how they ended, and what was read meanwhile.
+//! The ledger lines of the bank workload: transfers with their outcomes, and balances that clients read.
 
 use super::TransactionOutcome;
 use plans::key::Key;
 use serde::{Deserialize, Serialize};
 
-/// A transfer; its legs are written in the transaction that changes the accounts.
+/// A transfer. Its legs are written in the transaction that changes the accounts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Transfer {
-    /// Its number, unique in the run.
+    /// The number of the transfer, unique in the run.
     pub id: i64,
-    /// How it ended. A commit whose end is unknown is run again: the legs that are there keep it from being done twice.
+    /// The outcome. A commit with an unknown outcome is repeated; existing legs prevent a second execution.
     pub outcome: TransactionOutcome,
-    /// What it takes and what it gives.
+    /// The account from which money is taken, and the account to which it is added.
     pub legs: [TransferLeg; 2],
 }
 
@@ -20,17 +20,17 @@ pub struct Transfer {
 pub struct TransferLeg {
     /// The shard key of the account.
     pub key: Key,
-    /// The account.
+    /// The number of the account.
     pub account: i32,
-    /// What is added to it.
+    /// The amount that is added to the account.
     pub delta: i64,
 }
 
-/// What one snapshot showed of a tenant's accounts that have transfers among themselves only.
+/// One snapshot of a tenant's accounts that have transfers only among themselves.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Balances {
     /// The tenant.
     pub key: Key,
-    /// What each account held, by number.
+    /// The balance of each account, ordered by number.
     pub balances: Vec<i64>,
 }

@@ -1,4 +1,4 @@
-//! What the shards held before the workload began, in the columns that it never changes.
+//! The baseline: the rows on the shards before the workload, in the columns that the workload never changes.
 
 use crate::shop::KeyShape;
 use connect::{ConnectError, Dsn, Session};
@@ -8,32 +8,32 @@ use plans::shard_map::Mapping;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// The first rows of every table, and who had them.
+/// The initial rows of every table, and their owners.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Baseline {
-    /// What the shard key looks like.
+    /// The columns of the shard key.
     pub shape: KeyShape,
     /// The keys that are going to move, as far as that is known.
     pub moving: KeySet,
-    /// The first owners.
+    /// The initial owners.
     pub owners: Vec<Mapping>,
-    /// Tables by name.
+    /// The tables by name.
     pub tables: BTreeMap<String, TableBase>,
 }
 
-/// Rows that were there before the workload.
+/// The rows of a table before the workload.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TableBase {
-    /// Their number.
+    /// The number of rows.
     pub rows: i64,
-    /// Sum of a 64-bit digest of each row's unchanging columns.
+    /// The sum of a 64-bit digest of each row's unchanging columns.
     pub digest: String,
 }
 
-/// Why there is no baseline.
+/// Why no baseline could be read.
 #[derive(Debug, thiserror::Error)]
 pub enum BaselineError {
-    /// No connection.
+    /// A shard could not be reached.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// A query failed.
@@ -43,13 +43,13 @@ pub enum BaselineError {
         shard: ShardName,
         /// The table.
         table: String,
-        /// The server's words.
+        /// The error of the server.
         #[source]
         source: tokio_postgres::Error,
     },
 }
 
-/// First rows of each table: which they are, and what in them never changes.
+/// For each table: the condition for its initial rows, and their unchanging columns.
 const BASES: [(&str, &str, &str); 6] = [
     ("tenants", "true", "t"),
     ("accounts", "true", "({key_name}, t.id, t.email)"),
@@ -63,9 +63,9 @@ const BASES: [(&str, &str, &str); 6] = [
     ("bank", "true", "({key_name}, t.id)"),
 ];
 
-/// One query per table; `condition` (over alias `t`) limits the rows, by table and key column.
+/// Returns one query for each table. `condition` (with the alias `t`) limits the rows, by table and key column.
 ///
-/// Columns: number of rows (bigint), digest (text).
+/// The result columns are: number of rows (bigint), digest (text).
 pub fn base_digest_sql(
     shape: KeyShape,
     condition: impl Fn(&str) -> String,
@@ -82,10 +82,10 @@ pub fn base_digest_sql(
 }
 
 impl Baseline {
-    /// Reads the shards that own keys; together they hold everything so far.
+    /// Reads the shards that own keys, which together have all rows.
     ///
     /// # Errors
-    /// [`BaselineError`], naming shard and table.
+    /// [`BaselineError`] names the shard and the table.
     pub async fn read(
         shards: &[(ShardName, Dsn)],
         shape: KeyShape,

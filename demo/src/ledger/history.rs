@@ -1,7 +1,7 @@
-//! Histories of lists: what each client asked and what it heard, in the order in which it did.
+//! Histories of lists: the calls of each client and their results, in the order in which they occurred.
 //!
-//! A history is a file of JSON lines, one for each call and one for its end, as the list-append checkers around Jepsen
-//! (Elle, elle-cli) read them:
+//! A history is a file of JSON lines, one for the begin and one for the end of each call, in the format of the
+//! list-append checkers of Jepsen (Elle, elle-cli):
 //!
 //! ```text
 //! {"index":4,"process":2,"type":"invoke","f":"append","key":"11.0","value":[["append","11.0",3],["r","11.0",null]],"time":812000}
@@ -10,10 +10,11 @@
 //! {"index":7,"process":1,"type":"ok","f":"read","key":"11.0","value":[["r","11.0",[1,2]]],"time":902000}
 //! ```
 //!
-//! `type` is `invoke`, then `ok` (it was done), `fail` (it was certainly not done) or `info` (nobody knows, it may even be
-//! done later). A process has one call open at a time; one that got `info` is never seen again. `value` holds the
-//! transaction's micro-operations; an append also reads the list that it leaves. `time` is in nanoseconds since the
-//! beginning, on one clock for all processes, and grows from line to line; `key` is the shard key and the list's number.
+//! `type` is `invoke`, then `ok` (the call was executed), `fail` (it was certainly not executed) or `info` (unknown; it
+//! may even be executed later). A process has at most one open call; after `info` it makes no more calls. `value`
+//! contains the transaction's micro-operations; an append also reads the list after it. `time` is in nanoseconds since
+//! the beginning, on one clock for all processes, and grows from line to line. `key` is the shard key and the list's
+//! number.
 
 use super::LedgerLine;
 use crate::shop::KeyShape;
@@ -23,17 +24,17 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
-/// What a line says of a call.
+/// What a line states about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CallPhase {
-    /// It begins.
+    /// The call begins.
     Invoke,
-    /// It was done.
+    /// The call was executed.
     Ok,
-    /// It was not done, for certain.
+    /// The call was certainly not executed.
     Fail,
-    /// It may have been done, or be done later.
+    /// The call may have been executed, or may be executed later.
     Info,
 }
 
@@ -46,36 +47,36 @@ pub enum ListOperation {
     Read,
 }
 
-/// A call that begins or ends.
+/// The begin or the end of a call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "JepsenEvent", into = "JepsenEvent")]
 pub struct CallEvent {
-    /// Position in the history; set by the ledger.
+    /// The position in the history, which the ledger sets.
     pub index: u64,
-    /// Who calls.
+    /// The calling process.
     pub process: u64,
-    /// What happened to the call.
+    /// Whether the call begins, or how it ended.
     pub kind: CallPhase,
-    /// The list, by [`list_name`].
+    /// The name of the list, from [`list_name`].
     pub list: String,
     /// The call.
     pub call: ListOperation,
-    /// The list as the call saw it; of an append as it left it.
+    /// The list that a read returned, or the list after an append.
     pub values: Option<Vec<i64>>,
-    /// Nanoseconds since the beginning; set by the ledger.
+    /// The nanoseconds since the beginning, which the ledger sets.
     pub time: u64,
 }
 
-/// The name of a list in histories.
+/// Returns the name of a list in histories.
 #[must_use]
 pub fn list_name(key: &Key, list: i64) -> String {
     format!("{}.{list}", KeyShape::name(key))
 }
 
-/// Writes the events of a ledger file as a history; returns their number.
+/// Writes the events of a ledger file as a history. Returns their number.
 ///
 /// # Errors
-/// The file system's; a malformed line is [`io::ErrorKind::InvalidData`].
+/// An error of the file system. A malformed line is [`io::ErrorKind::InvalidData`].
 pub fn export(ledger: &Path, history: &Path) -> io::Result<u64> {
     let mut out = BufWriter::new(File::create(history)?);
     let mut events = 0;
@@ -111,7 +112,7 @@ enum JepsenFunction {
     Read,
 }
 
-/// Name, key, operand.
+/// The name, the key and the operand.
 #[derive(Serialize, Deserialize)]
 struct MicroOperation(MicroName, String, MicroOperand);
 

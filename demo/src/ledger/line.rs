@@ -1,4 +1,4 @@
-//! The lines of the file, as JSON.
+//! The lines of the ledger file, as JSON.
 
 use super::{Balances, Baseline, CallEvent, Transfer};
 use plans::id::ShardName;
@@ -7,44 +7,44 @@ use plans::key_set::KeySet;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// One line.
+/// One line of the ledger file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerLine {
-    /// What was there before; the first line.
+    /// The rows on the shards before the workload. It is always the first line.
     Baseline(Baseline),
-    /// The keys that move, known better than when the file was begun.
+    /// The moving keys, once the plan has determined them. They replace those of the baseline.
     Moving(KeySet),
-    /// A transaction.
+    /// A transaction with its outcome.
     Entry(TransactionEntry),
-    /// A call on a list, or its end.
+    /// The begin or the end of a call on a list.
     Event(CallEvent),
-    /// A transfer of the bank.
+    /// A transfer of the bank workload.
     Transfer(Transfer),
-    /// What a client read in the bank.
+    /// Balances that a client read in the bank workload.
     Balances(Balances),
-    /// A server was killed.
+    /// A kill of a server.
     Crash(ServerCrash),
 }
 
-/// Where the migration was when a transaction began.
+/// The phase of the migration when a transaction began.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LedgerPhase {
-    /// Nothing was submitted.
+    /// No migration was submitted yet.
     Before,
     /// From the submission to the end of the copy.
     Copy,
-    /// Until the cutover is approved.
+    /// From the end of the copy until the cutover is approved.
     CatchUp,
-    /// Until the flip.
+    /// From the approval to the flip.
     Cutover,
-    /// From the flip on.
+    /// After the flip.
     After,
 }
 
 impl LedgerPhase {
-    /// All, in order.
+    /// All phases, in order.
     pub const ALL: [Self; 5] = [
         Self::Before,
         Self::Copy,
@@ -53,7 +53,7 @@ impl LedgerPhase {
         Self::After,
     ];
 
-    /// The position in [`LedgerPhase::ALL`].
+    /// Returns the position in [`LedgerPhase::ALL`].
     #[must_use]
     pub fn index(self) -> usize {
         match self {
@@ -78,80 +78,80 @@ impl fmt::Display for LedgerPhase {
     }
 }
 
-/// How a transaction ended, as its client knows.
+/// The outcome of a transaction, as its client knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum TransactionOutcome {
-    /// Committed: it must be there, once.
+    /// It was committed, and must exist exactly once.
     Acknowledged,
-    /// Not known: it may be there, once.
+    /// The outcome is unknown. It may exist, at most once.
     InDoubt,
-    /// Taken back by intent: it must not be there.
+    /// The client rolled it back intentionally. It must not exist.
     RolledBack,
-    /// Given up after all retries: it must not be there.
+    /// The client gave up after all retries. It must not exist.
     Failed,
 }
 
-/// What a transaction changed.
+/// A change that a transaction made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RowEffect {
-    /// An account's balance by `delta`, its `changes` by one.
+    /// It added `delta` to an account's balance, and 1 to the account's `changes`.
     Account {
-        /// The account.
+        /// The number of the account.
         id: i64,
-        /// What was added.
+        /// The amount that was added.
         delta: i64,
     },
-    /// An event's `seen` by one.
+    /// It added 1 to `seen` of a row in the table events.
     Touched {
-        /// The event.
+        /// The number of the event.
         id: i64,
     },
-    /// A new order with this transaction's `op`.
+    /// It created an order with this transaction's `op`.
     Ordered {
-        /// Its items.
+        /// The number of items.
         items: i64,
     },
-    /// The order of an earlier transaction is gone.
+    /// It deleted the order of an earlier transaction.
     Cancelled {
-        /// The earlier transaction.
+        /// The number of the earlier transaction.
         op: i64,
     },
-    /// A new event with this transaction's `op`.
+    /// It created an event with this transaction's `op`.
     Logged,
 }
 
 /// A transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TransactionEntry {
-    /// Its number, unique in the run.
+    /// The number of the transaction, unique in the run.
     pub op: i64,
     /// The shard key of its rows.
     pub key: Key,
-    /// Its client.
+    /// The number of the client.
     pub client: i32,
-    /// When it began.
+    /// The phase in which it began.
     pub phase: LedgerPhase,
-    /// How it ended.
+    /// The outcome.
     pub outcome: TransactionOutcome,
-    /// The shard of its last attempt, if any was made.
+    /// The shard of its last attempt, if there was one.
     pub shard: Option<ShardName>,
-    /// Whether the acknowledgement waited for the disk.
+    /// True if the acknowledgement waited for the disk (`synchronous_commit`).
     pub synchronous: bool,
-    /// Crashes of that shard that were over when it began.
+    /// The number of crashes of that shard that had ended when the transaction began.
     pub since: u64,
-    /// Crashes of that shard that had begun when it ended.
+    /// The number of crashes of that shard that had begun when the transaction ended.
     pub until: u64,
-    /// What it changed.
+    /// The changes that it made.
     pub effects: Vec<RowEffect>,
 }
 
-/// A server was killed; numbered from 1 for each shard.
+/// A kill of a shard's server. Kills are numbered from 1 for each shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ServerCrash {
     /// The shard.
     pub shard: ShardName,
-    /// Its crashes so far, this one included.
+    /// The number of crashes of this shard so far, including this one.
     pub number: u64,
 }

@@ -1,8 +1,7 @@
-//! What the clients know: an append-only file with a line for each transaction and how it ended.
+//! The ledger: an append-only file in which clients record each transaction and its outcome.
 //!
-//! The first line is the baseline, what the shards held before the workload began.
-//! A line is written after the client has its answer, never before; only of an operation on a list the file knows
-//! the call as well, from before it was made.
+//! The first line is the baseline, the rows on the shards before the workload. A client writes a line only after it has
+//! received the outcome. For calls on lists it also writes a line before the call.
 
 mod bank;
 mod baseline;

@@ -1,4 +1,4 @@
-//! Writes the file and counts what was written, by phase.
+//! Writes the ledger file, and counts its transactions by phase.
 
 use super::{
     Balances, Baseline, CallEvent, LedgerLine, LedgerPhase, ServerCrash, TransactionEntry,
@@ -15,14 +15,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// Acknowledged transactions so far.
+/// The number of acknowledged transactions so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// All.
+    /// All transactions.
     pub acknowledged: u64,
-    /// Those on moving keys.
+    /// Those with moving keys.
     pub moving: u64,
-    /// Those on moving keys, by [`LedgerPhase::index`].
+    /// Those with moving keys, by [`LedgerPhase::index`].
     pub moving_by_phase: [u64; 5],
 }
 
@@ -35,7 +35,7 @@ impl Tally {
     }
 }
 
-/// The file of one run.
+/// The ledger file of one run.
 #[derive(Debug)]
 pub struct Ledger {
     state: Mutex<LedgerState>,
@@ -49,9 +49,9 @@ struct LedgerState {
     file: BufWriter<File>,
     moving: KeySet,
     tally: Tally,
-    /// Acknowledged transactions of each key, by phase.
+    /// The number of acknowledged transactions of each key, by phase.
     by_key: HashMap<Key, [u64; 5]>,
-    /// Events of histories so far, and the time of the last one.
+    /// The number of history events so far, and the time of the last one.
     events: u64,
     last_event: u64,
 }
@@ -63,10 +63,10 @@ struct Crashes {
 }
 
 impl Ledger {
-    /// Creates the file with the baseline as its first line.
+    /// Creates the file, with the baseline as its first line.
     ///
     /// # Errors
-    /// The file system's.
+    /// An error of the file system.
     pub fn create(path: &Path, baseline: Baseline) -> io::Result<Self> {
         let moving = baseline.moving.clone();
         let file = BufWriter::new(File::create(path)?);
@@ -88,23 +88,23 @@ impl Ledger {
         Ok(ledger)
     }
 
-    /// The phase that transactions begin in from now on.
+    /// Sets the phase for transactions that begin from now on.
     pub fn enter(&self, phase: LedgerPhase) {
         let index = u64::try_from(phase.index()).unwrap_or_default();
         self.phase.store(index, Ordering::Relaxed);
     }
 
-    /// The phase that transactions begin in.
+    /// Returns the current phase.
     #[must_use]
     pub fn phase(&self) -> LedgerPhase {
         let index = usize::try_from(self.phase.load(Ordering::Relaxed)).unwrap_or_default();
         LedgerPhase::ALL[index.min(LedgerPhase::ALL.len() - 1)]
     }
 
-    /// Writes how a transaction ended.
+    /// Writes a transaction with its outcome.
     ///
     /// # Errors
-    /// The file system's.
+    /// An error of the file system.
     pub fn record(&self, entry: TransactionEntry) -> io::Result<()> {
         let acknowledged = entry.outcome == TransactionOutcome::Acknowledged;
         let key = entry.key.clone();
@@ -120,10 +120,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// Writes an event of a history; its index and time are set here, in the order of the lines.
+    /// Writes an event of a history. Its index and its time are set here, in the order of the lines.
     ///
     /// # Errors
-    /// The file system's.
+    /// An error of the file system.
     pub fn happened(&self, event: CallEvent) -> io::Result<()> {
         let mut state = self.lock();
         let now = u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
@@ -137,26 +137,26 @@ impl Ledger {
         state.write(&line)
     }
 
-    /// Writes how a transfer of the bank ended.
+    /// Writes a transfer of the bank with its outcome.
     ///
     /// # Errors
-    /// The file system's.
+    /// An error of the file system.
     pub fn transferred(&self, transfer: Transfer) -> io::Result<()> {
         self.write(&LedgerLine::Transfer(transfer))
     }
 
-    /// Writes what was read in the bank.
+    /// Writes balances that a client read in the bank.
     ///
     /// # Errors
-    /// The file system's.
+    /// An error of the file system.
     pub fn balances(&self, read: Balances) -> io::Result<()> {
         self.write(&LedgerLine::Balances(read))
     }
 
-    /// Says which keys move, once a plan has decided it; what was counted before is counted again.
+    /// Sets the moving keys, once a plan has determined them. Earlier transactions are counted again.
     ///
     /// # Errors
-    /// The file system's.
+    /// An error of the file system.
     pub fn moves(&self, keys: &KeySet) -> io::Result<()> {
         self.write(&LedgerLine::Moving(keys.clone()))?;
         let mut state = self.lock();
@@ -174,7 +174,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Acknowledged transactions of each key so far.
+    /// Returns the number of acknowledged transactions of each key.
     #[must_use]
     pub fn by_key(&self) -> Vec<(Key, u64)> {
         let state = self.lock();
@@ -182,16 +182,16 @@ impl Ledger {
         state.by_key.iter().map(sum).collect()
     }
 
-    /// What was counted so far.
+    /// Returns the counts so far.
     #[must_use]
     pub fn tally(&self) -> Tally {
         self.lock().tally
     }
 
-    /// Call it before a shard's server is killed.
+    /// Records that a crash begins. Call it before a shard's server is killed.
     ///
     /// # Errors
-    /// The file system's.
+    /// An error of the file system.
     pub fn crash_begins(&self, shard: &ShardName) -> io::Result<()> {
         let number = {
             let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -203,13 +203,13 @@ impl Ledger {
         self.write(&LedgerLine::Crash(ServerCrash { shard, number }))
     }
 
-    /// Call it when none of the killed server's processes is left.
+    /// Records that a crash has ended. Call it when all processes of the killed server have ended.
     pub fn end_crash(&self, shard: &ShardName) {
         let mut crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
         crashes.entry(shard.clone()).or_default().ended += 1;
     }
 
-    /// Crashes of a shard that have begun, and that are over.
+    /// Returns the number of crashes of a shard that have begun, and of those that have ended.
     #[must_use]
     pub fn crashes(&self, shard: &ShardName) -> (u64, u64) {
         let crashes = self.crashes.lock().unwrap_or_else(PoisonError::into_inner);
@@ -217,10 +217,10 @@ impl Ledger {
         (of.begun, of.ended)
     }
 
-    /// Hands everything to the operating system.
+    /// Writes all buffered lines to the operating system.
     ///
     /// # Errors
-    /// The file system's.
+    /// An error of the file system.
     pub fn flush(&self) -> io::Result<()> {
         self.lock().file.flush()
     }

@@ -1,19 +1,19 @@
-//! Which versions of PostgreSQL the shards' servers have.
+//! The PostgreSQL versions of the shards' servers.
 
 use cluster::{Binaries, ClusterError};
 use serde::{Deserialize, Serialize};
 
-/// Major versions of the servers that keys leave, and come to; the newest that is installed where none is named.
+/// The major versions of the source's and the target's server. Without a value it is the newest installed version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Servers {
-    /// Of the sources.
+    /// The version of the sources.
     pub source: Option<u32>,
-    /// Of the targets.
+    /// The version of the targets.
     pub target: Option<u32>,
 }
 
 impl Servers {
-    /// The programs of the server called `name`, where its version was named.
+    /// Returns the programs of the server with this name, if its version was specified.
     pub(crate) fn programs(self, name: &str) -> Result<Option<Binaries>, ClusterError> {
         let major = match name {
             "source" | "left" => self.source,

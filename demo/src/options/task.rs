@@ -1,4 +1,4 @@
-//! Which operation a run performs, and on which kind of map.
+//! The operation of a run, and the kind of map.
 
 use super::OptionError;
 use crate::shop::KeyShape;
@@ -8,22 +8,22 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What is done to the map.
+/// The operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum MapOperation {
-    /// One shard's keys are divided.
+    /// The keys of one shard are divided.
     #[default]
     Split,
-    /// Two shards become one.
+    /// The keys of two shards move to one shard.
     Merge,
-    /// Keys of a live shard go to another live shard.
+    /// Keys move from a live shard to another live shard.
     Move,
-    /// A tenant gets a shard of its own.
+    /// A tenant gets its own shard.
     Isolate,
-    /// A shard is emptied.
+    /// All keys of a shard move to other shards.
     Drain,
-    /// The load of four shards is evened out.
+    /// The load is distributed evenly over four shards.
     Rebalance,
 }
 
@@ -37,7 +37,7 @@ impl MapOperation {
         Self::Rebalance,
     ];
 
-    /// What has happened when it is completed, for the report's first line.
+    /// Returns the result of the operation, for the report's first line.
     pub(crate) fn done(self) -> &'static str {
         match self {
             Self::Split => "The shard was split",
@@ -49,7 +49,7 @@ impl MapOperation {
         }
     }
 
-    /// The name on the command line and in the report.
+    /// Returns the name on the command line and in the report.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -80,20 +80,20 @@ impl FromStr for MapOperation {
     }
 }
 
-/// The strategy called `text`.
+/// Returns the strategy with this name.
 ///
 /// # Errors
-/// [`OptionError::Strategy`], with the names that exist.
+/// [`OptionError::Strategy`] with the existing names.
 pub fn parse_strategy(text: &str) -> Result<Strategy, OptionError> {
     Strategy::parse(text).ok_or_else(|| OptionError::Strategy {
         text: text.to_owned(),
     })
 }
 
-/// The shape of a key by its columns' types.
+/// Returns the shape of a key by the types of its columns.
 ///
 /// # Errors
-/// [`OptionError::Shape`], with the names that exist.
+/// [`OptionError::Shape`] with the existing names.
 pub fn parse_shape(text: &str) -> Result<KeyShape, OptionError> {
     match text {
         "bigint" => Ok(KeyShape::Number),
@@ -105,10 +105,10 @@ pub fn parse_shape(text: &str) -> Result<KeyShape, OptionError> {
     }
 }
 
-/// What load is counted by.
+/// Returns the measure of load with this name.
 ///
 /// # Errors
-/// [`OptionError::Measure`], with the names that exist.
+/// [`OptionError::Measure`] with the existing names.
 pub fn parse_measure(text: &str) -> Result<Measure, OptionError> {
     match text {
         "rows" => Ok(Measure::Rows),
@@ -123,21 +123,21 @@ pub fn parse_measure(text: &str) -> Result<Measure, OptionError> {
 /// An operation on a kind of map.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DemoTask {
-    /// What is done.
+    /// The operation.
     pub operation: MapOperation,
     /// How the map divides keys.
     pub strategy: Strategy,
-    /// Whether the application goes on writing to the moving keys.
+    /// Whether the application continues to write to the moving keys.
     pub mode: Mode,
-    /// What the key looks like; other shapes than a number are for range maps.
+    /// The columns of the key. Shapes other than a number require a range map.
     pub shape: KeyShape,
-    /// Parts of a split, 2 to 4.
+    /// The number of parts of a split, 2 to 4.
     pub parts: u32,
-    /// A merge goes into one of the two live shards rather than into a new one.
+    /// True if a merge moves the keys to one of the two live shards and not to a new one.
     pub into_live: bool,
-    /// What a rebalance counts load by.
+    /// The measure of load of a rebalance.
     pub by: Measure,
-    /// A move is of one tenant, and the tenant that moves or is isolated has this share of the transactions.
+    /// A single tenant that moves or is isolated, with this part of the transactions.
     pub hot: Option<f64>,
 }
 
@@ -157,14 +157,14 @@ impl Default for DemoTask {
 }
 
 impl DemoTask {
-    /// Whether it is one move from a server of its own to another that the operator approves and finishes: only
-    /// such a run can be disturbed.
+    /// Returns whether the task is a single online move between two separate servers, which the operator approves and
+    /// finishes. Only such a run can contain intentional failures.
     #[must_use]
     pub fn is_plain_split(&self) -> bool {
         self.operation == MapOperation::Split && self.mode == Mode::Online && self.parts == 2
     }
 
-    /// What is contradictory.
+    /// Returns a contradiction in the task, if there is one.
     pub(super) fn problem(&self) -> Option<&'static str> {
         if self.shape != KeyShape::Number && self.strategy != Strategy::Range {
             Some("keys of other types than bigint are for range maps")

@@ -1,27 +1,27 @@
-//! What can go wrong on purpose, beside a kill: trouble on the target, and the loss of everything of ours.
+//! Intentional failures other than a kill: failures of the target, and the loss of all controllers and agents.
 
 use super::{OptionError, parse_step};
 use plans::step::StepKind;
 use std::fmt;
 use std::str::FromStr;
 
-/// Trouble on the target's server that the operator has to mend.
+/// A failure of the target's server that the operator must repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TroubleKind {
-    /// The password of the agents' role is changed and its sessions are ended.
+    /// The password of the agents' role is changed, and its sessions are ended.
     Password,
-    /// The disk is full; it is a small one of its own, which takes the rights of root.
+    /// The disk is full. It is a small disk of its own, which requires root.
     Disk,
-    /// The server is stopped for longer than the attempts last.
+    /// The server is stopped for longer than all attempts of a step last.
     Down,
-    /// The server is stopped for a while; nothing fails, and the migration goes on by itself.
+    /// The server is stopped for a while. Nothing fails, and the migration continues without a command.
     Outage,
 }
 
 impl TroubleKind {
     const ALL: [Self; 4] = [Self::Password, Self::Disk, Self::Down, Self::Outage];
 
-    /// The name on the command line and in the report.
+    /// Returns the name on the command line and in the report.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -33,30 +33,30 @@ impl TroubleKind {
     }
 }
 
-/// Trouble in a step.
+/// A failure in a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Trouble {
-    /// Which.
+    /// The kind of failure.
     pub kind: TroubleKind,
-    /// While this step runs.
+    /// The step during which it occurs.
     pub step: StepKind,
-    /// After the migration has failed of it and it is mended.
+    /// The operator's command after the migration has failed and the failure is repaired.
     pub then: AfterRepair,
 }
 
-/// What the operator does once the trouble is mended.
+/// The operator's command after the repair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AfterRepair {
-    /// Goes on.
+    /// Resumes the migration.
     Resume,
-    /// Takes everything back.
+    /// Aborts the migration.
     Abort,
 }
 
 impl FromStr for Trouble {
     type Err = OptionError;
 
-    /// `KIND@STEP`; the migration is resumed afterwards.
+    /// Parses `KIND@STEP`. The migration is resumed afterwards.
     fn from_str(text: &str) -> Result<Self, OptionError> {
         let owned = || text.to_owned();
         let (kind, step) = text
@@ -89,9 +89,9 @@ impl FromStr for AfterRepair {
 /// A moment of the cutover (docs/protocol.md, C1 to C11).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CutoverMoment {
-    /// C3: the fence is up.
+    /// C3: writes to the moving keys are refused.
     Fenced,
-    /// C6: the fence holds, and changed keys are about to be compared.
+    /// C6: changed keys are about to be compared, while the fence is in force.
     BeforeCheck,
     /// Between C6 and C7.
     BeforeSeal,
@@ -110,7 +110,7 @@ impl CutoverMoment {
         Self::Flipped,
     ];
 
-    /// The name on the command line; the fail point is `cutover.` and this.
+    /// Returns the name on the command line. The fail point is `cutover.` and this name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -122,7 +122,7 @@ impl CutoverMoment {
         }
     }
 
-    /// True when the source opens again by itself.
+    /// Returns true if the source opens again without any process.
     #[must_use]
     pub fn expires(self) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! What was done to the migration on purpose, and what came of it.
+//! Intentional failures of a migration, and their effects.
 
 use crate::options::Kill;
 use plans::failure::Failure;
@@ -9,64 +9,65 @@ use std::collections::BTreeMap;
 /// A process that was killed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KilledProcess {
-    /// Which.
+    /// The name of the process.
     pub process: String,
-    /// In which step.
+    /// The step in which it was killed.
     pub step: String,
-    /// At which point of it.
+    /// The fail point at which it was killed.
     pub fail_point: String,
-    /// Whether it happened.
+    /// Whether the kill happened.
     pub fired: bool,
-    /// When it was started again, milliseconds after the kill.
+    /// The time from the kill to the restart, in milliseconds.
     pub restarted_after_ms: u64,
-    /// When the copy wrote its next row, milliseconds after the kill; of an agent that was killed in a copy.
+    /// The time from the kill to the copy's next row, in milliseconds; only for an agent that was killed in a copy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_row_after_ms: Option<u64>,
 }
 
-/// Trouble that was made.
+/// A failure that was caused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TroubleReport {
-    /// Which.
+    /// The kind of failure.
     pub kind: String,
-    /// In which step it was made.
+    /// The step in which it was caused.
     pub step: StepKind,
-    /// The step that failed of it.
+    /// The step that failed because of it.
     pub failed_step: Option<StepKind>,
-    /// What the migration said when it failed of it.
+    /// The migration's failure.
     pub failure: Option<Failure>,
-    /// How long it lasted until the migration was failed or the trouble was over, milliseconds.
+    /// The time until the migration had failed or the failure was over, in milliseconds.
     pub lasted_ms: u64,
-    /// The most log that the source kept for the migration while its target was away, bytes.
+    /// The greatest number of bytes of log that the source retained for the migration while the target was unreachable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retained_peak_bytes: Option<i64>,
 }
 
-/// Controller and agents were killed in the cutover, and nothing was started for a while.
+/// The controller and the agents were killed in the cutover, and nothing was started for a while.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OrphanedCutover {
-    /// At which point.
+    /// The fail point at which they were killed.
     pub fail_point: String,
-    /// When the source took a write to a moving key, milliseconds after the kill by the source's clock.
+    /// The time from the kill until the source accepted a write to a moving key, in milliseconds of the source's clock.
     pub source_open_after_ms: Option<i64>,
-    /// How long nothing of ours ran, milliseconds.
+    /// For how many milliseconds no controller and no agent ran.
     pub alone_ms: u64,
-    /// Refusals by the source, by SQLSTATE.
+    /// The number of writes that the source refused, by SQLSTATE.
     pub source_refused: BTreeMap<String, u64>,
-    /// Writes that the target took; there must be none.
+    /// The number of writes that the target accepted. It must be 0.
     pub target_took: u64,
-    /// Refusals by the target, by SQLSTATE.
+    /// The number of writes that the target refused, by SQLSTATE.
     pub target_refused: BTreeMap<String, u64>,
 }
 
-/// An agent stood still in the cutover for longer than writes may be refused.
+/// An agent was stopped in the cutover for longer than writes may be refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StalledCutover {
-    /// At which point.
+    /// The fail point at which it was stopped.
     pub fail_point: String,
-    /// When the source took a write to a moving key, milliseconds after the agent had come there; none within 30 s.
+    /// The time from the stop until the source accepted a write to a moving key, in milliseconds. It has no value if
+    /// this took more than 30 s.
     pub source_open_after_ms: Option<u64>,
-    /// Why attempts were released, in order.
+    /// Why attempts were given up, in order.
     pub released: Vec<String>,
 }
 

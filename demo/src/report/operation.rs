@@ -1,4 +1,4 @@
-//! The moves of an operation, and what became of the balance.
+//! The moves of an operation, and the effect on the balance.
 
 use plans::id::ShardName;
 use plans::plan::PlannedMove;
@@ -10,24 +10,24 @@ use std::collections::BTreeMap;
 /// One move.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MovedKeys {
-    /// The migration.
+    /// The id of the migration.
     pub id: String,
-    /// Where the keys were.
+    /// The source of the move.
     pub source: ShardName,
-    /// Where they went.
+    /// The target of the move.
     pub target: ShardName,
-    /// The keys, for people.
+    /// The moving keys, for people.
     pub keys: String,
-    /// How it ended.
+    /// The final state of the migration.
     pub state: String,
-    /// Rows that were copied.
+    /// The number of copied rows.
     pub rows: i64,
-    /// How long writes to its keys were refused, milliseconds.
+    /// The write-blocked window in milliseconds.
     pub window_ms: f64,
 }
 
 impl MovedKeys {
-    /// A move that was submitted.
+    /// Creates the entry of a move that was submitted.
     pub(crate) fn begun(id: &str, planned: &PlannedMove) -> Self {
         let moving = &planned.moving;
         Self {
@@ -43,27 +43,27 @@ impl MovedKeys {
 
     pub(super) fn text(&self) -> String {
         format!(
-            "Move         {}: {} from shard {} to shard {}, {} rows, write stop {:.0} ms, {}.",
+            "Move         {}: {} from shard {} to shard {}, {} rows, writes blocked for {:.0} ms, {}.",
             self.id, self.keys, self.source, self.target, self.rows, self.window_ms, self.state
         )
     }
 }
 
-/// The load of each shard before and after.
+/// The load of each shard before and after the operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LoadBalance {
-    /// What was counted: rows by the checker's own queries, or acknowledged transactions of the keys' owners.
+    /// The measure: rows according to the checker's own queries, or acknowledged transactions by the owner of the key.
     pub by: Measure,
-    /// How much more than its fair share a shard may carry, percent.
+    /// By how many percent a shard may exceed its fair share.
     pub threshold_percent: u32,
-    /// At the beginning.
+    /// The load at the beginning.
     pub before: BTreeMap<ShardName, u64>,
-    /// At the end.
+    /// The load at the end.
     pub after: BTreeMap<ShardName, u64>,
 }
 
 impl LoadBalance {
-    /// The load of the heaviest shard, percent of the fair share.
+    /// Returns the load of the heaviest shard, in percent of the fair share.
     #[must_use]
     pub fn heaviest_percent(loads: &BTreeMap<ShardName, u64>) -> u64 {
         let total: u64 = loads.values().sum();

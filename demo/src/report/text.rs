@@ -1,11 +1,11 @@
-//! The report in plain words.
+//! The report as text.
 
 use super::{LoadBalance, MovedKeys, RunOutcome, RunReport};
-use crate::foreseen::StepForecast;
+use crate::forecast::StepForecast;
 use plans::request::Mode;
 
 impl RunReport {
-    /// The report in plain words, for a terminal.
+    /// Returns the report as text for a terminal.
     #[must_use]
     pub fn text(&self) -> String {
         let mut lines = vec![self.headline()];
@@ -86,7 +86,7 @@ impl RunReport {
             self.verify.rows_compared, self.verify.different
         ));
         let stop = match self.mode {
-            Mode::Online => "Write stop  ",
+            Mode::Online => "Write block ",
             Mode::Offline => "Cutover     ",
         };
         lines.push(format!(
@@ -99,7 +99,10 @@ impl RunReport {
             ));
         }
         if let Some(back) = &self.rollback_window_ms {
-            lines.push(format!("Way back     {:.0} ms of write stop.", back.total));
+            lines.push(format!(
+                "Rollback     writes were blocked for {:.0} ms.",
+                back.total
+            ));
         }
         if let (Some(ms), Some(reads)) = (self.read_only_ms, self.reads_while_read_only) {
             lines.push(format!(

@@ -1,6 +1,6 @@
-//! What a run is about: which shards there are, who owns which keys at first, and the request.
+//! The scenario of a run: the shards, the initial owners of keys, and the request.
 //!
-//! Only the request says what is to be done; the rest is what the application and the checker need to know.
+//! The request alone determines the operation. The rest is for the application and the checker.
 
 mod pieces;
 mod request;
@@ -19,30 +19,30 @@ use std::sync::Arc;
 /// The map of the demo.
 const MAP: &str = "tenants";
 const SHARDS: [&str; 4] = ["a", "b", "c", "d"];
-/// Of thirteen transactions ten go to moving keys; before a rebalance one shard has ten times as many as any other.
+/// Ten of thirteen transactions use moving keys. Before a rebalance one shard has ten times as many as any other.
 const MOVING_SHARE: f64 = 10.0 / 13.0;
-/// What the request of a rebalance asks for; less than what the run may end with.
+/// The threshold in the request of a rebalance. It is less than the threshold for the result.
 const PLANNED_PERCENT: u32 = 10;
-/// Tenants that are written to on the hot shard where load is counted by writes.
+/// The number of tenants on the hot shard with writes, if load is measured by writes.
 const HOT_TENANTS: usize = 16;
-/// Seconds for which a rebalance by writes watches the log.
+/// For how many seconds a rebalance by writes observes the log.
 const WATCH_SECONDS: u32 = 4;
 
-/// Shards, map and request of one run.
+/// The shards, the map and the request of one run.
 #[derive(Debug, Clone)]
 pub(crate) struct Scenario {
     pub(crate) task: DemoTask,
     pub(crate) shop: Shop,
-    /// Every shard, those that own nothing yet too.
+    /// All shards, including those without keys.
     pub(crate) shards: Vec<&'static str>,
-    /// The map as it is to be made.
+    /// The initial map.
     pub(crate) map: ShardMap,
-    /// The keys that move; of a rebalance the keys of the shard that has too many.
+    /// The moving keys. For a rebalance these are the keys of the overloaded shard.
     pub(crate) moving: KeySet,
     pub(crate) request: Request,
 }
 
-/// How many shards own keys at first, and how many there are.
+/// Returns how many shards own keys initially, and the number of all shards.
 fn shards(task: &DemoTask) -> (usize, usize) {
     match task.operation {
         MapOperation::Split => (1, usize::try_from(task.parts).unwrap_or(2)),
@@ -86,7 +86,8 @@ impl Scenario {
         }
     }
 
-    /// Which tenants the clients choose: of a rebalance all alike, so that virtual shards are what is hot.
+    /// Returns which tenants the clients choose. For a rebalance all tenants are equal, so that virtual shards are hot
+    /// and not single tenants.
     pub(crate) fn mix(&self) -> TenantMix {
         let all = 1..=self.shop.tenants;
         let moves = |tenant: &i64| self.moving.contains(&self.shop.key(*tenant));
@@ -115,13 +116,13 @@ impl Scenario {
         }
     }
 
-    /// A few of the tenants, no two of them in one virtual shard: what is seen of them in seconds is no accident.
+    /// Returns a few of the tenants, each in another virtual shard, so that a measurement of seconds is representative.
     fn far_apart(&self, tenants: &[i64]) -> Vec<i64> {
         let none = self.map.no_keys();
-        let mut seen = BTreeSet::new();
+        let mut known = BTreeSet::new();
         let own = |tenant: &&i64| {
             none.only(&self.shop.key(**tenant))
-                .is_some_and(|keys| seen.insert(keys))
+                .is_some_and(|keys| known.insert(keys))
         };
         tenants
             .iter()
@@ -131,8 +132,8 @@ impl Scenario {
             .collect()
     }
 
-    /// How much more than its fair share a shard may carry after a rebalance, percent. The application goes on writing
-    /// between the plan and the last count; writes are a sample besides.
+    /// Returns by how many percent a shard may exceed its fair share after a rebalance. The application writes between
+    /// the plan and the last count, and a measurement of writes is only a sample.
     pub(crate) fn threshold_percent(&self) -> u32 {
         if self.task.by == Measure::Writes {
             30
@@ -141,18 +142,19 @@ impl Scenario {
         }
     }
 
-    /// Keys whose tenants have ten times as many rows as others.
+    /// Returns the keys whose tenants have ten times as many rows as others.
     pub(crate) fn busy(&self) -> Option<&KeySet> {
         (self.task.operation == MapOperation::Rebalance).then_some(&self.moving)
     }
 
-    /// What a shard owns at first.
+    /// Returns the keys that a shard owns initially.
     pub(crate) fn owned_by(&self, shard: &str) -> KeySet {
         self.map.owned_by(&shard.into())
     }
 }
 
-/// The rows of a rebalance lie in many small tenants, so that virtual shards are much alike.
+/// Returns the data for the options. For a rebalance the rows belong to many small tenants, so that virtual shards are
+/// similar.
 fn shop(options: &Options) -> Shop {
     let mut shop = Shop::new(options.scale, options.seed);
     shop.shape = options.task.shape;
@@ -168,8 +170,8 @@ fn shop(options: &Options) -> Shop {
     shop
 }
 
-/// Runs that are no plain split wait for no operator where they need not: the driver still approves and finishes
-/// what goes on online, to check both copies meanwhile.
+/// Returns options without unnecessary approvals, for runs that are not a plain split. The driver still approves and
+/// finishes online moves, to compare the rows of both shards before.
 fn quick(mode: Mode) -> Behaviour {
     let (cutover, hold) = match mode {
         Mode::Online => (Cutover::Approve, Hold::UntilFinish),

@@ -1,4 +1,4 @@
-//! All keys of a shop in equal pieces: ranges in key order, virtual shards in a row, listed keys in turn.
+//! All keys of a shop in equal pieces: ranges in key order, consecutive virtual shards, or listed keys in turn.
 
 use super::MAP;
 use crate::options::DemoTask;
@@ -8,15 +8,15 @@ use plans::key::Key;
 use plans::key_set::KeySet;
 use plans::shard_map::{MapSettings, Mapping, MappingState, ShardMap, Strategy};
 
-/// Virtual shards of each shard of a hash map.
+/// The number of virtual shards of each shard of a hash map.
 const BUCKETS_PER_SHARD: u32 = 64;
 
 /// All keys in equal pieces.
 pub(super) struct KeyPieces<'p> {
     task: &'p DemoTask,
-    /// The keys of all tenants in key order.
+    /// The keys of all tenants, in key order.
     keys: Vec<Key>,
-    /// Virtual shards in all.
+    /// The total number of virtual shards.
     buckets: u32,
 }
 
@@ -36,7 +36,7 @@ impl<'p> KeyPieces<'p> {
         }
     }
 
-    /// All keys in `count` pieces.
+    /// Returns all keys in `count` pieces.
     pub(super) fn of(&self, count: usize) -> Vec<KeySet> {
         let range = |index: usize| {
             let bound = |at: usize| self.keys.get(at * self.keys.len() / count).cloned();

@@ -14,14 +14,14 @@ use plans::request::{
 use plans::shard_map::Selection;
 use plans::shard_map::ShardMap;
 
-/// What all requests have.
+/// The parts that all requests have in common.
 pub(super) struct RequestSettings {
     pub(super) tables: Tables,
     pub(super) behaviour: Behaviour,
 }
 
 impl RequestSettings {
-    /// The keys that move, and the request that moves them.
+    /// Returns the keys that move, and the request that moves them.
     pub(super) fn request(
         self,
         task: &DemoTask,
@@ -146,7 +146,7 @@ impl RequestSettings {
     }
 }
 
-/// The keys as a request names them.
+/// Returns the keys in the syntax of a request.
 fn selection(keys: &KeySet) -> Selection {
     match keys {
         KeySet::Range(ranges) => match ranges.as_slice() {

@@ -1,7 +1,7 @@
-//! The demo's application: a shop of many tenants, its tables and its rows.
+//! The demo's application: a shop with many tenants, its tables and its rows.
 //!
-//! Order: tables, rows made by the server itself, then keys, foreign keys, triggers and grants.
-//! About two million rows at scale 1. A shard gets the rows of the keys that it owns.
+//! It creates the tables, lets the server generate the rows, and then adds keys, foreign keys, triggers and grants. At
+//! scale 1 there are about two million rows. Each shard gets the rows of the keys that it owns.
 
 mod shape;
 
@@ -11,11 +11,11 @@ use plans::key_set::KeySet;
 pub use shape::KeyShape;
 use tokio_postgres::Client;
 
-/// The database of the shop, on a server of its own.
+/// The name of the shop's database, if it has its own server.
 pub const DATABASE: &str = "shop";
-/// The application's role; not a superuser.
+/// The application's role, which is not a superuser.
 pub const APP_ROLE: &str = "app";
-/// Sharded tables, parents before children.
+/// The sharded tables, parents before children.
 pub const TABLES: [&str; 9] = [
     "tenants",
     "accounts",
@@ -27,51 +27,51 @@ pub const TABLES: [&str; 9] = [
     "transfers",
     "ledger",
 ];
-/// What every account holds at first.
+/// The initial balance of every account.
 pub const FIRST_BALANCE: i64 = 100_000;
-/// Length of the long texts that the workload writes.
+/// The length of the long texts that the workload writes.
 pub const LONG_TEXT: usize = 9_600;
-/// Accounts of a tenant in the bank that only have transfers among themselves, numbered from 1.
+/// The number of accounts in a tenant's bank that have transfers only among themselves. They are numbered from 1.
 pub const BANK_ACCOUNTS: i32 = 3;
-/// What every account of the bank holds at first, account 0 too.
+/// The initial balance of every account of the bank, including account 0.
 pub const BANK_DEPOSIT: i64 = 1_000;
 
 const TENANTS: f64 = 2_000.0;
 const FEWEST_TENANTS: i64 = 20;
-/// Below this scale tenants are as few as can be, and have fewer rows.
+/// Below this scale the number of tenants is the least possible, and they have fewer rows.
 const SMALLEST_FULL: f64 = 0.01;
-/// The least share of the rows that a tenant has.
+/// The least part of the rows that a tenant has.
 const LEAST_SHARE: f64 = 0.2;
-/// Of a tenant's events, the ones whose number is a multiple of this have a text beyond 8 KiB.
+/// A tenant's event has a text of more than 8 KiB if its number is a multiple of this.
 const LONG_EVERY: i64 = 50;
 
-/// Why the shop could not be set up.
+/// Why the shop could not be created.
 #[derive(Debug, thiserror::Error)]
 pub enum ShopError {
-    /// No connection.
+    /// A server could not be reached.
     #[error(transparent)]
     Connect(#[from] ConnectError),
     /// A statement failed.
     #[error("could not {action}")]
     Statement {
-        /// What it was for.
+        /// The purpose of the statement.
         action: &'static str,
-        /// The server's words.
+        /// The error of the server.
         #[source]
         source: tokio_postgres::Error,
     },
 }
 
-/// Rows that every tenant has at first.
+/// The initial rows of every tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PerTenant {
-    /// Accounts.
+    /// The number of accounts.
     pub accounts: i64,
-    /// Orders, with three items or four.
+    /// The number of orders, each with three or four items.
     pub orders: i64,
-    /// Events.
+    /// The number of events.
     pub events: i64,
-    /// Events of a busy tenant.
+    /// The number of events of a busy tenant.
     pub busy_events: i64,
 }
 
@@ -87,7 +87,7 @@ impl Default for PerTenant {
 }
 
 impl PerTenant {
-    /// The same with `share` of the rows, never more of them.
+    /// Returns the numbers multiplied by `part`, but never greater ones.
     fn scaled(self, part: f64) -> Self {
         #[expect(
             clippy::cast_possible_truncation,
@@ -104,21 +104,21 @@ impl PerTenant {
     }
 }
 
-/// How large the shop is, and what its keys look like.
+/// The size of the shop, and the columns of its keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shop {
-    /// Tenants are numbered from 1 to this number; it is even.
+    /// The number of tenants, which are numbered from 1. It is even.
     pub tenants: i64,
-    /// Makes the texts differ from run to run.
+    /// A seed that makes the texts differ between runs.
     pub seed: u64,
-    /// What the key of a tenant looks like.
+    /// The columns of the key.
     pub shape: KeyShape,
-    /// Rows of a tenant.
+    /// The rows of a tenant.
     pub rows: PerTenant,
 }
 
 impl Shop {
-    /// A shop of about `scale` times two million rows, with numbers as keys.
+    /// Creates a shop with about `scale` times two million rows, and numbers as keys.
     #[must_use]
     pub fn new(scale: f64, seed: u64) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "a small number of tenants")]
@@ -131,47 +131,47 @@ impl Shop {
         }
     }
 
-    /// The key of a tenant.
+    /// Returns the key of a tenant.
     #[must_use]
     pub fn key(&self, tenant: i64) -> Key {
         self.shape.key(tenant)
     }
 
-    /// The first tenant of the upper half.
+    /// Returns the first tenant of the upper half.
     #[must_use]
     pub fn split_at(&self) -> i64 {
         self.tenants / 2 + 1
     }
 
-    /// The upper half of the numbers, for a split of a range in two.
+    /// Returns the upper half of the numbers, for a split of a range in two.
     #[must_use]
     pub fn upper_half(&self) -> KeySet {
         KeySet::range(Some(self.key(self.split_at())), None)
     }
 
-    /// The account number `index` of a tenant.
+    /// Returns the number of a tenant's account `index`.
     #[must_use]
     pub fn account(&self, tenant: i64, index: i64) -> i64 {
         tenant + self.tenants * (index.rem_euclid(self.rows.accounts))
     }
 
-    /// A short event of a tenant, by number.
+    /// Returns the number of a tenant's event with a short text.
     #[must_use]
     pub fn event(&self, tenant: i64, index: i64) -> i64 {
         tenant + self.tenants * (index.rem_euclid(self.rows.events))
     }
 
-    /// An event of a tenant whose text is stored out of line.
+    /// Returns the number of a tenant's event whose text is stored out of line (TOAST).
     #[must_use]
     pub fn long_event(&self, tenant: i64, index: i64) -> i64 {
         self.event(tenant, index * LONG_EVERY)
     }
 
-    /// Creates tables, the rows of `owned` and constraints; tenants in `busy` have more events than others.
-    /// Takes some seconds per million rows.
+    /// Creates tables, the rows of `owned`, and constraints. Tenants in `busy` have more events than others. It takes a
+    /// few seconds for each million rows.
     ///
     /// # Errors
-    /// [`ShopError`], naming what was under way.
+    /// [`ShopError`] names the failed action.
     pub async fn load(
         &self,
         admin: &Dsn,
@@ -200,7 +200,7 @@ impl Shop {
         Ok(())
     }
 
-    /// The statements that create the tables, without their constraints.
+    /// Returns the statements that create the tables, without their constraints.
     #[must_use]
     pub fn schema(&self) -> String {
         self.shape.fill(include_str!("schema.sql"))
@@ -226,10 +226,10 @@ impl Shop {
     }
 }
 
-/// Creates the application's role, or gives it this password, and empty databases.
+/// Creates the application's role or sets its password, and creates empty databases.
 ///
 /// # Errors
-/// [`ShopError`], naming what was under way.
+/// [`ShopError`] names the failed action.
 pub async fn prepare(
     server: &Dsn,
     app_password: &str,

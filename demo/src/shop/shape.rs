@@ -1,15 +1,15 @@
-//! What a tenant's key looks like in the shop's tables: a number, a region and a number, or an hour.
+//! The key columns of a tenant in the shop's tables: a number, a region and a number, or an hour.
 //!
-//! Tenants are counted from 1 whatever their keys are; SQL texts have placeholders that a shape fills.
+//! Tenants are numbered from 1, regardless of their keys. SQL texts have placeholders that a shape replaces.
 
 use plans::key::{Key, KeyType};
 use plans::key_set::KeySet;
 use serde::{Deserialize, Serialize};
 
-/// The regions that tenants of a composite key are spread over.
+/// The regions of the tenants' composite keys.
 const REGIONS: [&str; 4] = ["ap", "eu", "sa", "us"];
 const FIRST_HOUR: &str = "2024-01-01 00:00:00+00";
-/// 2024-01-01 as PostgreSQL counts microseconds.
+/// 2024-01-01 in PostgreSQL's microseconds.
 const FIRST_HOUR_MICROS: i64 = 757_382_400_000_000;
 const HOUR_MICROS: i64 = 3_600_000_000;
 
@@ -22,18 +22,18 @@ pub enum KeyShape {
     Number,
     /// `(region text, tenant_id bigint)`.
     Region,
-    /// `hour timestamptz`: the shop's tenants are hours of a log.
+    /// `hour timestamptz`: each tenant is one hour of a log.
     Hour,
 }
 
 impl KeyShape {
-    /// Types of the key's columns.
+    /// Returns the types of the key's columns.
     #[must_use]
     pub fn types(self) -> Vec<KeyType> {
         self.columns().iter().map(|(_, kind)| *kind).collect()
     }
 
-    /// The key's columns in a table, with their types.
+    /// Returns the key's columns in a table, with their types.
     #[must_use]
     pub fn columns_of(self, table: &str) -> Vec<(&'static str, KeyType)> {
         let own = |(name, kind): &(&'static str, KeyType)| match (table, *name) {
@@ -51,7 +51,7 @@ impl KeyShape {
         }
     }
 
-    /// The key of a tenant.
+    /// Returns the key of a tenant.
     #[must_use]
     pub fn key(self, tenant: i64) -> Key {
         match self {
@@ -64,7 +64,7 @@ impl KeyShape {
         }
     }
 
-    /// SQL for the values of a tenant's key columns; `tenant` is an expression of type bigint.
+    /// Returns SQL for the values of a tenant's key columns. `tenant` is an SQL expression of type bigint.
     fn values(self, tenant: &str) -> Vec<String> {
         match self {
             Self::Number => vec![tenant.to_owned()],
@@ -79,7 +79,7 @@ impl KeyShape {
         }
     }
 
-    /// SQL that is true for tenants in `keys`; `tenant` is an expression of type bigint.
+    /// Returns an SQL condition that is true for tenants in `keys`. `tenant` is an SQL expression of type bigint.
     #[must_use]
     pub fn among(self, keys: &KeySet, tenant: &str) -> String {
         let columns: Vec<(String, KeyType)> =
@@ -87,7 +87,7 @@ impl KeyShape {
         keys.predicate(&columns)
     }
 
-    /// SQL that is true for rows of `table` (alias `t`) in `keys`.
+    /// Returns an SQL condition that is true for rows of `table` (alias `t`) in `keys`.
     #[must_use]
     pub fn predicate(self, keys: &KeySet, table: &str) -> String {
         let columns: Vec<(String, KeyType)> = self
@@ -98,16 +98,16 @@ impl KeyShape {
         keys.predicate(&columns)
     }
 
-    /// The text by which the ledger names a key: its values as PostgreSQL prints them.
+    /// Returns the name of a key in the ledger: its values as PostgreSQL prints them.
     #[must_use]
     pub fn name(key: &Key) -> String {
         let values: Vec<String> = key.values().iter().map(Key::text).collect();
         values.join("/")
     }
 
-    /// `text` with its placeholders filled: `{ids}` and `{keys}` for the key's columns in `tenants` and elsewhere,
-    /// `{key_of_t}` and `{key_of_1}` for the key of tenant `t` and `$1`, `{is_1}` for rows of tenant `$1`, `{key_name}` for
-    /// a row's key (alias `t`) as [`KeyShape::name`] has it.
+    /// Replaces the placeholders in `text`: `{ids}` and `{keys}` are the key's columns in `tenants` and in other
+    /// tables; `{key_of_t}` and `{key_of_1}` are the keys of tenants `t` and `$1`; `{is_1}` is the condition for rows
+    /// of tenant `$1`; `{key_name}` is the name of a row's key (alias `t`) as in [`KeyShape::name`].
     #[must_use]
     pub fn fill(self, text: &str) -> String {
         let list = |table: &str, part: &dyn Fn(&str, KeyType) -> String| {

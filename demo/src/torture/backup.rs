@@ -1,10 +1,10 @@
-//! A control store that is older than the fleet: saved at an earlier moment of the run, and put back by the fault.
+//! The fault of a control store that is older than the fleet: it is saved during the run, and later restored.
 //!
-//! Order: the controller waits at the moment until the copy is made; later, at the fault's place, the controllers are
-//! killed and the copy is put back while the agents go on; then the controllers start again, and the operator has the
-//! store moved forward to what the shards prove.
-//! Absent: a copy from before the target's tables were made. A migration that has flipped since cannot go on from it;
-//! the store learns who owns its keys, and the rest is removed by hand, with `cleanup`.
+//! The controller waits at the moment of the copy until the copy is made. Later, at the place of the fault, the
+//! controllers are killed and the copy is restored, while the agents continue. Then the controllers start again, and
+//! the operator adds the lost flips from the shards to the store. No copy is made before the target's tables exist: a
+//! migration that has flipped since cannot continue from it. Then the store learns only the owner of the keys, and an
+//! operator removes the rest with `cleanup`.
 
 use super::case::FaultCase;
 use super::fault::Fault;
@@ -20,13 +20,14 @@ use plans::inspection::reconcile::ContradictionKind;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Controllers start, one of them leads once the old leader's term is over, and every shard is looked at.
+/// The time in which controllers start, one of them leads after the old leader's term has ended, and every shard is
+/// probed.
 const REPAIR_LIMIT: Duration = Duration::from_secs(90);
 const CALL_LIMIT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const SHARDS: usize = 2;
 
-/// A copy that is going to be made.
+/// A copy that will be made.
 #[derive(Debug)]
 pub(super) struct PlannedBackup {
     moment: PassedPoint,
@@ -34,7 +35,7 @@ pub(super) struct PlannedBackup {
 }
 
 impl PlannedBackup {
-    /// Makes the socket, if the fault is for the control store's copy.
+    /// Creates the socket, if the fault needs a copy of the control store.
     pub(super) fn prepare(
         case: &FaultCase,
         seed: u64,
@@ -53,12 +54,12 @@ impl PlannedBackup {
         }))
     }
 
-    /// The moment, and the text that arms it.
+    /// Returns the moment, and the text that arms its fail point.
     pub(super) fn armed(&self) -> (PassedPoint, String) {
         (self.moment.clone(), self.meeting.arms(&self.moment.name))
     }
 
-    /// Waits for the moment and makes the copy.
+    /// Waits for the moment, and makes the copy.
     pub(super) async fn take(self, fleet: &Fleet, story: &StoryFile) -> Result<(), DemoError> {
         let arrival = self.meeting.arrived().await;
         let arrival = arrival.map_err(DemoError::io("meet a process"))?;
@@ -68,13 +69,13 @@ impl PlannedBackup {
     }
 }
 
-/// When the copy is made. Neither the operator's way nor his haste follows from these bits of the seed.
+/// Returns the moment of the copy. The operator's path and timing depend on other bits of the seed.
 fn moment(leg: PathLeg, seed: u64) -> &'static str {
     let later = (seed / 12).is_multiple_of(2);
     match leg {
-        // It has lost the flip, and everything that came before it.
+        // A copy of this moment lacks the flip and everything before it.
         PathLeg::Flipped | PathLeg::Finish if later => "controller.cutover.claimed",
-        // It knows the flip, and has lost the way back only.
+        // A copy of this moment has the flip, and lacks only the rollback.
         PathLeg::Back | PathLeg::BackFinish if later => "controller.hold.claimed",
         PathLeg::Before
         | PathLeg::Flipped
@@ -89,14 +90,14 @@ fn file(fleet: &Fleet) -> PathBuf {
     fleet.dir().join("store.dump")
 }
 
-/// Puts the copy back while no controller runs, and has the store moved forward.
+/// Restores the copy while no controller runs, and adds the lost flips to the store.
 pub(super) async fn restore(
     leg: PathLeg,
     arrival: Arrival,
     (fleet, api, story): (&Fleet, &Api, &StoryFile),
 ) -> Result<(), DemoError> {
     fleet.kill_controllers().await?;
-    // What an agent does now it can tell nobody; it tells the restored store.
+    // From now on the agent cannot report its results. It reports them to the restored store.
     drop(arrival);
     fleet.restore_store(&file(fleet)).await?;
     story.write("the control store is as it was when it was saved");
@@ -111,7 +112,8 @@ pub(super) async fn restore(
     Ok(())
 }
 
-/// `shardwright reconcile --apply`, until nothing says that the store is older than the fleet; how much was done.
+/// Runs `shardwright reconcile --apply` until no finding states that the store is older than the fleet. Returns the
+/// number of repairs.
 async fn repair_store(api: &Api, story: &StoryFile) -> Result<usize, DemoError> {
     let begun = Instant::now();
     let mut done = 0;
@@ -156,7 +158,7 @@ mod tests {
         for case in cases.filter(|case| case.fault == Fault::Restored) {
             for seed in [0, 12] {
                 let moment = moment(case.place.leg, seed);
-                // What is claimed is the first that is passed in a step.
+                // The fail point of the claim is the first one in each step.
                 assert!(moment.ends_with(".claimed"), "{moment}");
                 assert!(step(moment) <= case.place.step, "{case}: {moment}");
                 moments.insert(moment);

@@ -1,7 +1,7 @@
-//! The fault itself, from the moment when a process stands at the place to the end of the disturbance.
+//! The execution of a fault: from the moment at which a process waits at the place to the end of the disturbance.
 //!
-//! Order: a process comes to the fail point and waits there; the fault strikes; the process goes on, if it still can;
-//! what was killed starts again, what was stopped goes on, what was held back is delivered.
+//! A process waits at the fail point, and the fault is caused. If the process still exists, it continues. Killed
+//! processes start again, stopped processes continue, and held network data is delivered.
 
 use super::backup::{self, PlannedBackup};
 use super::case::FaultCase;
@@ -29,28 +29,28 @@ use std::time::{Duration, Instant};
 use tokio::sync::watch;
 
 const RESTART_AFTER: Duration = Duration::from_millis(200);
-/// Longer than a lease (4 s) and the time in which it is noticed.
+/// Longer than a lease (4 s) and the time until its end is noticed.
 const STOPPED_FOR: Duration = Duration::from_secs(6);
-/// Until the successor of a stopped agent owns the migration.
+/// The time limit until another agent owns the migration of a stopped agent.
 const SUCCESSOR_LIMIT: Duration = Duration::from_secs(15);
-/// How long a disk is full and a clock wrong, at most, where that ends.
+/// The longest time for which a disk is full or a clock is wrong, if this ends.
 const SHORT: Duration = Duration::from_secs(10);
-/// Until a second agent of a name has started and was refused.
+/// The time limit until a second agent with a name has started and was refused.
 const REFUSED_LIMIT: Duration = Duration::from_secs(30);
-/// What the log of an agent says whose name another one has, and of one that works.
+/// The text in the log of an agent whose name another process has, and in that of an agent that works.
 const NAME_IN_USE: &str = "is in use by a process on host";
 const STEP_BEGINS: &str = "step begins";
 const HOUR: i64 = 3_600;
-/// Seconds within which a server is asked for its time.
+/// The tolerance in seconds when a server's time is checked.
 const CLOCKS_DIFFER: i64 = 60;
 const CALL_LIMIT: Duration = Duration::from_secs(2);
-/// An agent connects first.
+/// The time limit for a change of connection strings, to which an agent must first connect.
 const SET_LIMIT: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// A fail point on the way back may have been passed on the way forward, several times.
+/// A fail point of the rollback may have been passed several times before the rollback.
 const PASSAGES: u32 = 12;
 
-/// How far the fault is.
+/// The progress of the fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd)]
 pub(super) enum FaultProgress {
     NotYet,
@@ -58,26 +58,26 @@ pub(super) enum FaultProgress {
     Ended,
 }
 
-/// What the fault's side has to know of the migration.
+/// What the fault needs to know about the migration.
 #[derive(Debug, Clone, Default)]
 pub(super) struct FaultContext {
-    /// The migration, once it is submitted.
+    /// The id of the migration, once it is submitted.
     pub(super) id: Option<String>,
-    /// The keys were asked back.
+    /// True if the operator has requested a rollback.
     pub(super) back: bool,
 }
 
-/// A fault in preparation.
+/// A fault that is prepared.
 #[derive(Debug)]
 pub(super) struct PlannedFault {
     pub(super) case: FaultCase,
     pub(super) seed: u64,
-    /// How long a black hole lasts, and a writer that does not end.
+    /// For how long network data is held, and a long transaction stays open.
     pub(super) lasts: Duration,
     pub(super) fleet: Arc<Fleet>,
-    /// Of the server that the fault is for, where that fails over.
+    /// The standby of the affected server, if the fault is a failover.
     pub(super) standby: Option<Arc<Standby>>,
-    /// Made before, where the fault puts it back.
+    /// The copy that the fault restores.
     pub(super) backup: Option<PlannedBackup>,
     pub(super) setback: Arc<RestoredCopy>,
     pub(super) lines: Arc<NetworkLines>,
@@ -88,7 +88,7 @@ pub(super) struct PlannedFault {
     pub(super) story: Arc<StoryFile>,
 }
 
-/// The texts that arm the place.
+/// Returns the text that arms the fail point of the place.
 pub(super) fn arms(case: &FaultCase, meeting: &Rendezvous) -> String {
     let point = &case.place.point;
     match case.place.leg {
@@ -103,7 +103,7 @@ pub(super) fn arms(case: &FaultCase, meeting: &Rendezvous) -> String {
 }
 
 impl PlannedFault {
-    /// Waits for a process, strikes, and returns when the disturbance is over.
+    /// Waits for a process, causes the fault, and returns when the disturbance has ended.
     pub(super) async fn fall(mut self, meeting: Rendezvous) -> Result<(), DemoError> {
         if let Some(backup) = self.backup.take() {
             backup.take(&self.fleet, &self.story).await?;
@@ -116,7 +116,7 @@ impl PlannedFault {
                 break arrival;
             }
         };
-        // Whoever else is armed goes on at once.
+        // Other processes with this fail point are released immediately.
         drop(meeting);
         let party = self.party(&arrival).await;
         let case = &self.case;
@@ -160,7 +160,8 @@ impl PlannedFault {
             Fault::Terminate => deed::terminate(&self.shard()?).await,
             Fault::SlotDropped => deed::drop_slots(&self.shard()?).await,
             Fault::SlotLost => {
-                // Nobody reads the slots, nor comes back to them, while the log is given up: a server waits for a reader
+                // No agent may read the slots while their log is removed: a server waits for a reader that it ends, and
+                // a reader that cannot report this to its client does not end.
                 // that it ends, and a reader that cannot tell its client so does not end.
                 lines().for_each(Proxy::hold);
                 lines().for_each(Proxy::cut);
@@ -206,7 +207,7 @@ impl PlannedFault {
         }
     }
 
-    /// An operator tries to exchange the connection strings; then names lead elsewhere, without a word to anybody.
+    /// An operator tries to exchange the connection strings. Then the proxies exchange them without any command.
     async fn swap_shards(&self, arrival: Arrival) -> Result<(), DemoError> {
         let shards = self.fleet.registered_shards();
         for ((name, _), (other, dsn)) in [(&shards[0], &shards[1]), (&shards[1], &shards[0])] {
@@ -223,7 +224,7 @@ impl PlannedFault {
                     )];
                     return Err(DemoError::Unclean { problems });
                 }
-                // A fault beside it, such as no leader, says nothing of the connection string.
+                // Another error, for example that no controller leads, proves nothing about the connection string.
                 Err(error) => self.story.write(&format!("shard set {name}: {error}")),
             }
         }
@@ -235,8 +236,8 @@ impl PlannedFault {
         Ok(())
     }
 
-    /// A step may have failed for good meanwhile, as where a name leads to another database: whoever corrects the names
-    /// has it go on.
+    /// A step may have failed meanwhile, for example because a name led to another database. The operator who corrects
+    /// the names resumes the migration.
     async fn resume_failed(&self) {
         let Some(id) = self.journey.borrow().id.clone() else {
             return;
@@ -306,7 +307,7 @@ impl PlannedFault {
         Ok(())
     }
 
-    /// A second process of an agent that runs is refused, and stays refused for as long as it tries.
+    /// Starts a second process of a running agent. It must be refused for as long as it tries.
     async fn start_duplicate(&self, agent: &str) -> Result<(), DemoError> {
         let mut duplicate = self.fleet.start_duplicate(agent)?;
         let begun = Instant::now();
@@ -331,7 +332,7 @@ impl PlannedFault {
         Err(DemoError::Unclean { problems })
     }
 
-    /// The disk is full, and stays so.
+    /// Fills the disk and leaves it full for a while.
     async fn fill(&self, arrival: Arrival) -> Result<(), DemoError> {
         let fill = async || {
             let fleet = Arc::clone(&self.fleet);
@@ -349,11 +350,11 @@ impl PlannedFault {
         self.fleet.empty_disk()
     }
 
-    /// The server's clock jumps; it jumps back after some time, or never, as the seed says.
+    /// Changes the server's clock. The seed decides whether it is corrected after some time or stays wrong.
     async fn jump(&self, arrival: Arrival, seconds: i64) -> Result<(), DemoError> {
         self.set_clock(seconds).await?;
         drop(arrival);
-        // Neither the operator's way nor his haste follows from these bits of the seed.
+        // The operator's path and timing depend on other bits of the seed.
         if (self.seed / 12).is_multiple_of(2) {
             return Ok(());
         }
@@ -361,7 +362,7 @@ impl PlannedFault {
         self.set_clock(0).await
     }
 
-    /// Sets the server's clock, and makes sure that it is set.
+    /// Sets the server's clock, and checks the result.
     async fn set_clock(&self, seconds: i64) -> Result<(), DemoError> {
         self.fleet.set_clock(seconds)?;
         let Some(server) = self.fleet.operator(self.case.component)? else {
@@ -378,7 +379,7 @@ impl PlannedFault {
         })
     }
 
-    /// The process of the program that the fault is for.
+    /// Returns the process id of the program for which the fault is.
     async fn program(&self, arrival: &Arrival, party: NetworkParty) -> Option<i32> {
         match (party.component, self.case.place.passed_by) {
             (Process::Agent, PassedBy::Agents) | (Process::Controller, PassedBy::Controller) => {
@@ -393,7 +394,7 @@ impl PlannedFault {
         }
     }
 
-    /// The server that the fault is for, and which shard it is.
+    /// Returns the server for which the fault is, and its shard.
     fn server(&self) -> Option<(Arc<Cluster>, Option<&'static str>)> {
         let shard = match self.case.component {
             Process::Source => Some(SOURCE),
@@ -404,13 +405,14 @@ impl PlannedFault {
         Some((cluster, shard))
     }
 
-    /// The shard that the fault is for.
+    /// Returns the connection string of the affected shard.
     fn shard(&self) -> Result<connect::Dsn, DemoError> {
         let index = usize::from(self.case.component == Process::Target);
         Ok(self.fleet.admins()?.remove(index).1)
     }
 
-    /// Who is at work: whoever stands at the place, or else the migration's owner and the leader.
+    /// Returns the agent and the leader that work: the process at the fail point, or else the migration's owner and the
+    /// leader.
     async fn party(&self, arrival: &Arrival) -> NetworkParty {
         let program = self.fleet.program(arrival.pid).await;
         let known = |name: Option<String>| {
@@ -435,13 +437,13 @@ impl PlannedFault {
         }
     }
 
-    /// The controller that leads, as far as one of them says.
+    /// Returns the leading controller, if any controller reports it.
     async fn leader(&self) -> Option<(usize, &'static str)> {
         let url = tokio::time::timeout(CALL_LIMIT, self.api.leader()).await;
         self.fleet.controller_at(&url.ok()?.ok()??)
     }
 
-    /// The migration's owner, as far as the controller says.
+    /// Returns the migration's owner, if the controller reports it.
     async fn owner(&self) -> Option<String> {
         let mut journey = self.journey.clone();
         let answer = async {
@@ -454,7 +456,7 @@ impl PlannedFault {
     }
 }
 
-/// What was stopped; drop lets it go on.
+/// A stopped process. Dropping the value continues it.
 enum FrozenProcess {
     Program(Option<Pid>),
     Server(Arc<Cluster>),

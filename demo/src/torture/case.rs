@@ -1,4 +1,4 @@
-//! One fault, of one component, at one place; and the order in which all of them are tried.
+//! A case: one fault of one component at one place; and the order in which all cases are tried.
 
 use super::fault::{ExpectedOutcome, Fault};
 use super::mode::RunMode;
@@ -11,7 +11,7 @@ use rand::seq::SliceRandom;
 use std::fmt;
 use std::str::FromStr;
 
-/// `COMPONENT@PLACE/FAULT`.
+/// A case. Its text form is `COMPONENT@PLACE/FAULT`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FaultCase {
     pub(super) component: Process,
@@ -24,15 +24,15 @@ pub(super) struct FaultCase {
 pub(super) enum OperatorPath {
     /// Approves and finishes.
     Forward,
-    /// Approves, and gives the keys back during the hold.
+    /// Approves, and rolls back during the hold.
     Back,
-    /// The same, then moves them once more, to the end.
+    /// Approves, rolls back, cuts over again and finishes.
     BackAndForth,
     /// Aborts before the flip.
     Abort,
 }
 
-/// Every case, those of one component and place side by side.
+/// Returns every case, grouped by component and place.
 pub(super) fn all() -> Vec<Vec<FaultCase>> {
     let mut pairs = Vec::new();
     for place in place::all() {
@@ -49,8 +49,8 @@ pub(super) fn all() -> Vec<Vec<FaultCase>> {
     pairs
 }
 
-/// Every case, in an order that the seed decides: each component is struck once at each place before it is struck
-/// there a second time.
+/// Returns every case in an order that depends on the seed. Each component gets one fault at each place before it gets
+/// a second one there.
 pub(super) fn shuffled(seed: u64) -> Vec<FaultCase> {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut pairs = all();
@@ -66,9 +66,9 @@ pub(super) fn shuffled(seed: u64) -> Vec<FaultCase> {
 }
 
 impl FaultCase {
-    /// The seed of the run number `pass` of this case, from 0.
+    /// Returns the seed of the case's run number `pass`, from 0.
     pub(super) fn seed(&self, sitting: u64, pass: u64) -> u64 {
-        // FNV-1a: the same on every machine and in every version.
+        // FNV-1a gives the same result on every machine and in every version.
         let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let name = self.to_string();
         let numbers = sitting.to_le_bytes().into_iter().chain(pass.to_le_bytes());
@@ -76,12 +76,12 @@ impl FaultCase {
         (hash ^ (hash >> 29)) % 1_000_000_000
     }
 
-    /// What the operator does in the run with this seed.
+    /// Returns what the operator does in the run with this seed.
     pub(super) fn operator_path(&self, seed: u64) -> OperatorPath {
         let offline = RunMode::of(self, seed) == RunMode::Offline;
         let ways: &[OperatorPath] = match self.place.leg {
             leg if self.only_forward(leg) => &[OperatorPath::Forward],
-            // There is no stream back.
+            // An offline move has no reverse stream.
             PathLeg::Before if offline => &[OperatorPath::Forward, OperatorPath::Abort],
             PathLeg::Flipped if offline => &[OperatorPath::Forward],
             PathLeg::Before => &[
@@ -106,13 +106,13 @@ impl FaultCase {
 }
 
 impl FaultCase {
-    /// Whether the source goes back to before the flip.
+    /// Returns whether the fault restores the source to a state before the flip.
     pub(super) fn is_setback(&self) -> bool {
         (self.fault, self.component) == (Fault::Restored, Process::Source)
     }
 
-    /// Whether the run must stay before the flip for the fault to be found, or loses the way back by it: no other way
-    /// makes sense then.
+    /// Returns whether the fault permits only one path: it can be detected only before the flip, or it makes a rollback
+    /// impossible.
     fn only_forward(&self, leg: PathLeg) -> bool {
         let loses = self.fault == Fault::Failover || self.is_setback();
         loses || leg == PathLeg::Before && self.fault.expected() != ExpectedOutcome::Ends
@@ -120,7 +120,7 @@ impl FaultCase {
 }
 
 impl FaultCase {
-    /// What servers and programs must have for the fault to be possible.
+    /// Returns the equipment of servers and programs that the fault requires.
     pub(super) fn outfit(&self) -> TestEquipment {
         match (self.fault, self.component) {
             (Fault::DiskFull, Process::Agent) => TestEquipment::SmallSpools,
@@ -165,7 +165,7 @@ impl fmt::Display for OperatorPath {
     }
 }
 
-/// Which cases to run: `COMPONENT@STEP/FAULT`, where a place may stand for the step and the fault may be missing.
+/// A filter for cases: `COMPONENT@STEP/FAULT`. A place can replace the step, and the fault can be omitted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CaseFilter {
     text: String,

@@ -1,6 +1,6 @@
-//! Follows one migration and gives its operator's commands, whatever is unreachable meanwhile.
+//! Follows one migration and sends its operator's commands, even while parts of the system are unreachable.
 //!
-//! A failed migration is resumed, as an operator would, once the fault is over and a few times only.
+//! A failed migration is resumed, as an operator would do, after the fault has ended, and only a few times.
 
 use super::blow::FaultProgress;
 use super::story::StoryFile;
@@ -17,33 +17,33 @@ use tokio::sync::watch;
 
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const CALL_LIMIT: Duration = Duration::from_secs(5);
-/// A migration that shows no change for so long is stuck.
+/// A migration without any change for this time is stuck.
 const STANDSTILL: Duration = Duration::from_secs(90);
 const MOST_RESUMES: u32 = 3;
 
-/// One migration under way.
+/// A migration that runs.
 #[derive(Debug)]
 pub(super) struct MigrationCourse<'c> {
     pub(super) api: &'c Api,
     pub(super) ledger: &'c Ledger,
     pub(super) story: &'c StoryFile,
     pub(super) struck: watch::Receiver<FaultProgress>,
-    /// When it must have ended, whatever goes on.
+    /// The time at which it must have ended.
     pub(super) deadline: Instant,
-    /// When something of it was last seen to change, or to be disturbed.
+    /// When the migration or its fault last changed.
     pub(super) moved: Instant,
     pub(super) id: String,
     pub(super) resumes: u32,
-    /// Whether a failed migration is resumed.
+    /// True if a failed migration is resumed.
     pub(super) resumable: bool,
     pub(super) journal_text: String,
 }
 
 impl MigrationCourse<'_> {
-    /// Waits until `goal` holds.
+    /// Waits until `goal` is true.
     ///
     /// # Errors
-    /// [`DemoError::Stalled`] at the deadline, [`DemoError::Stopped`] for a migration that failed too often.
+    /// [`DemoError::Stalled`] at the deadline, [`DemoError::Stopped`] if the migration has failed too often.
     pub(super) async fn until(
         &mut self,
         what: &str,
@@ -64,7 +64,7 @@ impl MigrationCourse<'_> {
         }
     }
 
-    /// Gives a command again and again until it is seen to have worked.
+    /// Sends a command repeatedly, until its effect is observed.
     pub(super) async fn command(
         &mut self,
         verb: &str,
@@ -83,7 +83,7 @@ impl MigrationCourse<'_> {
         }
     }
 
-    /// Makes a plan, as soon as an agent is there that can look at the shards.
+    /// Makes a plan, as soon as an agent is available that can survey the shards.
     pub(super) async fn plan(&mut self, request: &Request) -> Result<Plan, DemoError> {
         loop {
             match self.api.plan(request).await {
@@ -95,7 +95,7 @@ impl MigrationCourse<'_> {
         }
     }
 
-    /// Waits until a condition holds that is not the migration's.
+    /// Waits for a condition that does not depend on the migration.
     pub(super) async fn wait(
         &mut self,
         what: &str,
@@ -109,12 +109,12 @@ impl MigrationCourse<'_> {
         Ok(())
     }
 
-    /// How far the fault is.
+    /// Returns the progress of the fault.
     pub(super) fn struck(&self) -> FaultProgress {
         *self.struck.borrow()
     }
 
-    /// The migration, unless it cannot be seen; keeps the ledger's phase.
+    /// Returns the migration, if it can be read, and updates the phase in the ledger.
     pub(super) async fn read_migration(&mut self) -> Option<MigrationStatus> {
         let call = self.api.migration(&self.id);
         let Ok(answer) = tokio::time::timeout(CALL_LIMIT, call).await else {
@@ -196,7 +196,7 @@ impl MigrationCourse<'_> {
     }
 }
 
-/// Whether the map names the target, or did.
+/// Returns whether the map names the target as owner, or did so before.
 pub(super) fn is_flipped(migration: &MigrationStatus) -> bool {
     matches!(
         migration.state,

@@ -1,4 +1,4 @@
-//! What operators and strangers do to a shard: by SQL, as a superuser.
+//! Actions of operators and other users on a shard, with SQL as a superuser.
 
 use crate::error::DemoError;
 use crate::shop::ShopError;
@@ -6,22 +6,22 @@ use connect::{Connected, Dsn, Session};
 use plans::names::{BYPASS_SETTING, REPLICATION_PREFIX};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// What the SQLSTATEs of our refusals begin with.
+/// The beginning of the SQLSTATEs with which the guard refuses writes.
 const REFUSALS: &str = "SM0";
 const MOST_CHECKPOINTS: u32 = 20;
 const PREPARED: &str = "shardwright_torture_orphan";
-/// A write to the tenant with the highest number, whose keys move; it changes nothing.
+/// A write to the tenant with the highest number, whose key moves. It changes no value.
 const WRITE: &str = "update public.tenants set plan = plan \
     where id = (select max(id) from public.tenants)";
 
-/// Ends every session of ours.
+/// Ends every session of Shardwright.
 pub(super) async fn terminate(shard: &Dsn) -> Result<(), DemoError> {
     let end = "select pg_catalog.pg_terminate_backend(pid) from pg_catalog.pg_stat_activity \
         where starts_with(application_name, 'shardwright/')";
     once(shard, end).await
 }
 
-/// Drops every slot of ours, whoever reads it.
+/// Drops every slot of Shardwright, even if it is in use.
 pub(super) async fn drop_slots(shard: &Dsn) -> Result<(), DemoError> {
     let drop = format!(
         "do $$ declare slot record; tries integer := 0; begin \
@@ -44,7 +44,7 @@ pub(super) async fn drop_slots(shard: &Dsn) -> Result<(), DemoError> {
     once(shard, &drop).await
 }
 
-/// Lets every slot of ours lag behind more log than the server keeps, until the server gives them up.
+/// Writes more log than the server retains for a slot, until the server invalidates every slot of Shardwright.
 pub(super) async fn lose_slots(shard: &Dsn) -> Result<(), DemoError> {
     let session = open(shard).await?;
     run(&session, "alter system set max_slot_wal_keep_size = '1MB'").await?;
@@ -70,7 +70,8 @@ pub(super) async fn lose_slots(shard: &Dsn) -> Result<(), DemoError> {
     Ok(())
 }
 
-/// A tenant that nobody of the application wrote, whose key moves: under our role and with our setting, past the guards.
+/// Inserts a tenant with a moving key that the application did not write. It uses the agents' role and their setting,
+/// so the guards accept it.
 pub(super) async fn foreign_write(target: &Dsn) -> Result<(), DemoError> {
     let write = format!(
         "begin; set local {BYPASS_SETTING} = 'on'; \
@@ -79,14 +80,14 @@ pub(super) async fn foreign_write(target: &Dsn) -> Result<(), DemoError> {
     once(target, &write).await
 }
 
-/// A transaction that has written to a moving key and is still open.
+/// Begins a transaction, and writes to a moving key.
 pub(super) async fn open_writer(shard: &Dsn) -> Result<Connected, DemoError> {
     let session = open(shard).await?;
     run(&session, &format!("begin; {WRITE}")).await?;
     Ok(session)
 }
 
-/// The end of such a transaction; somebody may have ended it before.
+/// Ends such a transaction. It may already have been ended.
 pub(super) async fn end_writer(session: Connected) -> Result<(), DemoError> {
     if let Err(error) = session.batch_execute("rollback").await {
         tracing::debug!(%error, "the writer was ended");
@@ -94,18 +95,18 @@ pub(super) async fn end_writer(session: Connected) -> Result<(), DemoError> {
     Ok(())
 }
 
-/// A prepared transaction that has written to a moving key.
+/// Prepares a transaction that has written to a moving key.
 pub(super) async fn prepare(shard: &Dsn) -> Result<(), DemoError> {
     let sql = format!("begin; {WRITE}; prepare transaction '{PREPARED}'");
     once(shard, &sql).await
 }
 
-/// The operator finds and ends it.
+/// Finds and ends the prepared transaction, as an operator would.
 pub(super) async fn give_up_prepared(shard: &Dsn) -> Result<(), DemoError> {
     once(shard, &format!("rollback prepared '{PREPARED}'")).await
 }
 
-/// Whether a shard refuses a write to a moving key; nothing is written.
+/// Returns whether a shard refuses a write to a moving key. Nothing is committed.
 pub(super) async fn is_refused(shard: &Dsn) -> Result<bool, DemoError> {
     let session = open(shard).await?;
     let write = format!("begin; {WRITE}; set constraints all immediate; rollback");
@@ -124,7 +125,7 @@ pub(super) async fn is_refused(shard: &Dsn) -> Result<bool, DemoError> {
     Ok(refused)
 }
 
-/// How far a server's clock is ahead of the machine's, whole seconds.
+/// Returns by how many whole seconds a server's clock is ahead of the machine's.
 pub(super) async fn seconds_ahead(server: &Dsn) -> Result<i64, DemoError> {
     let session = open(server).await?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH);

@@ -1,4 +1,4 @@
-//! What can be done to a component, where, and what must come of it.
+//! The faults: the component and the place of each, and its permitted outcomes.
 
 use super::place::FaultPlace;
 use crate::options::Process;
@@ -7,63 +7,63 @@ use std::fmt;
 /// A fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Fault {
-    /// SIGKILL, and a new start a moment later.
+    /// SIGKILL, and a restart a moment later.
     Kill,
-    /// SIGSTOP for longer than the lease, then SIGCONT: a zombie that comes back after its successor took over.
+    /// SIGSTOP for longer than the lease, then SIGCONT: the process continues after its successor has taken over.
     Stop,
-    /// Its connections to our other programs end.
+    /// Its connections to the other programs end.
     Cut,
-    /// Its connections deliver nothing for some time, then everything that was held back.
+    /// Its connections deliver nothing for some time, then all data that was held.
     Hole,
-    /// The next reply on each of its connections is lost, and with it the connection.
+    /// The next reply on each of its connections is lost, and the connection with it.
     Reply,
-    /// An operator ends all sessions of ours on the server.
+    /// An operator ends all sessions of Shardwright on the server.
     Terminate,
-    /// An operator drops the slots of ours on the server.
+    /// An operator drops the slots of Shardwright on the server.
     SlotDropped,
-    /// The server gives up the log that the slots of ours need, because they lag.
+    /// The server removes log that the slots of Shardwright need, because they lag.
     SlotLost,
-    /// A row with a moving key is written on the target by somebody who passes the guards.
+    /// Another user writes a row with a moving key on the target, and bypasses the guards.
     ForeignWrite,
     /// A transaction with a write to a moving key stays open for some time.
     LongWriter,
-    /// SIGKILL to the server; its synchronous standby is promoted and gets its address.
+    /// SIGKILL to the server. Its synchronous standby is promoted and gets its address.
     Failover,
-    /// The control store is put back to an earlier moment, and moved forward to what the shards prove; or the source to
-    /// before the flip, where it must be closed again.
+    /// The control store is restored to an earlier state, and the lost flips are added from the shards; or the source
+    /// is restored to a state before the flip, and must be closed again.
     Restored,
-    /// A prepared transaction with a write to a moving key stays for some time.
+    /// A prepared transaction with a write to a moving key exists for some time.
     Prepared,
-    /// The disk is full for some time: the one with the target's rows, or the one with the agents' spools.
+    /// A disk is full for some time: the one with the target's rows, or the one with the agents' spools.
     DiskFull,
-    /// A second agent is started under the name of one that runs: it must be refused.
+    /// A second agent with the name of a running one is started. It must be refused.
     DuplicateAgentName,
     /// The server's clock jumps one hour ahead.
     ClockForward,
     /// The server's clock jumps one hour back.
     ClockBack,
-    /// The connection strings of both shards lead to each other's database for some time; an operator who exchanges
-    /// them by `shard set` is refused.
+    /// The connection strings of both shards lead to each other's database for some time. An operator who exchanges
+    /// them with `shard set` is refused.
     SwappedDsn,
 }
 
-/// What must come of a fault.
+/// The permitted outcome of a fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ExpectedOutcome {
-    /// The migration ends as it was asked to.
+    /// The migration ends as requested.
     Ends,
-    /// As before, or it fails, says why, and can be taken back without a trace.
+    /// The migration ends as requested, or it fails with a reason and can be aborted completely.
     EndsOrAborted,
-    /// It fails and can be taken back without a trace: it must not reach the flip.
+    /// The migration fails and can be aborted completely. It must not flip.
     Aborted,
 }
 
-/// A line of the table of faults.
+/// A row of the table of faults.
 struct FaultRow {
     fault: Fault,
     name: &'static str,
     on: &'static [Process],
-    /// Where; none means everywhere.
+    /// The places; empty: all.
     places: &'static [&'static str],
     expected: ExpectedOutcome,
 }
@@ -76,7 +76,7 @@ const ANY: &[Process] = &[
     Process::Store,
 ];
 const SHARDS: &[Process] = &[Process::Source, Process::Target];
-/// Between the creation of the slot and the fence.
+/// The places between the creation of the slot and the fence.
 const CAPTURED: &[&str] = &[
     "copy.half",
     "catch_up.batch_applied",
@@ -84,9 +84,9 @@ const CAPTURED: &[&str] = &[
     "verify.compared",
     "open_reverse.slot_created",
 ];
-/// After the target has rows, before they are compared.
+/// The places after rows were copied and before they are compared.
 const COPIED: &[&str] = &["controller.copy.settled", "build_indexes.built_one"];
-/// While the slots, and what was applied, are on a server that is gone.
+/// The places at which the slots and the applied rows are on the server that fails.
 const FAILED_OVER: &[&str] = &[
     "copy.half",
     "controller.copy.settled",
@@ -94,7 +94,7 @@ const FAILED_OVER: &[&str] = &[
     "verify.compared",
     "hold.started",
 ];
-/// Where the next thing to come is a comparison, an approval or a fence.
+/// The places followed by a comparison, an approval or a fence.
 const BEFORE_FENCE: &[&str] = &[
     "verify.compared",
     "open_reverse.slot_created",
@@ -102,7 +102,7 @@ const BEFORE_FENCE: &[&str] = &[
     "controller.cutover.claimed",
 ];
 
-/// Where rows or spools are written.
+/// The places at which rows or spools are written.
 const WRITING: &[&str] = &[
     "copy.chunk_copied",
     "copy.half",
@@ -113,7 +113,7 @@ const WRITING: &[&str] = &[
     "hold.started",
 ];
 const SERVERS: &[Process] = &[Process::Source, Process::Target, Process::Store];
-/// Where leases, fences or limits run.
+/// The places at which leases, fences or time limits run.
 const TIMED: &[&str] = &[
     "copy.half",
     "catch_up.batch_applied",
@@ -127,7 +127,7 @@ const TIMED: &[&str] = &[
     "rollback.fenced",
 ];
 
-/// Where the next session writes, judges, opens or deletes.
+/// The places at which the next session writes, checks, opens or deletes.
 const SWAPPED: &[&str] = &[
     "create_target.restored",
     "copy.half",
@@ -142,8 +142,8 @@ const SWAPPED: &[&str] = &[
     "unwind.started",
 ];
 
-/// Once the copy that a control store is restored from is made: what it has lost is a copy, a comparison, a flip, and
-/// a way back.
+/// The places after the copy of the control store is made. The copy lacks a copy step, a comparison, a flip or a
+/// rollback.
 const RESTORED: &[&str] = &[
     "controller.copy.settled",
     "verify.compared",
@@ -152,7 +152,7 @@ const RESTORED: &[&str] = &[
     "hold_back.started",
 ];
 
-/// Where a second owner would do the most damage: in each kind of step, and inside the write-blocked window.
+/// The places at which a second owner would do most damage: in each kind of step, and in the write-blocked window.
 const OWNED_PLACES: &[&str] = &[
     "copy.half",
     "catch_up.batch_applied",
@@ -286,7 +286,7 @@ const fn row(
 }
 
 impl Fault {
-    /// All faults that a component can suffer at a place.
+    /// Returns all faults that a component can have at a place.
     pub(super) fn at(component: Process, place: &FaultPlace) -> Vec<Self> {
         let strikes = |row: &&FaultRow| {
             let applies = row.places.is_empty() || row.places.contains(&place.name.as_str());
@@ -314,7 +314,7 @@ impl Fault {
         self.row().map_or(ExpectedOutcome::Ends, |row| row.expected)
     }
 
-    /// Whether an offline migration can suffer it: it has no slots, and nobody can write to its keys.
+    /// Returns whether an offline migration can have the fault: it has no slots, and its keys are read-only.
     pub(super) fn strikes_offline(self) -> bool {
         !matches!(
             self,
@@ -322,8 +322,8 @@ impl Fault {
         )
     }
 
-    /// Whether the operator may give a command before the fault is over: what he tells a control store that is then
-    /// restored from a copy is forgotten.
+    /// Returns whether the operator may send a command before the fault has ended. A control store that is then
+    /// restored from a copy would forget the command.
     pub(super) fn lets_hurry(self) -> bool {
         self != Self::Restored
     }

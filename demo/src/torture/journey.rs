@@ -1,4 +1,4 @@
-//! What the operator does in a run, from the plan to the end that was asked for.
+//! The operator of a run, from the plan to the requested end.
 
 use super::blow::{FaultContext, FaultProgress};
 use super::case::{FaultCase, OperatorPath};
@@ -19,32 +19,32 @@ use plans::step::cutover::CutoverResult;
 use std::time::Instant;
 use tokio::sync::watch;
 
-/// Migrations submitted at most, where they unwind unasked.
+/// The maximum number of submitted migrations, if they are aborted without a command.
 const ATTEMPTS: u32 = 4;
-/// Acknowledged transactions on moving keys that are waited for between two commands.
+/// The number of acknowledged transactions with moving keys between two commands.
 const SOME: u64 = 25;
 
 /// The operator of a run.
 pub(super) struct RunOperator<'o> {
     pub(super) case: &'o FaultCase,
     pub(super) path: OperatorPath,
-    /// Aborts as soon as the fault has struck, rather than when it is over; in the hold goes on at once as well,
-    /// without a comparison of both copies.
+    /// True: the operator aborts as soon as the fault has occurred, and ends the hold without waiting for a comparison
+    /// of the rows. False: the operator waits until the fault has ended.
     pub(super) hasty: bool,
-    /// The application cannot write to the keys until the flip.
+    /// True if the application cannot write to the keys until the flip.
     pub(super) offline: bool,
     pub(super) level: ComparisonLevel<'o>,
-    /// Tables that differed between both copies.
+    /// The number of tables that differed between the shards.
     pub(super) diverged: u64,
     pub(super) request: &'o Request,
     pub(super) journey: &'o watch::Sender<FaultContext>,
     pub(super) attempts: u32,
-    /// Write-blocked windows of cutovers that went through, milliseconds.
+    /// The write-blocked windows of successful cutovers, in milliseconds.
     pub(super) windows: Vec<f64>,
 }
 
 impl RunOperator<'_> {
-    /// Goes all the way, again if the migration unwinds unasked; says how it ended.
+    /// Follows the whole path, again if the migration is aborted without a command. Returns how it ended.
     pub(super) async fn travel(
         &mut self,
         course: &mut MigrationCourse<'_>,
@@ -68,14 +68,14 @@ impl RunOperator<'_> {
         }
     }
 
-    /// A migration that failed, where that is what the fault may lead to, is taken back.
+    /// Aborts a migration that failed, if the fault may cause a failure.
     async fn judge(
         &self,
         course: &mut MigrationCourse<'_>,
         ended: Result<RunOutcome, DemoError>,
     ) -> Result<RunOutcome, DemoError> {
         match (self.case.fault.expected(), ended) {
-            // After the flip it cannot be taken back: the owner goes on, and the reason is told.
+            // After the flip an abort is impossible: the owner keeps the keys, and the reason is reported.
             (ExpectedOutcome::EndsOrAborted, Err(DemoError::Stopped { reason, .. }))
                 if self.case.place.leg == PathLeg::Flipped =>
             {
@@ -191,7 +191,8 @@ impl RunOperator<'_> {
         }
     }
 
-    /// Lets the application write, and the fault strike; then compares both copies once the fault is over.
+    /// Waits until the application has written and the fault has occurred. After the end of the fault it compares the
+    /// rows of both shards.
     async fn hold(&mut self, course: &mut MigrationCourse<'_>) -> Result<(), DemoError> {
         if !self.case.is_setback() {
             self.write(course, LedgerPhase::After).await?;
@@ -202,7 +203,7 @@ impl RunOperator<'_> {
         );
         let hasty = self.hasty;
         let has_ended = || match *struck.borrow() {
-            // A hold that is finished before an agent has it is no place.
+            // If a hold is finished before an agent executes it, its places are never reached.
             FaultProgress::NotYet => !place,
             FaultProgress::Now => hasty,
             FaultProgress::Ended => true,
@@ -212,8 +213,9 @@ impl RunOperator<'_> {
             self.level.workload.resume();
             self.write(course, LedgerPhase::After).await?;
         }
-        // An offline migration's old copy is not kept in step.
-        // A new server has no slot, and one that went back lacks what the stream had written: the old copy stays behind.
+        // The old owner's rows of an offline migration are not updated.
+        // A new server has no slot, and a restored one lacks what the stream had written, so the old owner's rows stay
+        // outdated.
         let restores_older_state = self.case.fault == Fault::Failover || self.case.is_setback();
         if hasty || self.offline || (place && restores_older_state) {
             return Ok(());
@@ -256,7 +258,7 @@ impl RunOperator<'_> {
     }
 }
 
-/// What a migration's cutovers say of their windows, forward and back.
+/// Returns the write-blocked windows of a migration's cutovers in both directions.
 fn windows(migration: &MigrationStatus) -> impl Iterator<Item = f64> {
     let steps = [StepKind::Cutover, StepKind::Rollback];
     let cuts = steps.map(|step| migration.output::<CutoverResult>(step));
@@ -271,7 +273,7 @@ async fn finish(course: &mut MigrationCourse<'_>) -> Result<RunOutcome, DemoErro
     Ok(RunOutcome::Completed)
 }
 
-/// Whether an agent has had the step.
+/// Returns whether an agent has executed the step.
 fn is_begun(step: &StepStatus) -> bool {
     step.attempt > 0 && step.state != StepState::Skipped
 }

@@ -1,9 +1,9 @@
-//! The judgement of a run: rows, histories and money by the checker, then what is left of the migration.
+//! Checks the result of a run: rows, histories and bank with the checker, then leftover objects of the migration.
 //!
-//! Order: while the agents still run, every row and what is left on the shards and in the spools; when no program of
-//! ours runs any more, what is left on the servers and of temporary files.
-//! Absent: whether both copies are equal. That holds during the hold only, where [`super::level`] looks; a migration
-//! that has ended has dropped one of them, and one that has not need not be level.
+//! While the agents run, it checks every row, and the objects on the shards and in the spools. After all programs have
+//! ended, it checks sessions, slots and temporary files. The comparison of the rows on both shards is in
+//! [`super::level`], because it is possible only during the hold: a completed migration has removed the old rows, and
+//! rows of an unfinished one need not be equal.
 
 use super::place::FaultPlace;
 use super::record::RunRecord;
@@ -19,9 +19,9 @@ use plans::id::ShardName;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Sessions of ours may take a moment to end, and agents to look for spools that are over.
+/// Sessions need time to end, and agents need time to find spools that are no longer needed.
 const LEFT_LIMIT: Duration = Duration::from_secs(60);
-/// The outcome of a migration that failed, as a fault may lead to.
+/// The outcome of a migration that failed because of a permitted effect of the fault.
 pub(super) const FAILED: &str = "failed";
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -43,7 +43,7 @@ impl FaultRun<'_> {
         Ok(())
     }
 
-    /// What the checker says; `hold`: a former owner keeps its rows.
+    /// Runs the checker. `hold`: an old owner keeps its rows.
     pub(super) async fn verdict(
         &self,
         api: &Api,
@@ -60,7 +60,7 @@ impl FaultRun<'_> {
         Ok(checker::check(&input).await?)
     }
 
-    /// What an ended migration has left on the shards, and in the agents' spools.
+    /// Counts the objects that an ended migration has left on the shards and in the agents' spools.
     pub(super) async fn count_leftovers(
         &self,
         outcome: Option<RunOutcome>,
@@ -69,7 +69,7 @@ impl FaultRun<'_> {
         let sources: &[ShardName] = match outcome {
             Some(RunOutcome::Completed) => &[SOURCE.into()],
             Some(RunOutcome::Unwound | RunOutcome::RolledBack) => &[],
-            // What a migration has not ended is not left behind.
+            // Objects of an unfinished migration are not leftovers.
             Some(RunOutcome::Failed) | None => return Ok(()),
         };
         let spools = self.fleet.dir().join("spool");
@@ -92,9 +92,9 @@ impl FaultRun<'_> {
         Ok(())
     }
 
-    /// When no program of ours runs any more: nothing of theirs is on the servers or in their folder.
+    /// After all programs have ended, checks that they left nothing on the servers or in their folder.
     pub(super) async fn final_recheck(&self, ground: &ServerGroup, record: &mut RunRecord) {
-        // What a migration has not ended is not left behind.
+        // Objects of an unfinished migration are not leftovers.
         if record.stuck > 0 || record.outcome == FAILED {
             return;
         }
@@ -125,10 +125,10 @@ impl FaultRun<'_> {
     }
 }
 
-/// Files in a folder and in those below it.
+/// Returns the number of files in a folder and in its subfolders.
 fn files(folder: &Path) -> u64 {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
-    // An agent keeps the keys of its processes for as long as it is used.
+    // An agent permanently keeps the keys of its processes.
     let of_an_agent = |path: &Path| path.extension().is_some_and(|end| end == "process");
     entries
         .filter(|entry| !of_an_agent(&entry.path()))
@@ -140,7 +140,8 @@ fn files(folder: &Path) -> u64 {
 }
 
 impl RunRecord {
-    /// No write-blocked window is longer than its budget, unless the fault struck behind the seal: that is counted.
+    /// Checks that no write-blocked window is longer than its budget. If the fault occurred after the seal, a longer
+    /// window is only counted.
     pub(super) fn judge_windows(&mut self, windows: &[f64], budget: f64, place: &FaultPlace) {
         self.window_ms = windows.iter().copied().reduce(f64::max);
         let Some(longest) = self.window_ms.filter(|longest| *longest > budget) else {

@@ -1,6 +1,7 @@
-//! While a migration holds, the former owner's copy of the moving keys becomes equal to the owner's.
+//! Checks that during the hold the old owner's rows of the moving keys become equal to the owner's.
 //!
-//! Order: the application pauses, both copies are compared again and again until they are equal, it goes on.
+//! The application pauses, and the rows of both shards are compared until they are equal. Then the application
+//! continues.
 
 use super::run::FaultRun;
 use crate::api::Api;
@@ -10,11 +11,11 @@ use crate::workload::Workload;
 use std::time::{Duration, Instant};
 
 const LEVEL_LIMIT: Duration = Duration::from_secs(60);
-/// Clients finish what they are at; one may be waiting for a server.
+/// The time limit for clients to finish their transactions. One may wait for a server.
 const PAUSE_LIMIT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// What a comparison needs.
+/// The data that a comparison needs.
 pub(super) struct ComparisonLevel<'l> {
     pub(super) run: &'l FaultRun<'l>,
     pub(super) api: &'l Api,
@@ -23,7 +24,7 @@ pub(super) struct ComparisonLevel<'l> {
 }
 
 impl ComparisonLevel<'_> {
-    /// Tables that still differ when they had time enough to become equal.
+    /// Returns the number of tables that still differ after the time in which they must become equal.
     pub(super) async fn differing(&self) -> Result<u64, DemoError> {
         let differing = match self.pause().await {
             Ok(()) => self.compare().await,
@@ -33,7 +34,7 @@ impl ComparisonLevel<'_> {
         differing
     }
 
-    /// Returns when no client has anything under way.
+    /// Returns when no client has an open transaction.
     pub(super) async fn pause(&self) -> Result<(), DemoError> {
         let paused = tokio::time::timeout(PAUSE_LIMIT, self.workload.pause()).await;
         paused.map_err(|_| DemoError::Stalled {
@@ -56,7 +57,7 @@ impl ComparisonLevel<'_> {
                     return Ok(tables);
                 }
                 Err(error) if late => return Err(error),
-                // Whoever was disturbed may still be on its way back.
+                // Clients that were disturbed may still be reconnecting.
                 Ok(_) | Err(_) => tokio::time::sleep(POLL_INTERVAL).await,
             }
         }

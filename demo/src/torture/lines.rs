@@ -1,38 +1,38 @@
-//! The proxies of one run: every connection of our own programs goes through one of them.
+//! The proxies of one run. Every connection of the controllers and agents uses one of them.
 //!
-//! The application and the harness connect directly.
+//! The application and the test program connect directly.
 
 use super::proxy::{HttpSwitch, Proxy};
 use crate::error::DemoError;
 use crate::fleet::{AGENTS, ListenAddresses, SOURCE, ServerGroup, TARGET};
 use crate::options::Process;
 
-/// Which stands between whom.
+/// The proxies, by the programs and servers that they connect.
 #[derive(Debug)]
 pub(super) struct NetworkLines {
-    /// Agents to the source.
+    /// From the agents to the source.
     source: Proxy,
-    /// Agents to the target.
+    /// From the agents to the target.
     target: Proxy,
-    /// Each controller to its store.
+    /// From each controller to the control store.
     stores: Vec<Proxy>,
-    /// By agent, to each of the controllers.
+    /// For each agent, to each of the controllers.
     agents: Vec<Vec<Proxy>>,
     switches: Vec<HttpSwitch>,
 }
 
-/// Who is cut off.
+/// The agent and the controller that a network fault affects.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NetworkParty {
     pub(super) component: Process,
     /// The agent that performs the migration.
     pub(super) agent: &'static str,
-    /// The controller that leads, by its place.
+    /// The index of the leading controller.
     pub(super) leader: usize,
 }
 
 impl NetworkLines {
-    /// `controllers` are the ports that the controllers are going to listen on.
+    /// Starts the proxies. `controllers` are the ports on which the controllers will listen.
     pub(super) async fn start(
         ground: &ServerGroup,
         controllers: &[u16],
@@ -62,7 +62,7 @@ impl NetworkLines {
         Ok(lines)
     }
 
-    /// Where our programs are told to connect to.
+    /// Returns the ports to which the programs connect.
     pub(super) fn doors(&self) -> ListenAddresses {
         ListenAddresses {
             shards: [(SOURCE, self.source.port()), (TARGET, self.target.port())].into(),
@@ -71,15 +71,16 @@ impl NetworkLines {
         }
     }
 
-    /// Each shard's connection string leads to the other shard, until it is called once more.
+    /// Exchanges the shards: each connection string leads to the other shard, until the next call.
     pub(super) fn exchange_shards(&self) {
         let (source, target) = (self.source.leads_to(), self.target.leads_to());
         self.source.lead_to(target);
         self.target.lead_to(source);
     }
 
-    /// The lines that fail when a component loses its connections: an agent those to the controllers, the leading
-    /// controller those to both agents and to its store, a server all of ours.
+    /// Returns the proxies that fail when a component loses its connections. For an agent these are those to the
+    /// controllers; for the leading controller those from both agents and to its store; for a server all of its
+    /// proxies.
     pub(super) fn of(&self, party: NetworkParty) -> Vec<&Proxy> {
         match party.component {
             Process::Agent => {

@@ -1,20 +1,21 @@
-//! What this machine allows: some faults take more than programs and servers, and are left out where that is missing.
+//! Checks what this machine permits. Some faults need more than programs and servers, and are omitted if that is
+//! missing.
 
 use super::case::FaultCase;
 use crate::error::DemoError;
 use crate::fleet::{Clock, Disk, TestEquipment};
 
-/// Why things cannot be had; nothing where they can.
+/// The reasons why equipment is missing; `None` if it is available.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MissingMeans {
-    /// Disks of our own.
+    /// Separate disks.
     disk: Option<String>,
-    /// Clocks of our own.
+    /// Separate clocks.
     clock: Option<String>,
 }
 
 impl MissingMeans {
-    /// Tries everything once.
+    /// Tries all equipment once.
     pub(super) fn find() -> Self {
         let why = |error: DemoError| super::run::chain(&error);
         Self {
@@ -23,7 +24,7 @@ impl MissingMeans {
         }
     }
 
-    /// The cases that can be run here, and a sentence for each kind that cannot.
+    /// Returns the cases that can run on this machine, and a sentence for each kind that cannot.
     pub(super) fn part(&self, cases: Vec<FaultCase>) -> (Vec<FaultCase>, Vec<String>) {
         let (can, cannot): (Vec<FaultCase>, Vec<FaultCase>) = cases
             .into_iter()

@@ -1,9 +1,10 @@
-//! The torture: runs with one fault each, of every component at every place, and the counts of what was survived.
+//! Fault injection: runs with one fault each, for every component at every place, and counts of the runs that were
+//! survived.
 //!
-//! Order: what the machine does not allow is left out ([`means`]); servers are started once, then case after case in an
-//! order that the seed decides ([`case`]); each run has databases and programs of its own ([`run`]), and servers too
-//! where its fault takes a disk or a clock; every result is in the file before the next run begins ([`record`]).
-//! A run that was not survived keeps its folder, and gets new servers after it.
+//! [`means`] omits what the machine does not permit. Servers are started once; then the cases run in an order that
+//! depends on the seed ([`case`]). Each run has its own databases and programs ([`run`]), and its own servers if the
+//! fault needs a special disk or clock. Every result is in the file before the next run begins ([`record`]). A run that
+//! was not survived keeps its folder, and the next run gets new servers.
 
 mod backup;
 mod blow;
@@ -42,39 +43,39 @@ use std::time::{Duration, Instant};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::Mutex;
 
-/// What a sitting is to do.
+/// The options of an injection session: a series of runs that one command starts.
 #[derive(Debug, Clone)]
 pub struct FaultInjection {
-    /// Runs at most.
+    /// The maximum number of runs.
     pub runs: Option<u64>,
-    /// No run is begun after this time.
+    /// After this time no new run begins.
     pub time: Option<Duration>,
-    /// Decides the order of the cases and their seeds; with `only` it is the seed of the runs themselves.
+    /// Determines the order of the cases and their seeds. With `only` it is the seed of the runs themselves.
     pub seed: Option<u64>,
     /// Only these cases, once each.
     pub only: Vec<CaseFilter>,
-    /// The file of results, which is continued.
+    /// The file of results. New results are added to it.
     pub json: Option<PathBuf>,
-    /// The commit that is tortured; results of another one are put aside.
+    /// The commit that is tested. Results of another commit are moved to another file.
     pub commit: String,
-    /// How long a black hole and a writer that does not end last.
+    /// For how long network data is held, and a long transaction stays open.
     pub lasts: Duration,
-    /// Runs side by side, each with servers of its own.
+    /// The number of concurrent runs, each with its own servers.
     pub jobs: usize,
-    /// Keep the folder of every run.
+    /// True to keep the folder of every run.
     pub keep: bool,
     /// The folder of the programs; by default that of this program.
     pub programs: Option<PathBuf>,
 }
 
-/// A sitting under way.
+/// An injection session that is in progress.
 #[derive(Debug)]
 struct InjectionSession<'s> {
     injection: &'s FaultInjection,
     terms: RunTerms,
     means: MissingMeans,
     begun: Instant,
-    /// Numbers databases.
+    /// The number of started runs, which makes names of databases unique.
     started: AtomicU64,
     state: Mutex<SessionState>,
 }
@@ -82,21 +83,21 @@ struct InjectionSession<'s> {
 #[derive(Debug)]
 struct SessionState {
     results: ResultsFile,
-    /// What is to be run, the next one last.
+    /// The cases that remain, in reverse order.
     queue: Vec<(FaultCase, u64)>,
     runs: u64,
 }
 
-/// Runs a sitting; prints a line for each run and the tables at the end.
+/// Executes an injection session. It prints a line for each run, and the tables at the end.
 ///
 /// # Errors
-/// [`DemoError`] when no runs were possible; a run that was not survived is in the results.
+/// [`DemoError`] if no run was possible. A run that was not survived is in the results.
 pub fn run(injection: &FaultInjection) -> LocalBoxFuture<'_, Result<ResultsFile, DemoError>> {
     Box::pin(run_sitting(injection))
 }
 
 async fn run_sitting(injection: &FaultInjection) -> Result<ResultsFile, DemoError> {
-    // Clusters of runs that were killed are nobody's any more.
+    // Remove clusters of earlier runs that were killed.
     cluster::sweep(&cluster::temporary_base())?;
     let sitting = InjectionSession::begin(injection)?;
     let mut terminate =
@@ -150,7 +151,7 @@ impl<'s> InjectionSession<'s> {
         })
     }
 
-    /// Runs case after case on servers of its own.
+    /// Executes case after case on its own servers.
     async fn work(&self) -> Result<(), DemoError> {
         let mut ground = None;
         while let Some((case, seed)) = self.next().await {
@@ -162,9 +163,9 @@ impl<'s> InjectionSession<'s> {
             };
             let number = self.started.fetch_add(1, Ordering::Relaxed);
             let record = run::perform(&own, &case, (seed, number), &self.terms).await?;
-            // Whatever is left on the servers of a run that failed must not fail the next one.
+            // Remains of a failed run on its servers must not make the next run fail.
             if plain {
-                // Nor may the servers of one that failed over or went back.
+                // After a failover or a restore of the source, the servers are replaced too.
                 let same = case.fault != fault::Fault::Failover && !case.is_setback();
                 let whole = record.survived && same;
                 ground = Some(own).filter(|_| whole);
@@ -174,7 +175,7 @@ impl<'s> InjectionSession<'s> {
         Ok(())
     }
 
-    /// The next case and its seed, unless the sitting is over.
+    /// Returns the next case and its seed, unless the injection session has ended.
     async fn next(&self) -> Option<(FaultCase, u64)> {
         let mut state = self.state.lock().await;
         let runs = self.injection.runs.is_some_and(|most| state.runs >= most);
@@ -206,7 +207,7 @@ impl<'s> InjectionSession<'s> {
     }
 }
 
-/// The cases that were named, once each.
+/// Returns the cases that were named, once each.
 fn only(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultCase, u64)> {
     let admitted = |case: &FaultCase| injection.only.iter().any(|only| only.admits(case));
     let chosen = cases.into_iter().filter(admitted);
@@ -216,7 +217,7 @@ fn only(injection: &FaultInjection, cases: Vec<FaultCase>) -> Vec<(FaultCase, u6
     queue
 }
 
-/// The cases that were run less often than others; all of them, with new seeds, where none was.
+/// Returns the cases with fewer runs than others, or all cases with new seeds.
 fn next_pass(results: &ResultsFile, means: &MissingMeans) -> Vec<(FaultCase, u64)> {
     let (cases, _) = means.part(case::shuffled(results.seed));
     let times: Vec<u64> = cases.iter().map(|case| results.times(case)).collect();

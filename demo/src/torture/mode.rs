@@ -1,4 +1,4 @@
-//! How the migration of a run goes about it: while writes go on, acknowledged by one shard or by both, or offline.
+//! The mode of a run's migration: online with asynchronous or synchronous dual-write, or offline.
 
 use super::case::FaultCase;
 use super::fault::Fault;
@@ -6,32 +6,32 @@ use plans::request::{self, DualWrite};
 use plans::step::StepKind;
 use std::fmt;
 
-/// Of so many runs, this many are synchronous and one is offline, where the case allows it.
+/// If the case permits it, of this many runs one is offline, and the number below are synchronous.
 const OF: u64 = 8;
 const SYNCHRONOUS: std::ops::RangeInclusive<u64> = 1..=2;
 
-/// A mode of a run.
+/// The mode of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RunMode {
-    /// Online; the other copy follows.
+    /// Online. The other shard follows asynchronously.
     Asynchronous,
-    /// Online; a write to a moving key is acknowledged when both copies have it.
+    /// Online. A write to a moving key is acknowledged when it is durable on both shards.
     Synchronous,
     /// The keys are read-only from before the copy to the flip.
     Offline,
 }
 
 impl RunMode {
-    /// The mode of the run of a case with this seed.
+    /// Returns the mode of the run of a case with this seed.
     pub(super) fn of(case: &FaultCase, seed: u64) -> Self {
         if case.place.step == StepKind::SetReadOnly {
             return Self::Offline;
         }
-        // A commit that waits for a standby waits for that one alone; a source that went back follows nobody.
+        // With a failover, commits wait for the standby only. A source that was restored has no standby.
         if case.fault == Fault::Failover || case.is_setback() {
             return Self::Asynchronous;
         }
-        // Apart from what else follows from the seed itself.
+        // The mode does not depend on the bits of the seed that determine other choices.
         let number = case.seed(seed, u64::MAX) % OF;
         let offline = case.place.is_passed_offline() && case.fault.strikes_offline();
         if number == 0 && offline {
@@ -43,7 +43,7 @@ impl RunMode {
         }
     }
 
-    /// What the request says of it.
+    /// Returns the options of the request.
     pub(super) fn options(self) -> request::Options {
         let usual = request::Options::default();
         match self {

@@ -1,44 +1,44 @@
-//! Every place where a fault can strike: the fail points of agent and controller, and when a run passes them.
+//! The places of faults: the fail points of agent and controller, and the part of a run in which each is passed.
 //!
-//! A fail point that cutover and roll back share is two places.
+//! A fail point that cutover and rollback have in common is two places.
 
 use crate::points::{PassedBy, PassedPoint};
 use plans::step::{FORWARD, OFFLINE, StepKind};
 use std::fmt;
 
-/// The part of a run's way that a place lies on.
+/// A part of a run's path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PathLeg {
     /// Before the flip.
     Before,
     /// From the flip to the end of the hold.
     Flipped,
-    /// After the operator has finished.
+    /// After the command `finish`.
     Finish,
-    /// After the operator has asked for the keys back.
+    /// After the command to roll back.
     Back,
-    /// After the keys have come back, when the operator has finished.
+    /// After a rollback and the command `finish`.
     BackFinish,
-    /// After an abort.
+    /// After the command to abort.
     Unwind,
 }
 
-/// A fail point on a leg.
+/// A fail point in a part of a run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct FaultPlace {
-    /// Unique among places; the fail point's name unless that is on another leg too.
+    /// The name, which is unique. It is the name of the fail point, unless the fail point is in several parts.
     pub(super) name: String,
-    /// The fail point.
+    /// The name of the fail point.
     pub(super) point: String,
     pub(super) step: StepKind,
     pub(super) passed_by: PassedBy,
     pub(super) leg: PathLeg,
 }
 
-/// The stream's, beside the copy; offline there is none.
+/// A fail point of the stream during the copy. An offline migration does not pass it.
 const CAPTURE: &str = "capture.spooled";
 
-/// Fail points of the agent: name of the place, its fail point where that is called otherwise, step and leg.
+/// The fail points of the agent: the name of the place, the fail point if its name differs, the step and the part.
 const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
     (
         "preflight.checked",
@@ -169,15 +169,16 @@ const AGENTS: &[(&str, &str, StepKind, PathLeg)] = &[
     ),
 ];
 
-/// What the controller passes in a cutover beside the boundaries of the step: moment and leg.
+/// The fail points that the controller passes in a cutover, in addition to the begin and the end of the step: moment
+/// and part.
 const FLIPS: [(&str, PathLeg); 3] = [
     ("begun", PathLeg::Before),
     ("before_flip", PathLeg::Before),
     ("after_flip", PathLeg::Flipped),
 ];
 
-/// Fail points from right before the seal to the open register, by the end of their names: a process that hangs from
-/// there on keeps the keys closed, whatever the budget is.
+/// The ends of the names of fail points from immediately before the seal to the opening. A process that stops there
+/// keeps the keys closed, regardless of the budget.
 const AFTER_SEAL: [&str; 6] = [
     "before_seal",
     "sealed",
@@ -187,7 +188,7 @@ const AFTER_SEAL: [&str; 6] = [
     "after_flip",
 ];
 
-/// All places, in the order in which a run passes them.
+/// Returns all places, in the order in which a run passes them.
 pub(super) fn all() -> Vec<FaultPlace> {
     let agent = |(name, point, step, leg): &(&str, &str, StepKind, PathLeg)| {
         let point = if point.is_empty() { name } else { point };
@@ -238,7 +239,7 @@ pub(super) fn all() -> Vec<FaultPlace> {
     places
 }
 
-/// The leg on which the controller hands out a step, and takes its report.
+/// Returns the part in which the controller dispatches a step and receives its report.
 fn leg_of(step: StepKind, moment: &str) -> PathLeg {
     match (step, moment) {
         (StepKind::Unwind, _) => PathLeg::Unwind,
@@ -263,7 +264,7 @@ fn leg_of(step: StepKind, moment: &str) -> PathLeg {
 }
 
 impl FaultPlace {
-    /// Whether a fault that strikes here may keep the keys closed for longer than the budget.
+    /// Returns whether a fault at this place may keep the keys closed for longer than the budget.
     pub(super) fn is_after_seal(&self) -> bool {
         let moment = self.point.rsplit('.').next().unwrap_or_default();
         self.point.contains("cutover.") && AFTER_SEAL.contains(&moment)
@@ -281,13 +282,13 @@ impl FaultPlace {
 }
 
 impl FaultPlace {
-    /// Whether an offline migration passes it, on a way that it can go.
+    /// Returns whether an offline migration passes it.
     pub(super) fn is_passed_offline(&self) -> bool {
         let step = OFFLINE.contains(&self.step) || self.step == StepKind::Unwind;
         step && self.point != CAPTURE
     }
 
-    /// What is armed.
+    /// Returns the fail point to arm.
     pub(super) fn armed(&self) -> PassedPoint {
         PassedPoint {
             name: self.point.clone(),
@@ -308,7 +309,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::path::Path;
 
-    /// Fail points that no run of the torture passes, each with the reason.
+    /// The fail points that no run of fault injection passes, each with the reason.
     const ELSEWHERE: &[(&str, &str)] = &[
         (
             "catch_up.second_lane_applied",
@@ -335,7 +336,7 @@ mod tests {
         }
     }
 
-    /// Quoted names `step.moment` of a program's sources whose step is one of ours.
+    /// Returns the quoted names `step.moment` in a program's sources whose step is a step of a migration.
     fn named(program: &str) -> BTreeSet<String> {
         let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../{program}/src"));
         let mut text = String::new();

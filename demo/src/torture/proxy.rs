@@ -1,6 +1,7 @@
-//! A port that passes everything on to another one, until it is told to cut, to hold or to lose.
+//! A proxy: a port that forwards everything to another one, until the test makes it cut connections, or hold or lose
+//! data.
 //!
-//! What is held back is delivered afterwards, late, as a network would after a partition.
+//! Held data is delivered late, as after a network partition.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -13,17 +14,17 @@ use tokio::task::JoinHandle;
 
 const BUFFER: usize = 1 << 16;
 
-/// What connections are told; the numbers of cuts and losses only grow.
+/// The commands to connections. The numbers of cuts and losses only grow.
 #[derive(Debug, Clone, Copy)]
 struct ProxyControl {
-    /// Where new connections lead.
+    /// The port to which new connections lead.
     to: u16,
     holds: bool,
     cuts: u64,
     losses: u64,
 }
 
-/// A port of its own in front of another one. Dropping it ends every connection.
+/// A port that forwards to another one. Dropping the value ends every connection.
 #[derive(Debug)]
 pub(crate) struct Proxy {
     port: u16,
@@ -32,12 +33,12 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
-    /// Listens on a free port of loopback, for what listens on `to`.
+    /// Listens on a free port of loopback, and forwards to the port `to`.
     pub(crate) async fn start(to: u16) -> io::Result<Self> {
         Self::at(0, to).await
     }
 
-    /// Listens on this port, where nobody does any more.
+    /// Listens on this port, which no program may use.
     pub(crate) async fn at(port: u16, to: u16) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
         let port = listener.local_addr()?.port();
@@ -55,17 +56,17 @@ impl Proxy {
         })
     }
 
-    /// The port to connect to.
+    /// Returns the port on which the proxy listens.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    /// The port that new connections lead to.
+    /// Returns the port to which new connections lead.
     pub(crate) fn leads_to(&self) -> u16 {
         self.control.borrow().to
     }
 
-    /// Leads new connections to another port, and ends those that are there.
+    /// Leads new connections to another port, and ends existing ones.
     pub(crate) fn lead_to(&self, to: u16) {
         self.control.send_modify(|control| {
             control.to = to;
@@ -73,28 +74,28 @@ impl Proxy {
         });
     }
 
-    /// Ends every connection that is there; new ones are served.
+    /// Ends every existing connection. New ones are accepted.
     pub(crate) fn cut(&self) {
         self.control.send_modify(|control| control.cuts += 1);
     }
 
-    /// Ends every connection that is there once its next reply has come, which is lost.
+    /// Ends every existing connection when its next reply arrives. This reply is lost.
     pub(crate) fn lose_replies(&self) {
         self.control.send_modify(|control| control.losses += 1);
     }
 
-    /// Delivers nothing any more, and closes nothing.
+    /// Delivers no more data, and closes no connection.
     pub(crate) fn hold(&self) {
         self.control.send_modify(|control| control.holds = true);
     }
 
-    /// Delivers what was held back, and goes on.
+    /// Delivers the held data, and continues.
     pub(crate) fn resume(&self) {
         self.control.send_modify(|control| control.holds = false);
     }
 }
 
-/// A proxy of HTTP by which a program reaches several others, each through a [`Proxy`] of its own.
+/// An HTTP proxy through which a program reaches several servers, each through its own [`Proxy`].
 #[derive(Debug)]
 pub(crate) struct HttpSwitch {
     port: u16,
@@ -102,7 +103,7 @@ pub(crate) struct HttpSwitch {
 }
 
 impl HttpSwitch {
-    /// `ways` gives for a port that is asked for the one to connect to.
+    /// Starts the proxy. `ways` contains for each requested port the port to which it connects.
     pub(crate) async fn start(ways: BTreeMap<u16, u16>) -> io::Result<Self> {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
         let port = listener.local_addr()?.port();
@@ -114,7 +115,7 @@ impl HttpSwitch {
         Ok(Self { port, task })
     }
 
-    /// The port to connect to.
+    /// Returns the port on which the proxy listens.
     pub(crate) fn port(&self) -> u16 {
         self.port
     }
@@ -126,7 +127,7 @@ impl Drop for HttpSwitch {
     }
 }
 
-/// A connection belongs to whom its first request names; a client has one for each.
+/// Forwards a connection to the server that its first request names. A client has a connection for each server.
 async fn switch(mut client: TcpStream, ways: BTreeMap<u16, u16>) -> io::Result<()> {
     let mut begin = Vec::new();
     while !begin.contains(&b'\n') {
@@ -145,7 +146,7 @@ async fn switch(mut client: TcpStream, ways: BTreeMap<u16, u16>) -> io::Result<(
         .map(|_| ())
 }
 
-/// The port in `GET http://host:port/path HTTP/1.1`.
+/// Returns the port in `GET http://host:port/path HTTP/1.1`.
 fn requested_port(request: &[u8]) -> Option<u16> {
     let line = request.split(|byte| *byte == b'\r').next()?;
     let line = std::str::from_utf8(line).ok()?;
@@ -172,7 +173,7 @@ async fn receive(listener: TcpListener, control: watch::Sender<ProxyControl>) {
     }
 }
 
-/// One connection, until either side ends it or it is cut.
+/// Serves one connection until either side ends it or it is cut.
 async fn serve(client: TcpStream, mut control: watch::Receiver<ProxyControl>) {
     let born = *control.borrow();
     let carried = carry(client, born, control.clone());
@@ -202,7 +203,7 @@ async fn carry(
     tokio::try_join!(requests, replies).map(|_| ())
 }
 
-/// Passes on what comes, to the end of the stream; an error once something is lost on purpose.
+/// Forwards data until the end of the stream. It returns an error when data is intentionally lost.
 async fn pump(
     mut from: OwnedReadHalf,
     mut to: OwnedWriteHalf,
@@ -223,7 +224,7 @@ async fn pump(
     }
 }
 
-/// Waits until nothing is held back.
+/// Waits until data is no longer held.
 async fn opened(control: &mut watch::Receiver<ProxyControl>) -> io::Result<()> {
     let open = control.wait_for(|now| !now.holds).await;
     open.map_err(io::Error::other).map(|_| ())

@@ -1,6 +1,7 @@
-//! The file of results: what every run ended with, and the sums that follow from it.
+//! The file of results: the result of every run, and the sums.
 //!
-//! A sitting reads it, adds its runs and writes it after each. Runs at another commit are kept under another name.
+//! An injection session reads the file, adds its runs, and writes the file after each run. Results of another commit
+//! are moved to another file.
 
 use super::case::FaultCase;
 use crate::error::DemoError;
@@ -9,143 +10,145 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-/// One run.
+/// The result of one run.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct RunRecord {
     /// `COMPONENT@PLACE/FAULT`.
     pub case: String,
-    /// What replays it together with the case.
+    /// The seed, with which the case can be repeated.
     pub seed: u64,
-    /// Who suffered the fault.
+    /// The component that had the fault.
     pub component: String,
-    /// The step in which it struck.
+    /// The step in which the fault occurred.
     pub step: String,
-    /// What it was.
+    /// The fault.
     pub fault: String,
     /// What the operator did: forward, back, back and forth, or abort.
     #[serde(rename = "way")]
     pub path: String,
-    /// How it kept both copies in step: asynchronous, synchronous, or offline.
+    /// The mode of the migration: asynchronous, synchronous, or offline.
     #[serde(default)]
     pub mode: String,
     /// How the migration ended.
     pub outcome: String,
-    /// Nothing is amiss.
+    /// True if nothing is wrong.
     pub survived: bool,
-    /// What is amiss.
+    /// Everything that is wrong.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub problems: Vec<String>,
-    /// From the first program's start to the last check.
+    /// The time in seconds from the first program's start to the last check.
     pub seconds: f64,
-    /// Transactions that a client holds to be committed.
+    /// The number of transactions whose commit was acknowledged to their client.
     pub acknowledged: u64,
-    /// Transactions that may be there or not.
+    /// The number of transactions that may or may not exist.
     pub in_doubt: u64,
-    /// Transactions that failed after all of the client's retries; none of them may be there.
+    /// The number of transactions that failed after all retries of the client. None of them may exist.
     pub given_up: u64,
-    /// Acknowledged transactions that are not on the owner.
+    /// The number of acknowledged transactions that are missing on the owner.
     pub lost: u64,
-    /// Transactions that are there more than once.
+    /// The number of transactions that exist more than once.
     pub duplicated: u64,
-    /// Rows that nobody wrote.
+    /// The number of rows that no transaction wrote.
     pub phantom: u64,
-    /// Rows on a shard that does not own their key.
+    /// The number of rows on a shard that does not own their key.
     pub misplaced: u64,
-    /// Rows with other values than the transactions add up to.
+    /// The number of rows whose values do not agree with the transactions.
     pub wrong: u64,
-    /// Lists whose calls no order explains.
+    /// The number of lists for which no order explains the calls.
     #[serde(default)]
     pub not_linearizable: u64,
-    /// What is wrong with the bank's money.
+    /// The number of violations in the bank.
     #[serde(default)]
     pub money: u64,
-    /// Tables that differed between both copies during the hold.
+    /// The number of tables that differed between the shards during the hold.
     #[serde(default)]
     pub diverged: u64,
-    /// 1 where the migration did not end as it was asked to in time.
+    /// 1 if the migration did not end as requested within the time limit.
     pub stuck: u64,
-    /// Objects, sessions and files of ours that were left.
+    /// The number of leftover objects, sessions and files.
     pub leaked: u64,
-    /// The longest write-blocked window, milliseconds, forward or back; none where the cutover was offline or never came
-    /// to its end.
+    /// The longest write-blocked window in milliseconds, in either direction. It has no value if the cutover was
+    /// offline or never completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window_ms: Option<f64>,
-    /// 1 where that is longer than the budget, because the fault struck behind the seal, where nothing may open the keys.
+    /// 1 if that is longer than the budget because the fault occurred after the seal, when no process may open the
+    /// keys.
     #[serde(default)]
     pub over_budget: u64,
-    /// Times that the operator had to resume a failed migration.
+    /// How often the operator had to resume a failed migration.
     pub resumed: u32,
-    /// Migrations that unwound unasked and were submitted again.
+    /// The number of migrations that were aborted without a command and submitted again.
     pub resubmitted: u32,
-    /// Where logs and ledger of a run that was not survived are.
+    /// The folder with logs and ledger of a run that was not survived.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evidence: Option<PathBuf>,
 }
 
-/// Sums over runs.
+/// The sums of several runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct RecordSums {
-    /// Runs.
+    /// The number of runs.
     pub runs: u64,
-    /// Runs after which nothing was amiss.
+    /// The number of runs after which nothing was wrong.
     pub survived: u64,
-    /// Transactions that a client holds to be committed.
+    /// The number of transactions whose commit was acknowledged to their client.
     pub acknowledged: u64,
-    /// Acknowledged transactions that are not on the owner.
+    /// The number of acknowledged transactions that are missing on the owner.
     pub lost: u64,
-    /// Transactions that are there more than once.
+    /// The number of transactions that exist more than once.
     pub duplicated: u64,
-    /// Rows that nobody wrote.
+    /// The number of rows that no transaction wrote.
     pub phantom: u64,
-    /// Rows on a shard that does not own their key.
+    /// The number of rows on a shard that does not own their key.
     pub misplaced: u64,
-    /// Rows with other values than the transactions add up to.
+    /// The number of rows whose values do not agree with the transactions.
     pub wrong: u64,
-    /// Lists whose calls no order explains.
+    /// The number of lists for which no order explains the calls.
     #[serde(default)]
     pub not_linearizable: u64,
-    /// What is wrong with the bank's money.
+    /// The number of violations in the bank.
     #[serde(default)]
     pub money: u64,
-    /// Tables that differed between both copies during the hold.
+    /// The number of tables that differed between the shards during the hold.
     #[serde(default)]
     pub diverged: u64,
-    /// Migrations that did not end as they were asked to in time.
+    /// The number of migrations that did not end as requested within the time limit.
     pub stuck: u64,
-    /// Objects, sessions and files of ours that were left.
+    /// The number of leftover objects, sessions and files.
     pub leaked: u64,
-    /// Runs whose write-blocked window was longer than its budget, because the fault struck behind the seal.
+    /// The number of runs whose write-blocked window was longer than its budget because the fault occurred after the
+    /// seal.
     #[serde(default)]
     pub over_budget: u64,
 }
 
-/// The whole file.
+/// The content of the file.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ResultsFile {
-    /// The commit that was tortured.
+    /// The commit that was tested.
     pub commit: String,
-    /// What the order of the cases and their seeds follow from.
+    /// The seed that determines the order of the cases and their seeds.
     pub seed: u64,
-    /// Over all runs.
+    /// The sums of all runs.
     #[serde(flatten)]
     pub sums: RecordSums,
-    /// Cases that there are.
+    /// The number of all cases.
     pub cases_in_all: u64,
-    /// Cases that were run at least once.
+    /// The number of cases that were run at least once.
     pub cases_run: u64,
-    /// Cases that could not be run on this machine and are in no number: how many, of which faults, and why.
+    /// The cases that cannot run on this machine and are not counted: their number, their faults, and the reason.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<String>,
-    /// By who suffered the fault.
+    /// The sums by component.
     pub by_component: BTreeMap<String, RecordSums>,
-    /// By the step in which it struck.
+    /// The sums by the step in which the fault occurred.
     pub by_step: BTreeMap<String, RecordSums>,
-    /// By what it was.
+    /// The sums by fault.
     pub by_fault: BTreeMap<String, RecordSums>,
-    /// By how the migration kept both copies in step.
+    /// The sums by the mode of the migration.
     #[serde(default)]
     pub by_mode: BTreeMap<String, RecordSums>,
-    /// Every run.
+    /// All runs.
     pub cases: Vec<RunRecord>,
 }
 
@@ -169,7 +172,7 @@ impl RecordSums {
 }
 
 impl ResultsFile {
-    /// Nothing yet.
+    /// Creates an empty file.
     pub(super) fn begin(commit: &str, seed: u64) -> Self {
         Self {
             commit: commit.to_owned(),
@@ -178,7 +181,7 @@ impl ResultsFile {
         }
     }
 
-    /// What earlier sittings at this commit left in the file; `seed` is for a new file.
+    /// Reads the results of earlier injection sessions for this commit. `seed` is used for a new file.
     pub(super) fn load(path: &Path, commit: &str, seed: Option<u64>) -> Result<Self, DemoError> {
         let failed = || DemoError::io(format!("read {}", path.display()));
         let new = Self::begin(commit, seed.unwrap_or(1));
@@ -215,14 +218,14 @@ impl ResultsFile {
         self.cases_run = u64::try_from(names.len()).unwrap_or_default();
     }
 
-    /// How often a case was run.
+    /// Returns how often a case was run.
     pub(super) fn times(&self, case: &FaultCase) -> u64 {
         let name = case.to_string();
         let same = self.cases.iter().filter(|record| record.case == name);
         u64::try_from(same.count()).unwrap_or_default()
     }
 
-    /// Writes the file as a whole.
+    /// Writes the whole file.
     pub(super) fn save(&self, path: &Path) -> Result<(), DemoError> {
         let failed = || DemoError::io(format!("write {}", path.display()));
         let text = serde_json::to_vec_pretty(self).map_err(std::io::Error::other);
@@ -231,14 +234,14 @@ impl ResultsFile {
         std::fs::rename(&new, path).map_err(failed())
     }
 
-    /// Whether every run was survived.
+    /// Returns whether every run was survived.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         self.sums.runs == self.sums.survived
     }
 }
 
-/// A name beside the file's that no other file has.
+/// Returns an unused name in the same folder.
 fn kept_name(path: &Path, old: &ResultsFile) -> PathBuf {
     let commit: String = old.commit.chars().take(12).collect();
     let name = |number: u32| {

@@ -1,7 +1,8 @@
-//! One run: load, fault, recovery, the end that was asked for, and the judgement.
+//! One run: load, fault, recovery, the requested end, and the checks.
 //!
-//! Order: proxies, databases, programs with the place armed, rows, clients that write; the fault waits at its place
-//! while the operator goes his way; clients stop, every row is checked, then what is left on shards and servers.
+//! It starts proxies, databases, and programs with the fail point of the place armed. It loads rows and starts clients
+//! that write. The fault waits at its place while the operator sends commands. Then the clients stop, every row is
+//! checked, and leftover objects on shards and servers are counted.
 
 use super::backup::PlannedBackup;
 use super::blow::{self, FaultContext, FaultProgress, PlannedFault};
@@ -34,23 +35,23 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 const CLIENTS: u32 = 6;
-/// Transactions per second of all clients together, at most.
+/// The maximum number of transactions per second of all clients together.
 const RATE: f64 = 140.0;
 const SCALE: f64 = 0.003;
-/// Acknowledged transactions of a run, at least.
+/// The least number of acknowledged transactions of a run.
 const GOAL: u64 = 2_100;
 const BEFORE: u64 = 100;
-/// From the submission to the end that was asked for, without the fault's own time.
+/// The time limit from the submission to the requested end, without the time of the fault.
 const DEADLINE: Duration = Duration::from_secs(400);
-/// Until the application has written enough, once the migration has ended.
+/// The time limit until the application has written enough, after the migration has ended.
 const ENOUGH_LIMIT: Duration = Duration::from_secs(90);
-/// Sessions of ours may take a moment to end.
+/// The time limit for sessions to end.
 const SESSIONS_LIMIT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-/// For a place that lies behind the end of the operator's way.
+/// The time limit for a place that is passed after the operator's last command.
 const ARRIVAL_LIMIT: Duration = Duration::from_secs(20);
 
-/// What all runs of a sitting have in common.
+/// The data that all runs of an injection session have in common.
 #[derive(Debug, Clone)]
 pub(super) struct RunTerms {
     pub(super) lasts: Duration,
@@ -58,7 +59,7 @@ pub(super) struct RunTerms {
     pub(super) programs: Option<PathBuf>,
 }
 
-/// A run under way.
+/// A run that is in progress.
 pub(super) struct FaultRun<'r> {
     standby: Option<Arc<Standby>>,
     pub(super) setback: Arc<RestoredCopy>,
@@ -73,7 +74,7 @@ pub(super) struct FaultRun<'r> {
     pub(super) story: Arc<StoryFile>,
 }
 
-/// How the migration went.
+/// The result of a migration.
 struct RunResult {
     ended: Result<RunOutcome, DemoError>,
     resumed: u32,
@@ -82,10 +83,10 @@ struct RunResult {
     windows: Vec<f64>,
 }
 
-/// Runs a case; everything that goes wrong is in the record.
+/// Runs a case. The record contains everything that goes wrong.
 ///
 /// # Errors
-/// [`DemoError`] when no run was possible at all.
+/// [`DemoError`] if no run was possible.
 pub(super) async fn perform(
     ground: &ServerGroup,
     case: &FaultCase,
@@ -157,7 +158,7 @@ impl FaultRun<'_> {
         }
     }
 
-    /// How long writes may be refused in one attempt, milliseconds.
+    /// Returns for how many milliseconds one attempt may refuse writes.
     fn budget(&self) -> f64 {
         f64::from(self.scenario.request.options().write_stop_budget_ms)
     }
@@ -203,7 +204,7 @@ impl FaultRun<'_> {
         self.count_leftovers(outcome, record).await
     }
 
-    /// The operator's way beside the fault.
+    /// Executes the operator's commands while the fault is prepared and occurs.
     async fn travel(
         &self,
         api: &Api,
@@ -276,7 +277,7 @@ impl FaultRun<'_> {
         }
     }
 
-    /// Waits for the end of the fault, where the operator has come to his.
+    /// Waits for the end of the fault, after the operator's last command.
     async fn fallen(
         &self,
         blow: FaultTask,
@@ -284,9 +285,9 @@ impl FaultRun<'_> {
         deadline: Instant,
     ) -> Result<(), DemoError> {
         let left = deadline.saturating_duration_since(Instant::now());
-        // The last places lie behind what the operator sees as the end.
+        // The last places are passed after the state that the operator sees as the end.
         let came = async {
-            // The value is not kept: whoever reports the next one would wait for that.
+            // The value must be dropped: the sender of the next value would wait for it.
             let struck = progress
                 .wait_for(|struck| *struck != FaultProgress::NotYet)
                 .await;
@@ -304,7 +305,7 @@ impl FaultRun<'_> {
         ended.unwrap_or(Ok(()))
     }
 
-    /// Waits until enough was acknowledged, some of it on moving keys after everything else.
+    /// Waits until enough transactions were acknowledged, some of them with moving keys after everything else.
     async fn enough(&self, ledger: &Ledger) -> Result<(), DemoError> {
         let begun = Instant::now();
         let moving = ledger.tally().moving + 20;
@@ -323,7 +324,7 @@ impl FaultRun<'_> {
         }
     }
 
-    /// Leaves everything that tells what happened.
+    /// Keeps all files that show what happened.
     fn keep(&self, ground: &ServerGroup, record: &mut RunRecord) {
         record.problems.iter().for_each(|it| self.story.write(it));
         self.fleet.keep();
@@ -338,14 +339,14 @@ impl FaultRun<'_> {
     }
 }
 
-/// Waits until the application has written a little.
+/// Waits until the application has written a few transactions.
 async fn before(ledger: &Ledger, course: &mut MigrationCourse<'_>) -> Result<(), DemoError> {
     let some = || ledger.tally().moving_by_phase[LedgerPhase::Before.index()] >= BEFORE;
     course.wait("the first transactions", some).await
 }
 
 impl RunResult {
-    /// `None` if the migration did not end as it was asked to.
+    /// Adds the result to the record. `None`: the migration did not end as requested.
     fn enter(self, record: &mut RunRecord) -> Option<RunOutcome> {
         record.resumed = self.resumed;
         record.resubmitted = self.attempts.saturating_sub(1);
@@ -382,7 +383,7 @@ impl RunRecord {
     }
 }
 
-/// The fault's task; drop ends it.
+/// The task of the fault. Dropping the value ends it.
 struct FaultTask(JoinHandle<Result<(), DemoError>>);
 
 impl FaultTask {
@@ -398,7 +399,7 @@ impl Drop for FaultTask {
     }
 }
 
-/// An error with its causes, on one line.
+/// Returns an error with its causes in one line.
 pub(super) fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let texts: Vec<String> = causes.map(ToString::to_string).collect();

@@ -1,14 +1,16 @@
-//! A source that comes back from a copy older than the flip, while the migration holds.
+//! The fault of a source that is restored from a copy older than the flip, during the hold.
 //!
-//! Order: before the approval the application pauses and the source's server is copied; in the hold the server is
-//! killed and the copy put in its place; it must refuse the moved keys and be told of; the operator accepts it, and the
-//! application goes on, with the map that it knows from before the flip.
-//! The application writes nothing between copy and restoration: such writes to keys that stay are lost with the server,
-//! by the operator's own act. Nor does it write before the source refuses: such writes to moved keys are not on the
-//! owner, which is the exposure that docs/reliability.md admits. Whether the source refuses is asked by a write that is
-//! never committed.
-//! Absent: a target from before its opening. It stays closed, and what was acknowledged there is gone with the copy: no
-//! run can end well. `a_target_from_before_its_opening_is_left_closed` shows that nothing opens it.
+//! Before the approval the application pauses and the source's server is copied. During the hold the server is killed
+//! and the copy is restored. The source must refuse the moved keys, and the reconciler must report it. The operator
+//! accepts the server, and the application continues with the map from before the flip.
+//!
+//! The application writes nothing between the copy and the restore: such writes to keys that stay would be lost with
+//! the server, by the operator's own act. It also does not write before the source refuses: such writes to moved keys
+//! would not be on the owner, a risk that docs/reliability.md describes. A write that is never committed tests whether
+//! the source refuses.
+//!
+//! No run restores a target to a time before its opening: it stays closed, and acknowledged writes are lost with the
+//! copy. The test `a_target_from_before_its_opening_is_left_closed` shows that nothing opens it.
 
 use super::deed;
 use super::story::StoryFile;
@@ -25,18 +27,18 @@ use plans::inspection::reconcile::ContradictionKind;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The reconciler's interval (5 s) and its look, on a busy machine.
+/// The reconciler's interval (5 s) and the duration of its probe, on a busy machine.
 const CLOSE_LIMIT: Duration = Duration::from_secs(30);
 const CALL_LIMIT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The copy, from when it is made until it is put back.
+/// The copy, from its creation to its restore.
 #[derive(Debug, Default)]
 pub(super) struct RestoredCopy {
     copy: Mutex<Option<Cluster>>,
 }
 
-/// Who is needed when the copy is put back.
+/// What the restore of the copy needs.
 #[derive(Clone, Copy)]
 pub(super) struct RestoreContext<'a> {
     pub(super) fleet: &'a Fleet,
@@ -60,7 +62,7 @@ impl RestoredCopy {
         Ok(())
     }
 
-    /// Puts the copy in the server's place; returns when it refuses the moved keys, was told of and is accepted.
+    /// Restores the copy. Returns when the server refuses the moved keys, was reported, and is accepted.
     pub(super) async fn strike(
         &self,
         arrival: Arrival,
@@ -102,7 +104,7 @@ impl RestoreContext<'_> {
         Ok(())
     }
 
-    /// Waits for the reconciler's own look: none is ordered here.
+    /// Waits for the reconciler's periodic probe; none is requested.
     async fn until_reported(&self, begun: Instant) -> Result<(), DemoError> {
         loop {
             if let Ok(Ok(report)) = tokio::time::timeout(CALL_LIMIT, self.api.fleet()).await {
@@ -123,7 +125,7 @@ impl RestoreContext<'_> {
         }
     }
 
-    /// `shardwright reconcile --accept`.
+    /// Runs `shardwright reconcile --accept`.
     async fn accept(&self) -> Result<(), DemoError> {
         let begun = Instant::now();
         loop {

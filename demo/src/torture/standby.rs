@@ -1,7 +1,7 @@
-//! A standby of a shard's server, made for a run whose fault is a failover.
+//! A standby of a shard's server, for a run whose fault is a failover.
 //!
-//! Order: a copy of the server follows it, and every synchronous commit waits for both; the server is killed, the
-//! standby promoted, and whoever connects to the old address, by whatever way, comes to the new server.
+//! A copy of the server follows it, and every synchronous commit waits for both. The server is killed and the standby
+//! promoted. All connections to the old address then lead to the new server.
 
 use super::proxy::Proxy;
 use crate::drive::blocking;
@@ -18,17 +18,17 @@ const NAME: &str = "torture_standby";
 const FOLLOW_LIMIT: Duration = Duration::from_secs(30);
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// A standby, and what stands at the old address once it was promoted. Dropping it stops the server.
+/// A standby, and the proxy at the old address after the promotion. Dropping the value stops the server.
 #[derive(Debug)]
 pub(super) struct Standby {
     server: Arc<Cluster>,
-    /// The port that everybody knows.
+    /// The port of the old server.
     port: u16,
     address: Mutex<Option<Proxy>>,
 }
 
 impl Standby {
-    /// Starts one; returns when commits wait for it.
+    /// Starts a standby. Returns when commits wait for it.
     pub(super) async fn start(primary: Arc<Cluster>) -> Result<Self, DemoError> {
         let port = primary.port();
         let dsn = Dsn::parse(&primary.dsn(SUPERUSER, SUPERUSER))?;
@@ -46,7 +46,7 @@ impl Standby {
         })
     }
 
-    /// Promotes it in the place of the first server, which is dead.
+    /// Promotes the standby in place of the first server, which was killed.
     pub(super) async fn promote(&self) -> Result<(), DemoError> {
         let server = Arc::clone(&self.server);
         blocking(move || server.promote()).await?;
@@ -56,13 +56,13 @@ impl Standby {
         Ok(())
     }
 
-    /// Its log.
+    /// Returns its log.
     pub(super) fn log(&self) -> (String, PathBuf) {
         (self.server.name().to_owned(), self.server.log_file())
     }
 }
 
-/// From now on synchronous commits wait for the standby.
+/// Makes synchronous commits wait for the standby.
 async fn wait_for(primary: &Dsn) -> Result<(), DemoError> {
     let failed = |source| ShopError::Statement {
         action: "let commits wait for a standby",

@@ -1,4 +1,4 @@
-//! What happens in a run, line by line, in a file of the run's folder.
+//! A log of the events in a run, in a file of the run's folder.
 
 use crate::error::DemoError;
 use std::fs::File;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Instant;
 
-/// The file; each line begins with the seconds since the run began.
+/// The file. Each line begins with the seconds since the run began.
 #[derive(Debug)]
 pub(super) struct StoryFile {
     begun: Instant,

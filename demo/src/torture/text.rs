@@ -1,10 +1,11 @@
-//! What is printed: a line for each run, and tables at the end.
+//! The printed text: a line for each run, and tables at the end.
 
 use super::record::{RecordSums, ResultsFile, RunRecord};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// The line of a run; of one that was not survived also what is amiss, where the evidence is and how to replay it.
+/// Returns the line of a run. If it was not survived, the text contains the problems, the folder of its files, and how
+/// to repeat it.
 pub(super) fn line(record: &RunRecord, number: u64) -> String {
     let verdict = if record.survived {
         "survived"
@@ -49,7 +50,7 @@ pub(super) fn line(record: &RunRecord, number: u64) -> String {
     text
 }
 
-/// The tables of all runs so far.
+/// Returns the tables of all runs so far.
 #[must_use]
 pub fn summary(results: &ResultsFile) -> String {
     let mut text = format!(
@@ -119,8 +120,8 @@ fn row(text: &mut String, name: &str, sums: &RecordSums) {
     );
 }
 
-/// The upper bound, at 95 % confidence, of the chance that a run of this kind is not survived: 3/n after n runs
-/// without a failure; none where one failed.
+/// Returns the upper bound, with 95 % confidence, of the probability that such a run is not survived: 3/n after n runs
+/// without a failure; `None` if a run failed.
 fn bound(sums: &RecordSums) -> String {
     if sums.runs == 0 || sums.runs > sums.survived {
         return "-".to_owned();

@@ -1,11 +1,11 @@
-//! Clients of the bank: tellers move money from one account to another, an auditor adds up what a tenant has.
+//! The bank workload: tellers move money between accounts, and an auditor adds up the accounts of a tenant.
 //!
 //! Most transfers are between two accounts of a tenant, some between tenants that have the same owner at the moment.
-//! Both legs are written in the transaction that changes the accounts. A commit whose end is unknown is run again: the
-//! first leg, which is there already, says that nothing is left to be done. Commits wait for the disk.
+//! Both legs are written in the transaction that changes the accounts. A commit with an unknown outcome is repeated; if
+//! the first leg already exists, nothing remains to be done. Commits wait for the disk.
 
+use super::client_beat::ClientFuture;
 use super::focus::{TenantFocus, still_owns};
-use super::pace::ClientFuture;
 use super::plan::isolation;
 use super::worker::SharedClients;
 use crate::ledger::{Balances, TransactionOutcome, Transfer, TransferLeg};
@@ -17,12 +17,12 @@ use rand::rngs::StdRng;
 use std::io;
 use std::sync::Arc;
 
-/// A commit whose end is unknown is run again this often.
+/// How often a commit with an unknown outcome is repeated.
 const UNKNOWN_COMMITS: u32 = 10;
-/// Share of the transfers that are between tenants.
+/// The part of the transfers that are between tenants.
 const BETWEEN_TENANTS: f64 = 0.3;
 
-/// The statements; tenant is `$1`.
+/// The SQL statements. The tenant is `$1`.
 #[derive(Debug)]
 pub(super) struct BankStatements {
     leg: String,
@@ -56,7 +56,7 @@ enum TransferError {
     Missing { changed: u64 },
 }
 
-/// An account and what is added to it.
+/// An account and the amount that is added to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct TransferSide {
     tenant: i64,
@@ -64,7 +64,7 @@ struct TransferSide {
     delta: i64,
 }
 
-/// One client that moves money.
+/// A client that moves money.
 #[derive(Debug)]
 pub(super) struct Teller {
     pub(super) shop: Shop,
@@ -72,7 +72,7 @@ pub(super) struct Teller {
     pub(super) sql: Arc<BankStatements>,
     pub(super) shared: SharedClients,
     pub(super) rng: StdRng,
-    /// Of the next transfer.
+    /// The number of the next transfer.
     pub(super) next: i64,
 }
 
@@ -96,7 +96,7 @@ impl ClientFuture for Teller {
 }
 
 impl Teller {
-    /// Two accounts, in the order in which all clients take them.
+    /// Returns two accounts, in the order in which all clients lock them.
     fn choose(&mut self) -> [TransferSide; 2] {
         let (tenant, other) = self.focus.next();
         let amount = self.rng.random_range(1..100);
@@ -163,7 +163,7 @@ impl Teller {
     }
 }
 
-/// Writes both legs and changes both accounts; does nothing if the legs are there.
+/// Writes both legs and changes both accounts. Does nothing if the legs exist.
 async fn carry_out(
     tx: &Transaction,
     sql: &BankStatements,
@@ -190,7 +190,7 @@ async fn carry_out(
     Ok(())
 }
 
-/// One client that reads.
+/// A client that reads.
 #[derive(Debug)]
 pub(super) struct Auditor {
     pub(super) shop: Shop,
@@ -213,7 +213,7 @@ impl ClientFuture for Auditor {
 }
 
 impl Auditor {
-    /// The accounts in one snapshot; none if they could not be read, or were another shard's.
+    /// Reads the accounts in one snapshot. Returns `None` if they could not be read, or were on another shard.
     async fn read(&self, map: &Map, tenant: i64) -> Option<Vec<i64>> {
         let options = TransactionOptions {
             isolation: Isolation::RepeatableRead,

@@ -1,4 +1,4 @@
-//! A few tenants at a time: the clients of lists and bank meet on the same tenant, then all go to the next one.
+//! A few tenants at a time: the clients of lists and bank all use the same tenant, then all use the next one.
 
 use super::TenantMix;
 use crate::shop::Shop;
@@ -9,15 +9,15 @@ use rand::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Of the tenants that move and of those that stay so many at most are used.
+/// The maximum number of moving tenants, and of other tenants, that are used.
 const MOST: usize = 16;
-/// Turns, of all clients together, that go to one tenant before the next one's.
+/// The number of turns of all clients together with one tenant.
 const TURNS: u64 = 8;
-/// A map that names another owner is heard of within this time.
+/// The time within which a client receives a map with another owner.
 const NEWS: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Which tenant is next.
+/// Selects the next tenant.
 #[derive(Debug)]
 pub(super) struct TenantFocus {
     moving: Vec<i64>,
@@ -39,7 +39,7 @@ impl TenantFocus {
         }
     }
 
-    /// The tenant of the next turn, and another one that moves or stays as it does, if there is any.
+    /// Returns the tenant of the next turn, and another one that moves or stays in the same way, if there is one.
     pub(super) fn next(&self) -> (i64, Option<i64>) {
         let round = self.turns.fetch_add(1, Ordering::Relaxed) / TURNS;
         let mut rng = StdRng::seed_from_u64(self.seed.wrapping_add(round));
@@ -55,10 +55,10 @@ impl TenantFocus {
     }
 }
 
-/// Whether `shard` has the tenant's key, for one who found nothing there.
+/// Returns whether `shard` owns the tenant's key. It is called if no row was found.
 ///
-/// A read goes by the map that its client knew when it began; it may come to a former owner, where rows are being
-/// dropped (docs/protocol.md, what the guard does not do). The map then names another owner already, or is about to.
+/// A read uses the map that its client had when it began. It may reach an old owner on which rows are being removed
+/// (docs/protocol.md: the guard does not refuse reads). Then the map already names another owner, or soon will.
 pub(super) async fn still_owns(map: &Map, shop: &Shop, tenant: i64, shard: &ShardName) -> bool {
     let begun = Instant::now();
     while begun.elapsed() < NEWS {

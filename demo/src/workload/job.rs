@@ -1,4 +1,4 @@
-//! Runs one transaction's statements and says what they changed.
+//! Executes the statements of one transaction, and returns what they changed.
 
 use super::plan::{TransactionKind, TransactionPlan};
 use crate::ledger::RowEffect;
@@ -13,17 +13,17 @@ pub(super) enum JobError {
     /// A statement failed.
     #[error("statement failed")]
     Statement(#[from] tokio_postgres::Error),
-    /// By intent.
+    /// The client rolls back intentionally.
     #[error("given up on purpose")]
     GivenUp,
-    /// A row that must be there was not, or was there twice.
+    /// A row that must exist once does not exist, or exists twice.
     #[error("{changed} rows changed by a {kind} instead of one")]
     Missing { kind: &'static str, changed: u64 },
 }
 
 const HOLD: &str = "select pg_advisory_xact_lock($1::integer, ($2::bigint % 1000000000)::integer)";
 
-/// The statements of the jobs, over the key's columns. Tenant is `$1` where not said otherwise.
+/// The SQL statements, with the key's columns. The tenant is `$1` unless stated otherwise.
 #[derive(Debug)]
 pub(super) struct JobStatements {
     mark: String,
@@ -40,7 +40,8 @@ pub(super) struct JobStatements {
 
 impl JobStatements {
     pub(super) fn new(shape: KeyShape) -> Self {
-        // The lock is held until the transaction ends: who looks for an operation waits for its end first.
+        // The lock is held until the transaction ends. A session that searches for an operation first waits for this
+        // end.
         let mark = "insert into ledger ({keys}, op, client, kind) \
             select {key_of_1}, $2::bigint, $3::integer, $4::text from ( \
                 select pg_advisory_xact_lock($3::integer, ($2::bigint % 1000000000)::integer)) as held";
@@ -78,7 +79,7 @@ impl JobStatements {
     }
 }
 
-/// One transaction to be, and where it is.
+/// A transaction to execute, and the session.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TransactionJob<'j> {
     pub(super) tx: &'j Transaction,
@@ -87,7 +88,7 @@ pub(super) struct TransactionJob<'j> {
 }
 
 impl TransactionJob<'_> {
-    /// Runs the plan's statements; the changes that stand if it commits.
+    /// Executes the statements of the plan. Returns the changes that exist if it commits.
     pub(super) async fn run(self) -> Result<Vec<RowEffect>, JobError> {
         let plan = self.plan;
         if let TransactionKind::Deposit { account, amount } = plan.kind {
@@ -104,10 +105,11 @@ impl TransactionJob<'_> {
         finish(plan, effects)
     }
 
-    /// True if the operation is on this shard; waits until a transaction that may still write it has ended.
+    /// Returns true if the operation is on this shard. It first waits until a transaction that may still write the
+    /// operation has ended.
     pub(super) async fn is_committed(self) -> Result<bool, JobError> {
         let Self { tx, plan, sql } = self;
-        // The lock comes in a statement before the one that looks, whose snapshot is then new enough.
+        // The lock is taken in a separate statement before the search, so that the search has a newer snapshot.
         tx.query(HOLD, &[&plan.client, &plan.op]).await?;
         let found = tx.query(&sql.find, &[&plan.tenant, &plan.op]).await?;
         Ok(!found.is_empty())
@@ -121,7 +123,7 @@ impl TransactionJob<'_> {
         Ok(())
     }
 
-    /// Changes that are taken back to a savepoint before the transaction goes on.
+    /// Makes changes and rolls them back to a savepoint, before the transaction continues.
     async fn detour(self, op: i64) -> Result<(), JobError> {
         self.tx.savepoint("detour").await?;
         self.mark(op).await?;
@@ -163,7 +165,7 @@ impl TransactionJob<'_> {
                 Ok(vec![RowEffect::Logged])
             }
             TransactionKind::Cancel { order } => {
-                // An asynchronous commit that a crash took back leaves no order to cancel.
+                // A crash may have lost the order's asynchronous commit. Then there is no order to cancel.
                 let cancelled = tx.execute(&sql.cancel, &[&tenant, &order.op]).await?;
                 Ok(if cancelled == 1 {
                     vec![RowEffect::Cancelled { op: order.op }]
@@ -195,7 +197,7 @@ impl TransactionJob<'_> {
         ])
     }
 
-    /// A statement that must change one row.
+    /// Executes a statement that must change one row.
     async fn one(self, sql: &str, params: &[&(dyn ToSql + Sync)]) -> Result<(), JobError> {
         let changed = self.tx.execute(sql, params).await?;
         if changed == 1 {

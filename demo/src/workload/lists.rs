@@ -1,13 +1,13 @@
-//! Clients of lists: they append small numbers and read, and each call is written down before it is made and when it
+//! Clients of lists: they append small numbers and read. The ledger records each call before it is made and after it
 //! has ended.
 //!
-//! Each list gets its numbers from 1 upwards, in whatever order they arrive, and is followed by a new one when it is
-//! long enough for a checker. Appends wait for the disk: a crash may leave their end unknown, but takes nothing back.
-//! All clients share one [`client::Map`]: nobody can have seen a write on the new owner while another still reads by
-//! the old map, so that plain reads are part of the history too.
+//! Each list gets numbers from 1 upwards, in the order in which they arrive. When it is long enough for a checker, a
+//! new list begins. Appends wait for the disk: after a crash their outcome may be unknown, but an acknowledged append
+//! is not lost. All clients share one [`client::Map`]: no client can have seen a write on the new owner while another
+//! still reads with the old map. Therefore plain reads are part of the history too.
 
+use super::client_beat::ClientFuture;
 use super::focus::{TenantFocus, still_owns};
-use super::pace::ClientFuture;
 use super::plan::isolation;
 use super::worker::SharedClients;
 use crate::ledger::{CallEvent, CallPhase, ListOperation, list_name};
@@ -21,10 +21,10 @@ use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Appends to one list before the next one is begun.
+/// The number of appends to a list before the next list begins.
 const LONGEST: i64 = 32;
 
-/// The statements; tenant is `$1`, the list `$2`.
+/// The SQL statements. The tenant is `$1`, the list is `$2`.
 #[derive(Debug)]
 pub(super) struct ListStatements {
     append: String,
@@ -44,7 +44,7 @@ impl ListStatements {
     }
 }
 
-/// The lists that are under way, by tenant.
+/// The lists in use, by tenant.
 #[derive(Debug, Default)]
 pub(super) struct ListBoard {
     lists: Mutex<HashMap<i64, CurrentList>>,
@@ -53,14 +53,14 @@ pub(super) struct ListBoard {
 #[derive(Debug, Clone, Copy, Default)]
 struct CurrentList {
     list: i64,
-    /// The last value that was given out.
+    /// The last value that was assigned.
     last_value: i64,
-    /// Somebody has heard that the list is there.
+    /// True if a client has received a confirmation that the list exists.
     begun: bool,
 }
 
 impl ListBoard {
-    /// A list of the tenant and a value that is nobody else's.
+    /// Returns a list of the tenant, and a value that no other call appends to it.
     fn append(&self, tenant: i64) -> (i64, i64) {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         let current = lists.entry(tenant).or_default();
@@ -74,7 +74,7 @@ impl ListBoard {
         (current.list, current.last_value)
     }
 
-    /// The tenant's list.
+    /// Returns the tenant's list.
     fn read(&self, tenant: i64) -> i64 {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.entry(tenant).or_default().list
@@ -97,7 +97,8 @@ impl ListBoard {
 #[derive(Debug)]
 pub(super) struct Appender {
     pub(super) process: u64,
-    /// Added to the number of a process that does not know how its call ended: it is never seen again.
+    /// Added to the process number after a call with an unknown outcome, because a process with such a call must not
+    /// make another one.
     pub(super) processes: u64,
     pub(super) shop: Shop,
     pub(super) focus: Arc<TenantFocus>,
@@ -195,7 +196,7 @@ impl Appender {
         }
     }
 
-    /// A list that has begun and is not there, because its rows are another shard's.
+    /// Returns whether a list that has begun is missing because its rows are now on another shard.
     async fn was_moved(&self, tenant: i64, list: i64, shard: &ShardName) -> bool {
         let map = &self.shared.map;
         self.board.has_begun(tenant, list) && !still_owns(map, &self.shop, tenant, shard).await

@@ -1,14 +1,14 @@
-//! The application's clients: concurrent transactions through the client library, each written to the ledger.
+//! The application's clients: concurrent transactions through the client library, each recorded in the ledger.
 //!
-//! Order for each transaction: choose tenant and kind, run it, settle an unknown commit by looking for it,
-//! write the line. [`TenantMix`] says which tenants are chosen; [`KeyReaders`] read beside the clients that write.
-//! Beside them some clients append to lists, for histories that a checker can prove, and some move money in a bank.
+//! For each transaction a client chooses tenant and kind, executes it, determines the outcome of an unknown commit by a
+//! search, and writes the ledger line. [`TenantMix`] determines which tenants are chosen. [`KeyReaders`] read
+//! concurrently. Other clients append to lists, for histories that a checker can verify, and some move money in a bank.
 
 mod bank;
+mod client_beat;
 mod focus;
 mod job;
 mod lists;
-mod pace;
 mod plan;
 mod readers;
 mod worker;
@@ -19,8 +19,8 @@ pub use readers::KeyReaders;
 use crate::ledger::Ledger;
 use crate::shop::Shop;
 use client::Map;
+use client_beat::{ClientBeat, ClientCommand, ClientFuture};
 use focus::TenantFocus;
-use pace::{ClientBeat, ClientCommand, ClientFuture};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::sync::Arc;
@@ -30,20 +30,20 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use worker::{SharedClients, Worker};
 
-/// How hard the clients work.
+/// The settings of the workload.
 #[derive(Debug, Clone)]
 pub struct WorkloadSettings {
-    /// Clients side by side.
+    /// The number of concurrent clients.
     pub clients: u32,
-    /// Transactions per second of all clients together, at most.
+    /// The maximum number of transactions per second of all clients together.
     pub rate: f64,
-    /// Makes the choices repeatable, as far as concurrency allows.
+    /// Makes the choices repeatable, as far as concurrency permits.
     pub seed: u64,
-    /// Which tenants they choose.
+    /// The tenants that they choose.
     pub mix: Arc<TenantMix>,
 }
 
-/// Running clients. Dropping it ends them in the middle.
+/// The running clients. Dropping the value ends them immediately.
 #[derive(Debug)]
 pub struct Workload {
     run: watch::Sender<ClientCommand>,
@@ -51,20 +51,20 @@ pub struct Workload {
     idle: Arc<AtomicU64>,
 }
 
-/// What is added to the seeds of these clients.
+/// The number that is added to the seeds of these clients.
 const LIST_SEED: u64 = 1_000_000;
 const BANK_SEED: u64 = 2_000_000;
-/// Clients of lists, and their share of the rate.
+/// The number of clients of lists, and their part of the rate.
 const APPENDERS: (u32, f64) = (4, 0.1);
-/// Clients that move money.
+/// The number of clients that move money, and their part of the rate.
 const TELLERS: (u32, f64) = (2, 0.04);
-/// Clients that read the bank.
+/// The number of clients that read the bank, and their part of the rate.
 const AUDITORS: (u32, f64) = (1, 0.02);
-/// Numbers of transfers that a teller has for itself.
+/// The number of transfer numbers that each teller has.
 const TRANSFERS_PER_TELLER: i64 = 1_000_000_000;
 
 impl Workload {
-    /// Starts the clients, and beside them some that append to lists and some of the bank.
+    /// Starts the clients, including those of lists and of the bank.
     #[must_use]
     pub fn start(settings: WorkloadSettings, shop: Shop, map: &Map, ledger: &Arc<Ledger>) -> Self {
         let mut workload = Self {
@@ -134,7 +134,7 @@ impl Workload {
         }
     }
 
-    /// Starts one of so many clients that work at this rate together.
+    /// Starts a number of clients that together work at this rate.
     fn add(&mut self, (clients, rate): (u32, f64), client: impl ClientFuture + Send + 'static) {
         let beat = ClientBeat {
             period: Duration::from_secs_f64(f64::from(clients) / rate),
@@ -144,7 +144,7 @@ impl Workload {
         self.clients.spawn(beat.drive(client));
     }
 
-    /// Lets every client finish its transaction and returns when none is under way.
+    /// Lets every client finish its transaction. Returns when no transaction is open.
     pub async fn pause(&self) {
         self.run.send_replace(ClientCommand::Pause);
         let everyone = u64::try_from(self.clients.len()).unwrap_or(u64::MAX);
@@ -153,15 +153,15 @@ impl Workload {
         }
     }
 
-    /// Goes on after [`Workload::pause`].
+    /// Continues after [`Workload::pause`].
     pub fn resume(&self) {
         self.run.send_replace(ClientCommand::Go);
     }
 
-    /// Lets every client finish its transaction and ends.
+    /// Lets every client finish its transaction, and ends the clients.
     ///
     /// # Errors
-    /// The ledger file's, or that of a client that panicked.
+    /// An error of the ledger file, or of a client that panicked.
     pub async fn stop(mut self) -> Result<(), std::io::Error> {
         self.run.send_replace(ClientCommand::Stop);
         while let Some(ended) = self.clients.join_next().await {

@@ -1,4 +1,4 @@
-//! What a client does next: chosen before the transaction, so that a retry does the same again.
+//! What a client does next. It is chosen before the transaction, so that a retry does the same again.
 
 use crate::shop::Shop;
 use client::{Isolation, TransactionOptions};
@@ -7,7 +7,7 @@ use rand::rngs::StdRng;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// One transaction to be.
+/// A transaction to execute.
 #[derive(Debug, Clone)]
 pub(super) struct TransactionPlan {
     pub(super) op: i64,
@@ -15,27 +15,27 @@ pub(super) struct TransactionPlan {
     pub(super) tenant: i64,
     pub(super) kind: TransactionKind,
     pub(super) options: TransactionOptions,
-    /// A part that is taken back to a savepoint; it has a number of its own.
+    /// A part that is rolled back to a savepoint. It has its own operation number.
     pub(super) detour: Option<i64>,
-    /// Taken back as a whole at its end.
+    /// True to roll the whole transaction back at its end.
     pub(super) give_up: bool,
 }
 
 #[derive(Debug, Clone)]
 pub(super) enum TransactionKind {
-    /// A new order with two items, paid from an account.
+    /// Creates an order with two items, which is paid from an account.
     Order {
         account: i64,
         quantity: i32,
         cents: i64,
     },
-    /// From one account to another.
+    /// Moves an amount from one account to another.
     Transfer { from: i64, to: i64, amount: i64 },
-    /// A counter beside a long text, which is not written again.
+    /// Increments a counter in a row with a long text, which is not written again.
     Touch { event: i64 },
-    /// Ledger and account in a single statement.
+    /// Writes the ledger row and changes an account in a single statement.
     Deposit { account: i64, amount: i64 },
-    /// A new event, sometimes with a long text.
+    /// Creates an event, sometimes with a long text.
     Log { long: bool },
     /// Deletes an order of this client.
     Cancel { order: PlacedOrder },
@@ -61,25 +61,25 @@ pub(super) struct PlacedOrder {
     pub(super) op: i64,
 }
 
-/// Which tenants the clients choose, and how often.
+/// The tenants that the clients choose, and how often.
 #[derive(Debug, Clone)]
 pub struct TenantMix {
-    /// Tenants whose keys move.
+    /// The tenants whose keys move.
     pub moving: Vec<i64>,
-    /// The others.
+    /// The other tenants.
     pub staying: Vec<i64>,
-    /// Share of the transactions that go to moving keys.
+    /// The part of the transactions with moving keys.
     pub share: f64,
-    /// How one of either is chosen.
+    /// How a tenant is chosen among each of these.
     pub choice: TenantChoice,
 }
 
 /// How a tenant is chosen among several.
 #[derive(Debug, Clone)]
 pub enum TenantChoice {
-    /// The first are hotter than the last.
+    /// The first tenants are chosen more often than the last.
     Skewed,
-    /// One after the other, so that a few seconds show the same as the whole run.
+    /// One after the other, so that a few seconds are representative of the whole run.
     InTurn(Arc<AtomicUsize>),
 }
 
@@ -100,7 +100,7 @@ impl TenantMix {
     }
 }
 
-/// An index below `count`; low ones are more likely.
+/// Returns an index below `count`. Low ones are more likely.
 fn skewed(count: usize, rng: &mut StdRng) -> usize {
     let drawn: f64 = rng.random_range(0.0..1.0);
     #[expect(
@@ -113,7 +113,7 @@ fn skewed(count: usize, rng: &mut StdRng) -> usize {
     index
 }
 
-/// Chooses what to do for `tenant`.
+/// Chooses the action for `tenant`.
 pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> TransactionKind {
     let account = |rng: &mut StdRng| shop.account(tenant, rng.random_range(0..shop.rows.accounts));
     match rng.random_range(0..100) {
@@ -154,7 +154,7 @@ pub(super) fn kind(shop: &Shop, tenant: i64, rng: &mut StdRng) -> TransactionKin
     }
 }
 
-/// Chooses how the transaction runs.
+/// Chooses the options of the transaction.
 pub(super) fn options(rng: &mut StdRng) -> TransactionOptions {
     TransactionOptions {
         synchronous_commit: !rng.random_bool(0.25),

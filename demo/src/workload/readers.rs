@@ -1,4 +1,4 @@
-//! Readers beside the clients that write: they show whether moving keys can be read all the while.
+//! Clients that only read. They show whether moving keys can be read all the time.
 
 use super::TenantMix;
 use crate::shop::Shop;
@@ -11,10 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::task::JoinHandle;
 
-/// Between two reads.
+/// The time between two reads.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A running reader of moving keys. Dropping it ends it.
+/// A running reader of moving keys. Dropping the value ends it.
 #[derive(Debug)]
 pub struct KeyReaders {
     task: JoinHandle<()>,
@@ -34,7 +34,7 @@ impl KeyReaders {
         Self { task, succeeded }
     }
 
-    /// Reads of moving keys that found their tenant, so far.
+    /// Returns the number of reads of moving keys that have found their tenant.
     #[must_use]
     pub fn succeeded(&self) -> u64 {
         self.succeeded.load(Ordering::Relaxed)

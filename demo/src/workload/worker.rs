@@ -1,7 +1,7 @@
-//! One client: transaction after transaction, each with its line in the ledger.
+//! A client that executes transaction after transaction, and writes a ledger line for each.
 
+use super::client_beat::ClientFuture;
 use super::job::{JobError, JobStatements, TransactionJob};
-use super::pace::ClientFuture;
 use super::plan::{self, PlacedOrder, TransactionKind, TransactionPlan};
 use super::{TenantMix, WorkloadSettings};
 use crate::ledger::{Ledger, LedgerPhase, RowEffect, TransactionEntry, TransactionOutcome};
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 const OPS_PER_CLIENT: i64 = 1_000_000_000;
 const ORDERS_REMEMBERED: usize = 200;
-/// A commit whose end is unknown is settled and, if need be, run again this often.
+/// How often the outcome of an unknown commit is determined, and the transaction repeated if necessary.
 const UNKNOWN_COMMITS: u32 = 10;
 
 /// What all clients use.
@@ -39,7 +39,7 @@ pub(super) struct Worker {
     placed: Vec<PlacedOrder>,
 }
 
-/// The last attempt of a transaction, kept outside of it: where it ran and what it changed.
+/// The last attempt of a transaction, stored outside the attempt: its shard and its changes.
 #[derive(Debug, Clone, Default)]
 struct LastAttempt {
     shard: Option<ShardName>,
@@ -126,7 +126,8 @@ impl Worker {
         }
     }
 
-    /// Runs the transaction as an application would: settles an unknown commit by looking for it.
+    /// Executes the transaction as an application would. If the outcome of a commit is unknown, it searches for the
+    /// operation.
     async fn perform(&self, plan: &TransactionPlan) -> (TransactionOutcome, LastAttempt) {
         let last = Arc::new(Mutex::new(LastAttempt::default()));
         for _ in 0..UNKNOWN_COMMITS {

@@ -1,6 +1,7 @@
-//! Who asks, and what they may: roles, secrets, what each route needs.
+//! Access control: the caller, its role, secrets, and the access that each route needs.
 //!
-//! Pure: `controller::tokens` finds the holder of a secret, `api::admit` asks both and lets in or says no.
+//! The functions are pure. `controller::tokens` finds the user of a secret; `api::admit` calls both modules and admits
+//! or refuses the request.
 
 mod need;
 mod role;
@@ -16,17 +17,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Who must show a token.
+/// Which callers must present a token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AccessRule {
-    /// Nobody: who reaches the address may do everything. For loopback alone.
+    /// None: every client that reaches the address may do everything. For loopback addresses only.
     #[default]
     Open,
-    /// Everybody, but for probes and the sign-in.
+    /// All, except for health checks and the sign-in.
     Tokens,
 }
 
-/// What becomes of an order whose line in the audit trail cannot be written.
+/// What happens to a command that cannot be recorded in the audit trail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, clap::ValueEnum)]
 pub enum AuditRule {
     /// It is carried out, and its line is in the log.
@@ -36,23 +37,23 @@ pub enum AuditRule {
     Required,
 }
 
-/// Who asks.
+/// The caller of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Visitor {
-    /// The token's name; without tokens what the caller says.
+    /// The name of the token. If no token is required: the name that the caller sends.
     pub name: String,
-    /// What it may do.
+    /// The role of the caller.
     pub role: Role,
-    /// An agent sees only migrations between shards that carry all of these.
+    /// For an agent: the labels that the shards of its migrations must have.
     pub labels: BTreeMap<String, String>,
-    /// What the forms of a browser that is signed in must carry; none where no cookie was sent.
+    /// The value that forms of a signed-in browser must contain; `None` if the request has no cookie.
     pub csrf: Option<String>,
-    /// Nobody may change anything here.
+    /// True if this process refuses all changes.
     pub read_only: bool,
 }
 
 impl Visitor {
-    /// One who need not show a token.
+    /// Returns a caller that needs no token.
     #[must_use]
     pub fn unnamed(name: &str, read_only: bool) -> Self {
         Self {
@@ -64,14 +65,14 @@ impl Visitor {
         }
     }
 
-    /// Whether a route with this need is for the visitor.
+    /// Returns whether the caller may use a route that needs this access.
     #[must_use]
     pub fn may(&self, need: RouteAccess) -> bool {
         need.is_met_by(self.role) && !(self.read_only && need.changes())
     }
 }
 
-/// Whether shards with `theirs` may be touched by an agent whose token has `bound`.
+/// Returns whether an agent with a token for the labels `bound` may access shards with the labels `theirs`.
 #[must_use]
 pub fn covers(bound: &BTreeMap<String, String>, theirs: &BTreeMap<String, String>) -> bool {
     bound
@@ -79,18 +80,18 @@ pub fn covers(bound: &BTreeMap<String, String>, theirs: &BTreeMap<String, String
         .all(|(key, value)| theirs.get(key) == Some(value))
 }
 
-/// A token to make.
+/// A token to create.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewToken {
-    /// What the journals call its holder; of an agent's token the agent's name.
+    /// The name of the user in the journal and the audit trail. For an agent's token: the name of the agent.
     pub name: String,
-    /// What it may do.
+    /// The role of the user.
     pub role: Role,
-    /// Of an agent's token: labels that shards must carry.
+    /// For an agent's token: the labels that shards must have.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// Days until it ends; none: it does not.
+    /// After how many days the token ends, 1 to 3650. If the field is missing, it does not end.
     #[serde(default)]
     pub days: Option<u32>,
 }

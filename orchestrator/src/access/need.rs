@@ -1,34 +1,35 @@
-//! What each route needs; what is not named here only an admin may do.
+//! The access that each route needs. Routes that this file does not contain need an admin.
 
 use super::Role;
 
-/// What a route needs of who asks.
+/// The access to a route, as the kind of permission that the caller needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RouteAccess {
-    /// Nothing: probes, the sign-in and its looks.
+    /// None: health checks, the sign-in, and its styles and images.
     Nothing,
-    /// To see what people see.
+    /// Read what the dashboard shows.
     Read,
-    /// To read maps, as applications do too.
+    /// Read shard maps; applications may do this too.
     ReadMaps,
-    /// To read one migration, as its agent does too.
+    /// Read one migration; agents may do this too.
     ReadMigration,
-    /// To tell of an application's load.
+    /// Report the load and the latency of an application.
     ReportLoad,
-    /// To be an agent.
+    /// Work as an agent.
     Work,
-    /// To have a request looked at while it is written; nothing is kept of it.
+    /// Check a request that a user is editing. The controller does not store it.
     Draft,
-    /// To run migrations until their cutover.
+    /// Operate migrations until their cutover.
     Operate,
-    /// To decide about cutovers.
+    /// Decide about cutovers.
     Approve,
     /// Everything else.
     Administer,
 }
 
 impl RouteAccess {
-    /// What a route needs: `method` and `pattern` as in the routes, and the last segment of the path.
+    /// Returns the access that a route needs. `method` and `pattern` are those of the route; `last` is the last segment
+    /// of the path.
     #[must_use]
     pub fn of(method: &str, pattern: &str, last: &str) -> Self {
         let reads = matches!(method, "GET" | "HEAD");
@@ -75,7 +76,7 @@ impl RouteAccess {
         }
     }
 
-    /// What an order needs; one that nobody knows is refused by its handler.
+    /// Returns the access that a command needs. The handler of the route refuses an unknown command.
     #[must_use]
     pub fn of_command(name: &str) -> Self {
         match name {
@@ -84,7 +85,7 @@ impl RouteAccess {
         }
     }
 
-    /// Whether a holder of `role` may.
+    /// Returns whether a user with `role` has this access.
     #[must_use]
     pub fn is_met_by(self, role: Role) -> bool {
         match self {
@@ -102,13 +103,13 @@ impl RouteAccess {
         }
     }
 
-    /// Whether something of the operator's may be another afterwards.
+    /// Returns whether routes with this access change something on behalf of an operator.
     #[must_use]
     pub fn changes(self) -> bool {
         matches!(self, Self::Operate | Self::Approve | Self::Administer)
     }
 
-    /// The least of the roles that may, for who may not.
+    /// Returns the first role, in the order of `Role::ALL`, that has this access; for messages to users without it.
     #[must_use]
     pub fn least(self) -> Role {
         let mut roles = Role::ALL.into_iter();

@@ -1,30 +1,32 @@
-//! What the holder of a token may do.
+//! The roles of users.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
-/// What the holder of a token may do. Each of viewer, operator, approver and admin may do what those before it may.
+/// The role of a token's user. Viewer, operator, approver and admin each have the permissions of those before them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
-    /// Sees everything.
+    /// Reads everything, except the list of tokens.
     Viewer,
-    /// Plans, submits, pauses, resumes, retries, limits, verifies; takes back what has not flipped.
+    /// Plans and submits operations; pauses, resumes and retries migrations; sets limits; verifies; aborts before the
+    /// flip.
     Operator,
-    /// Lets a cutover begin, rolls back, finishes.
+    /// Approves cutovers, permits the agent to end transactions for them, overrules hooks, rolls back and finishes
+    /// migrations.
     Approver,
-    /// Shards, maps, tokens, mends.
+    /// Manages shards, maps and tokens, and repairs.
     Admin,
-    /// Reads maps and tells of its load, as applications do.
+    /// An application: reads maps and reports its load.
     Application,
-    /// Takes work, as agents do.
+    /// An agent: claims and performs work.
     Agent,
 }
 
 impl Role {
-    /// Every role.
+    /// All roles.
     pub const ALL: [Self; 6] = [
         Self::Viewer,
         Self::Operator,
@@ -34,7 +36,7 @@ impl Role {
         Self::Agent,
     ];
 
-    /// The word on the command line and in the store.
+    /// Returns the name of the role on the command line and in the store.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -47,7 +49,7 @@ impl Role {
         }
     }
 
-    /// People may sign in to the dashboard.
+    /// Returns whether the role is for people, who may sign in to the dashboard.
     #[must_use]
     pub fn is_for_people(self) -> bool {
         !matches!(self, Self::Application | Self::Agent)
@@ -60,7 +62,7 @@ impl fmt::Display for Role {
     }
 }
 
-/// No role has this name.
+/// The error for an unknown name of a role.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{text:?} is no role: viewer, operator, approver, admin, application or agent")]
 pub struct UnknownRole {

@@ -1,6 +1,6 @@
-//! Secrets of 256 random bits, and what is kept of them.
+//! Secrets of 256 random bits, and the digests that the store keeps of them.
 //!
-//! A slow hash is for what people think up; what is random is found by its SHA-256 alone.
+//! A slow password hash is only needed for secrets that people choose. For random secrets a SHA-256 digest is enough.
 
 use plans::wire::WireSecret;
 use sha2::{Digest as _, Sha256};
@@ -9,31 +9,32 @@ use std::fmt;
 use std::fmt::Write;
 use subtle::ConstantTimeEq;
 
-/// By this a token, or the cookie of a session, is known for one where it should not be.
+/// The prefix of tokens and session cookies. It makes them easy to recognize in places where they must not be.
 const PREFIX: &str = "swt_";
-/// By this a code that begins one session is told from a token.
+/// The prefix of sign-in codes. It distinguishes them from tokens.
 const CODE: &str = "swc_";
-/// Hexadecimal digits of a secret.
+/// The number of hexadecimal digits of a secret.
 const DIGITS: usize = 64;
 
-/// A token, the cookie of a session, or a code for one; shown once and never kept.
+/// A token, a session cookie or a sign-in code. It is displayed once and never stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Secret(String);
 
 impl Secret {
-    /// A new one.
+    /// Returns a new token or cookie.
     #[must_use]
     pub fn random() -> Self {
         Self(format!("{PREFIX}{}", hex(&rand::random::<[u8; 32]>())))
     }
 
-    /// A new code for one session.
+    /// Returns a new sign-in code.
     #[must_use]
     pub fn code() -> Self {
         Self(format!("{CODE}{}", hex(&rand::random::<[u8; 32]>())))
     }
 
-    /// Whether it may hold 128 random bits: long enough for its characters, and not one of them again and again.
+    /// Returns whether the text may contain 128 random bits: it is long enough, and has at least 8 different
+    /// characters.
     #[must_use]
     pub fn is_long_enough(&self) -> bool {
         let text = self.0.strip_prefix(PREFIX).unwrap_or(&self.0);
@@ -42,13 +43,13 @@ impl Secret {
         text.len() * if hex { 4 } else { 6 } >= 128 && different.len() >= 8
     }
 
-    /// Whether it is written as codes are.
+    /// Returns whether the text has the form of a sign-in code.
     #[must_use]
     pub fn is_code(&self) -> bool {
         self.has_form(CODE)
     }
 
-    /// Whether it is written as the cookies of sessions are.
+    /// Returns whether the text has the form of a session cookie.
     #[must_use]
     pub fn is_cookie(&self) -> bool {
         self.has_form(PREFIX)
@@ -59,25 +60,26 @@ impl Secret {
         digits.len() == DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
     }
 
-    /// One that somebody shows.
+    /// Returns the secret that a caller presents.
     #[must_use]
     pub fn shown(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// What is kept of it.
+    /// Returns the digest, which the store keeps.
     #[must_use]
     pub fn digest(&self) -> SecretDigest {
         SecretDigest::of(&[&self.0])
     }
 
-    /// What a form must carry that was sent to the browser with this cookie; it does not tell the cookie.
+    /// Returns the value that the forms of the session with this cookie must contain. The cookie cannot be derived from
+    /// it.
     #[must_use]
     pub fn csrf(&self) -> String {
         hex(&SecretDigest::of(&["form", self.0.as_str()]).0)
     }
 
-    /// The secret itself, for its holder.
+    /// Returns the secret itself, for its user.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
@@ -90,24 +92,24 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// What is kept of a secret: its SHA-256.
+/// The SHA-256 digest of a secret; only the digest is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct SecretDigest(pub [u8; 32]);
 
 impl SecretDigest {
-    /// Of a secret that an agent shows, as the store keeps it.
+    /// Returns the digest of a secret that an agent presents.
     #[must_use]
     pub fn of_wire(secret: &WireSecret) -> Self {
         Self::of(&["wire", secret.reveal()])
     }
 
-    /// Whether both are the same; how long that takes tells nothing of where they differ.
+    /// Returns whether both digests are equal. The time for this does not depend on the position of a difference.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
 
-    /// Of several parts, each with its length.
+    /// Returns the digest of several parts, each hashed with its length.
     pub(crate) fn of(parts: &[impl AsRef<[u8]>]) -> Self {
         let mut hasher = Sha256::new();
         for part in parts.iter().map(AsRef::as_ref) {
@@ -120,7 +122,7 @@ impl SecretDigest {
 
 fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a String cannot fail.
+        // A write to a String cannot fail.
         let _ = write!(text, "{byte:02x}");
         text
     })

@@ -1,4 +1,4 @@
-//! How often an address may show a secret that is none.
+//! A limit on the number of wrong secrets from one address.
 
 use super::SecretDigest;
 use std::collections::HashMap;
@@ -6,24 +6,27 @@ use std::net::IpAddr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Wrong secrets from one address in a [`MINUTE`].
+/// How many wrong secrets one address may send per [`MINUTE`].
 const ALLOWED: u32 = 20;
 const MINUTE: Duration = Duration::from_secs(60);
-/// Addresses and cookies that are remembered at most; beyond it those whose minute is over are forgotten.
+/// How many addresses, and how many cookies, are remembered. Above this number, those whose minute has ended are
+/// forgotten.
 const REMEMBERED: usize = 10_000;
 
-/// Wrong secrets by address. While an address has to wait, a right one is not looked at either.
+/// The wrong secrets by address. While an address has to wait, its right secrets are refused too.
 #[derive(Debug, Default)]
 pub(crate) struct FailedAttempts(Mutex<WrongSecret>);
 
 #[derive(Debug, Default)]
 struct WrongSecret {
+    /// For each address: the start of its minute, and the number of wrong secrets since then.
     addresses: HashMap<IpAddr, (Instant, u32)>,
+    /// For each cookie without a session: the time of the last check.
     cookies: HashMap<SecretDigest, Instant>,
 }
 
 impl FailedAttempts {
-    /// Counts a wrong secret; how long the address has to wait before the next, if it was one too many.
+    /// Counts a wrong secret. If it was one too many, returns how long the address has to wait.
     pub(crate) fn wrong(&self, from: IpAddr, now: Instant) -> Option<Duration> {
         let mut wrong = self.lock();
         wrong.forget(now);
@@ -35,7 +38,7 @@ impl FailedAttempts {
         (*count > ALLOWED).then(|| MINUTE.saturating_sub(now.duration_since(*since)))
     }
 
-    /// How long the address has to wait, if too many wrong secrets came from it.
+    /// Returns how long the address has to wait, if it has sent too many wrong secrets.
     pub(crate) fn wait(&self, from: IpAddr, now: Instant) -> Option<Duration> {
         let wrong = self.lock();
         let (since, count) = wrong.addresses.get(&from)?;
@@ -43,7 +46,7 @@ impl FailedAttempts {
         (*count > ALLOWED).then_some(left)
     }
 
-    /// Counts a cookie of no session, once in a minute: a browser sends an old one with every request.
+    /// Counts a cookie of an ended session once per minute, because a browser sends its old cookie with every request.
     pub(crate) fn wrong_cookie(&self, cookie: SecretDigest, from: IpAddr, now: Instant) {
         let earlier = self.lock().cookies.insert(cookie, now);
         if earlier.is_none_or(|earlier| now.duration_since(earlier) >= MINUTE) {
@@ -51,7 +54,8 @@ impl FailedAttempts {
         }
     }
 
-    /// Whether this cookie was of no session within the last minute; it is of none now.
+    /// Returns whether this cookie belonged to no session at a check within the last minute. A cookie that had no
+    /// session never gets one.
     pub(crate) fn is_wrong(&self, cookie: SecretDigest, now: Instant) -> bool {
         let wrong = self.lock();
         let since = wrong.cookies.get(&cookie);
@@ -64,6 +68,7 @@ impl FailedAttempts {
 }
 
 impl WrongSecret {
+    /// Forgets addresses and cookies whose minute has ended, if there are too many.
     fn forget(&mut self, now: Instant) {
         let recent = |since: &Instant| now.duration_since(*since) < MINUTE;
         if self.addresses.len() >= REMEMBERED {

@@ -1,8 +1,8 @@
-//! Finds out who asks, lets in whom the route is for, and writes down every order.
+//! Authenticates each request, checks whether its route permits it, and writes every command to the audit trail.
 //!
-//! Order: what the route needs, who shows which secret, whether that is enough, whether a form is of its session;
-//! then the handler; then a line in the audit trail.
-//! A handler finds the [`Visitor`] among the request's extensions, and its name in the actor's header.
+//! The order is: the access that the route needs; the token or cookie of the request; whether its role suffices;
+//! whether a form carries the CSRF token of its session; the handler; the line in the audit trail. The handler finds
+//! the [`Visitor`] among the request's extensions, and its name in the header [`ACTOR_HEADER`](super::ACTOR_HEADER).
 
 use super::connections::Peer;
 use super::error::{AccessRefusal, RefusedCall};
@@ -24,20 +24,20 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// Where scripts of a page put what its forms carry.
+/// The header in which a page's scripts send the CSRF token of a form.
 const CSRF_HEADER: &str = "x-csrf-token";
-/// Longest wait for a whole body.
+/// The longest wait for a whole body.
 const BODY_WAIT: Duration = Duration::from_secs(30);
-/// Largest JSON body that is searched for a reason, and for what the audit trail keeps of it.
+/// The largest JSON body from which the reason and the details for the audit trail are read.
 const REASON_LIMIT: usize = 64 << 10;
 
-/// How often it is asked whether the reader of a feed may still read it.
+/// The time between two checks whether the client may still read a feed.
 const RECHECK_INTERVAL: Duration = Duration::from_secs(2);
 
-/// A claim is answered when there is work.
+/// The path of a claim: an agent's long poll, which is answered when there is work.
 const CLAIM: &str = "/api/v1/agents/claim";
 
-/// What the door knows.
+/// The state that the admission of requests needs.
 #[derive(Debug, Clone)]
 pub(crate) struct Admission {
     controller: Controller,
@@ -56,7 +56,7 @@ impl Admission {
         }
     }
 
-    /// Who asks.
+    /// Returns the visitor that sent the request, or the response that refuses it.
     async fn visitor(&self, call: &RequestInfo, headers: &HeaderMap) -> Result<Visitor, Response> {
         if self.controller.rule() == AccessRule::Open {
             let name = text(headers, ACTOR_HEADER);
@@ -94,7 +94,7 @@ impl Admission {
         }
     }
 
-    /// A feed ends when who reads it would not be let in any more.
+    /// Ends a feed when its client is no longer permitted to read it.
     fn watched(&self, response: Response, credentials: Credentials) -> Response {
         if self.controller.rule() == AccessRule::Open || !is_feed(&response) {
             return response;
@@ -104,7 +104,8 @@ impl Admission {
         response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(barred))))
     }
 
-    /// After a moment: whether who showed this would still be let in; while the store is away, yes.
+    /// Waits for [`RECHECK_INTERVAL`], and returns whether these credentials are still valid. If the store cannot be
+    /// reached, it returns true.
     async fn still(&self, credentials: &Credentials) -> bool {
         tokio::time::sleep(RECHECK_INTERVAL).await;
         let found = match credentials {
@@ -120,19 +121,20 @@ impl Admission {
         call.refuse(refused, self.page)
     }
 
-    /// What is said of a wrong token from there.
+    /// Records a wrong token from this address, and returns the refusal.
     pub(crate) fn wrong(&self, from: IpAddr) -> AccessRefusal {
         let wait = self.tries.wrong(from, Instant::now());
         wait.map_or(AccessRefusal::WrongToken, AccessRefusal::TooOften)
     }
 
-    /// What is said there whatever is shown, while too many wrong tokens have come from there.
+    /// Returns the refusal for every request from an address that has sent too many wrong tokens.
     pub(crate) fn wait(&self, from: IpAddr) -> Option<AccessRefusal> {
         let wait = self.tries.wait(from, Instant::now());
         wait.map(AccessRefusal::TooOften)
     }
 
-    /// Writes down that an order begins, where none is carried out without its line and this controller carries it out.
+    /// Writes a line to the audit trail before the command is carried out, if the configuration requires one for every
+    /// command. Only the leader, which carries the command out, writes it.
     async fn announce(&self, command: &AuditedCommand) -> Result<(), ApiError> {
         if self.controller.audit_rule() != AuditRule::Required {
             return Ok(());
@@ -153,8 +155,8 @@ impl Admission {
         self.keep(command.record(outcome)).await;
     }
 
-    /// Writes down that an agent's call was refused; one that is sent again and again for the same reason once in a
-    /// while.
+    /// Writes to the audit trail that an agent's call was refused. If the call is repeated with the same reason, it is
+    /// written once per minute.
     async fn write_refusal(&self, command: AuditedCommand, refusal: RefusedCall) {
         let token = self.controller.token_of(&command.visitor);
         let key = (token.name().to_owned(), command.what.clone(), refusal);
@@ -194,13 +196,13 @@ fn is_feed(response: &Response) -> bool {
     kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
 }
 
-/// What is asked for.
+/// What admission needs to know about a request.
 struct RequestInfo {
     need: RouteAccess,
     is_page: bool,
     reads: bool,
     from: IpAddr,
-    /// Somebody was let in on this connection before.
+    /// True if an earlier request on this connection was admitted.
     is_known: bool,
     /// Method and path.
     what: String,
@@ -209,14 +211,14 @@ struct RequestInfo {
     pattern: String,
 }
 
-/// An order, for the audit trail.
+/// A command, for the audit trail.
 #[derive(Clone)]
 struct AuditedCommand {
     visitor: Visitor,
     from: String,
     what: String,
     why: Option<String>,
-    /// What the body says, without secrets.
+    /// Fields of the body, without secrets.
     detail: Option<Value>,
 }
 
@@ -247,7 +249,7 @@ impl RequestInfo {
         let extensions = request.extensions();
         let pattern = extensions.get::<MatchedPath>();
         let last = path.rsplit('/').next().unwrap_or_default();
-        // What has no route is answered to everybody alike.
+        // A path without a route needs no rights: every client gets the same response, so it reveals nothing.
         let need = pattern.map_or(RouteAccess::Nothing, |pattern| {
             RouteAccess::of(request.method().as_str(), pattern.as_str(), last)
         });
@@ -264,7 +266,7 @@ impl RequestInfo {
         }
     }
 
-    /// A browser is sent to the sign-in, everybody else is told.
+    /// Redirects a browser to the sign-in page. Every other client gets a problem document.
     fn refuse(&self, refused: AccessRefusal, page: RefusedPage) -> Response {
         if self.is_page && self.reads && refused == AccessRefusal::NoToken {
             let next = form_urlencoded::Serializer::new(String::new())
@@ -278,7 +280,7 @@ impl RequestInfo {
         refused.into_response()
     }
 
-    /// Counts the answer, and how long it took where it was not to wait for anything.
+    /// Counts the response, and measures its duration unless the request is a long poll or a feed.
     fn count(&self, controller: &Controller, response: &Response, began: Instant) {
         let waits = is_feed(response) || self.pattern == CLAIM;
         let took = (!waits).then(|| began.elapsed());
@@ -287,7 +289,7 @@ impl RequestInfo {
         observed.request(&self.method, &self.pattern, status, took);
     }
 
-    /// Why the visitor may not, if it may not.
+    /// Returns the refusal if the visitor's rights do not suffice.
     fn barred(&self, visitor: &Visitor) -> Option<AccessRefusal> {
         if visitor.may(self.need) {
             None
@@ -299,7 +301,7 @@ impl RequestInfo {
     }
 }
 
-/// The address at the other end of the connection.
+/// Returns the address of the client.
 pub(crate) fn address(request: &Request) -> IpAddr {
     let peer = peer(request);
     peer.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.address.ip())
@@ -310,7 +312,7 @@ fn peer(request: &Request) -> Option<&Peer> {
     peer.map(|ConnectInfo(peer)| peer)
 }
 
-/// The handler's answer; a panic is one too.
+/// Returns the handler's response; if the handler panics, an error response.
 async fn answered(request: Request, next: Next) -> Response {
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind().await;
     answer.unwrap_or_else(|_| ApiError::panicked().into_response())
@@ -380,7 +382,8 @@ pub(super) async fn admit(
 }
 
 impl Admission {
-    /// What the body says of an order, and whether its form is of this session; a refusal is written down.
+    /// Reads the body of a command, and checks that a form carries the CSRF token of its session. A refusal is written
+    /// to the audit trail.
     async fn read_command(
         &self,
         call: &RequestInfo,
@@ -409,7 +412,7 @@ impl Admission {
         Ok(())
     }
 
-    /// How a call ended; a follower sends the order on, and the leader writes it down.
+    /// Writes the outcome of a call to the audit trail. If a follower redirects the call, only the leader writes it.
     async fn write_outcome(
         &self,
         call: &RequestInfo,
@@ -427,7 +430,7 @@ impl Admission {
     }
 }
 
-/// What the body of an order says besides the order.
+/// The fields of a command's body that admission needs.
 #[derive(Default)]
 struct BodyFields {
     csrf: Option<String>,
@@ -435,7 +438,7 @@ struct BodyFields {
     detail: Option<Value>,
 }
 
-/// Looks into the body, which came to this route, and leaves it as it was.
+/// Reads the fields from the body, which was sent to the route `pattern`. The handler still gets the whole body.
 async fn read(request: &mut Request, pattern: &str) -> Result<BodyFields, Response> {
     let body = std::mem::replace(request.body_mut(), Body::empty());
     let bytes = tokio::time::timeout(BODY_WAIT, axum::body::to_bytes(body, BODY_LIMIT)).await;

@@ -1,4 +1,4 @@
-//! What agents call.
+//! Routes that agents call.
 
 use super::extract::Path;
 use super::{ApiError, json};
@@ -15,14 +15,14 @@ use plans::wire::{
     Claim, CutoverAnswer, CutoverCall, Heartbeat, HeartbeatReply, Report, SECRET_HEADER, WireSecret,
 };
 
-/// All that have spoken.
+/// Returns all agents that have sent a request.
 pub(super) async fn list(
     State(controller): State<Controller>,
 ) -> Result<Json<Vec<AgentRecord>>, ApiError> {
     Ok(Json(controller.store().agents().await?))
 }
 
-/// Work, as soon as there is some.
+/// Returns work for the agent as soon as there is some.
 pub(super) async fn claim(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -38,7 +38,7 @@ pub(super) async fn claim(
     })
 }
 
-/// A sign of life.
+/// Receives a heartbeat.
 pub(super) async fn heartbeat(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -53,7 +53,7 @@ pub(super) async fn heartbeat(
     Ok(Json(controller.heartbeat(&beat, &token).await?))
 }
 
-/// How something ended.
+/// Receives the outcome of a step or an inspection.
 pub(super) async fn report(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -71,7 +71,7 @@ pub(super) async fn report(
     Ok(controller.report(report, &token).await?)
 }
 
-/// What a cutover asks.
+/// Receives a request of a running cutover, for example for the permission to seal.
 pub(super) async fn cutover(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -83,7 +83,7 @@ pub(super) async fn cutover(
     Ok(Json(controller.cutover(&call, &token).await?))
 }
 
-/// Keeps what is about to be created.
+/// Writes cleanup records for objects that the agent is about to create.
 pub(super) async fn record_cleanup(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -97,7 +97,7 @@ pub(super) async fn record_cleanup(
     Ok(controller.store().add_cleanup(&id, &records).await?)
 }
 
-/// Notes what is gone.
+/// Marks the objects of cleanup records as removed.
 pub(super) async fn cleanup_done(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -114,7 +114,8 @@ pub(super) async fn cleanup_done(
     Ok(done.await?)
 }
 
-/// Refuses whoever does not own the migration; a body that is a list has no room for the secret.
+/// Fails unless the sender owns the migration. Its secret is in a header, because a body that is a list has no field
+/// for it.
 async fn check_owner(
     controller: &Controller,
     visitor: &Visitor,
@@ -134,7 +135,7 @@ async fn check_owner(
     Ok(controller.check_owner(shown).await?)
 }
 
-/// Refuses a migration that an agent with this token may not touch.
+/// Fails if this token does not permit its agent to work on the migration's shards.
 async fn check_reach(
     controller: &Controller,
     visitor: &Visitor,

@@ -1,12 +1,13 @@
-//! What of an order's body is kept in the audit trail: names and settings, never a secret.
+//! Selects which parts of a command's body the audit trail keeps: names and settings, never a secret.
 
 use connect::Dsn;
 use serde_json::{Map, Value, json};
 
-/// A longer text is cut in the trail.
+/// A longer text is cut off in the audit trail.
 const LONGEST: usize = 2_000;
 
-/// What is kept of `body`, sent to the route `pattern`; `None` where the route says everything.
+/// Returns the fields to keep of `body`, which was sent to the route `pattern`; `None` if the trail keeps nothing of
+/// this route's bodies: method and path suffice.
 pub(super) fn detail(pattern: &str, body: &Value) -> Option<Value> {
     let fields: &[&str] = match pattern {
         "/api/v1/shards/{name}/directory" => &["schema", "table", "keys", "shard"],
@@ -25,7 +26,7 @@ pub(super) fn detail(pattern: &str, body: &Value) -> Option<Value> {
     (!kept.is_empty()).then_some(Value::Object(kept))
 }
 
-/// A value as the trail has it.
+/// Returns a value in the form in which the audit trail keeps it.
 fn shown(field: &str, value: &Value) -> Value {
     let text = value.as_str();
     match (field, text) {
@@ -36,7 +37,7 @@ fn shown(field: &str, value: &Value) -> Value {
     }
 }
 
-/// A connection string without a password that is written out in it.
+/// Removes an inline password from a connection string.
 pub(super) fn redacted(dsn: &str) -> String {
     let read = Dsn::parse(dsn).map(|dsn| dsn.to_string());
     read.unwrap_or_else(|error| error.to_string())

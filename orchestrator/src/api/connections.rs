@@ -1,8 +1,8 @@
-//! Accepts connections, and keeps places for those who have shown a token.
+//! Accepts connections, and reserves slots for authenticated clients.
 //!
-//! A connection is a stranger's until a request on it has been let in. Strangers have a share of the places; when it is
-//! full, the oldest of them ends for the newest. So whoever comes is served at once, however many say nothing.
-//! Order on a connection: the handshake, the head of a request, its body, the rest; each within its time.
+//! A connection is a *stranger* until a request on it was admitted. Strangers may use only a part of the slots. If this
+//! part is full, a new connection ends the oldest stranger. Therefore every new connection is served immediately, even
+//! if many others send nothing. TLS handshake, request head, body and rest each have a time limit.
 
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -26,30 +26,30 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tower::Service;
 
-/// Pause after the operating system refused a connection, as it does without free descriptors.
+/// The pause after accepting a connection failed, for example because no file descriptor was free.
 const AFTER_ERROR: Duration = Duration::from_millis(100);
-/// Connections at most, however many descriptors there are.
+/// The maximum number of connections, even if there are more file descriptors.
 const MOST: usize = 8_192;
 
 /// How many connections there may be, and how long each part of one may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConnectionLimits {
-    /// All connections.
+    /// The maximum number of connections.
     pub connections: usize,
-    /// Those on which nobody has shown a token.
+    /// The maximum number of strangers: connections without an admitted request.
     pub strangers: usize,
-    /// The same, of one address.
+    /// The maximum number of strangers from one address.
     pub per_address: usize,
-    /// Longest TLS handshake.
+    /// The longest TLS handshake.
     pub handshake: Duration,
-    /// Longest wait for the head of a request, the first one or the next.
+    /// The longest wait for the head of a request.
     pub head: Duration,
-    /// Longest time in which the controller reads what comes after its last answer.
+    /// How long the controller continues to read from the client after its last response.
     pub rest: Duration,
 }
 
 impl ConnectionLimits {
-    /// As many connections as three quarters of this process's descriptors, of which strangers have half.
+    /// Uses three quarters of this process's file descriptors for connections, and half of these for strangers.
     #[must_use]
     pub fn of_process() -> Self {
         let descriptors = getrlimit(Resource::Nofile).current;
@@ -66,7 +66,7 @@ impl ConnectionLimits {
     }
 }
 
-/// Takes as many descriptors as this process may have.
+/// Raises the limit of file descriptors to the maximum that this process may have.
 pub fn raise_descriptors() {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit {
@@ -78,7 +78,7 @@ pub fn raise_descriptors() {
     }
 }
 
-/// Who is connected.
+/// The slots for connections, and which of them are in use.
 #[derive(Debug)]
 struct ConnectionSlots {
     limits: ConnectionLimits,
@@ -88,17 +88,17 @@ struct ConnectionSlots {
 #[derive(Debug, Default)]
 struct SlotUse {
     next: u64,
-    /// In the order in which they came.
+    /// Strangers in the order in which they connected.
     strangers: BTreeMap<u64, (IpAddr, Arc<Notify>)>,
     known: usize,
 }
 
-/// The place of one connection; it is free again when this is dropped.
+/// The slot of one connection. Dropping it frees the slot.
 #[derive(Debug)]
 pub(super) struct ConnectionSlot {
     number: u64,
     known: AtomicBool,
-    /// Somebody newer has the place.
+    /// Notified when a newer connection takes this slot.
     lost: Arc<Notify>,
     places: Arc<ConnectionSlots>,
 }
@@ -142,7 +142,8 @@ impl SlotUse {
 }
 
 impl ConnectionSlot {
-    /// A request was let in here: nobody newer takes the place, as long as there are places for those who are known.
+    /// Records that a request was admitted on this connection. A newer connection can then no longer end it, unless all
+    /// slots for authenticated clients are in use.
     pub(super) fn is_known(&self) {
         if self.known.load(Ordering::Relaxed) {
             return;
@@ -159,7 +160,7 @@ impl ConnectionSlot {
 }
 
 impl ConnectionSlot {
-    /// A request was let in here before.
+    /// Returns whether an earlier request on this connection was admitted.
     pub(super) fn was_known(&self) -> bool {
         self.known.load(Ordering::Relaxed)
     }
@@ -173,7 +174,7 @@ impl Drop for ConnectionSlot {
     }
 }
 
-/// The other end of a connection, and its place.
+/// The client's address, and the slot of its connection.
 #[derive(Debug, Clone)]
 pub(super) struct Peer {
     pub(super) address: SocketAddr,
@@ -192,7 +193,7 @@ impl Connected<Self> for Peer {
     }
 }
 
-/// Serves `app` on `listener` until this is dropped, which ends its connections.
+/// Serves `app` on `listener`. Dropping the future ends the connections.
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Arc<ServerConfig>>,
@@ -266,7 +267,7 @@ async fn speak(
         .without_shutdown();
     match served.await {
         Ok(parts) => {
-            // The connection has its slot as long as it is read.
+            // The connection keeps its slot while the rest is read.
             let _service = parts.service;
             discard_rest(parts.io.into_inner(), limits.rest).await;
         }
@@ -274,8 +275,9 @@ async fn speak(
     }
 }
 
-/// Ends the answers, and reads what the client still sends. An order may be refused before its body has arrived; a
-/// socket that is closed with unread bytes is reset, and a reset takes the answer from the client that has not read it.
+/// Closes the sending side, and reads what the client still sends. A command can be refused before its body has
+/// arrived. If a socket is closed while it has unread bytes, TCP resets the connection, and the client may lose the
+/// response.
 async fn discard_rest(mut stream: impl AsyncRead + AsyncWrite + Unpin, longest: Duration) {
     let read = async {
         stream.shutdown().await?;
@@ -326,7 +328,8 @@ mod tests {
         assert_eq!(places.slots().known, 0);
     }
 
-    /// The controller refuses an order before its body has arrived. A client that sends the body first still reads why.
+    /// The controller refuses a command before its body has arrived. A client that first sends the whole body still
+    /// reads the refusal.
     #[tokio::test]
     async fn a_client_that_sends_on_after_a_refusal_reads_it() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

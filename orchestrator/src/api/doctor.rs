@@ -1,4 +1,4 @@
-//! What stands in the way of moves.
+//! The doctor: finds what prevents moves.
 
 use super::{ApiError, json_or_default};
 use crate::controller::{Controller, Diagnosis};
@@ -6,7 +6,7 @@ use axum::Json;
 use axum::body::Bytes;
 use axum::extract::State;
 
-/// Has agents examine the fleet, or what the body names; changes nothing.
+/// Makes agents examine the fleet, or the objects that the body names. Changes nothing.
 pub(super) async fn examine(
     State(controller): State<Controller>,
     body: Bytes,

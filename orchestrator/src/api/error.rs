@@ -1,4 +1,4 @@
-//! The only place that knows HTTP status codes: errors as RFC 9457 problems.
+//! The only module that knows HTTP status codes. It converts errors into RFC 9457 problem documents.
 
 mod control;
 pub(super) mod keyed;
@@ -18,46 +18,47 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A problem as RFC 9457 writes it, with a stable code and the remedy.
+/// An error as RFC 9457 defines it, with a stable code and a hint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Problem {
     /// `about:blank#CODE`.
     #[serde(rename = "type")]
     pub kind: String,
-    /// The status in words.
+    /// The reason phrase of the HTTP status.
     pub title: String,
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
-    /// What happened, naming the object.
+    /// What happened. It names the object.
     pub detail: String,
-    /// Stable, in `noun.reason` form.
+    /// A stable code, in `noun.reason` form.
     pub code: String,
-    /// What mends it.
+    /// What the caller can do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
-    /// Line of a malformed document, from 1.
+    /// The line of a malformed document at which the error is, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// Column of a malformed document, from 1.
+    /// The column of a malformed document at which the error is, from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub column: Option<u64>,
-    /// What this controller needs, and how it is.
+    /// The results of the readiness checks, if the controller is not ready.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<ReadinessCheck>,
-    /// What must be mended before a plan is made.
+    /// What must be fixed before a plan can be made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }
 
 impl Problem {
-    /// Nothing was done, because this controller does not lead: another one may do it.
+    /// Returns true if nothing was done because this controller does not lead. Another controller may carry the request
+    /// out.
     #[must_use]
     pub fn is_elsewhere(&self) -> bool {
         matches!(self.code.as_str(), NOT_LEADING | NO_LEADER)
     }
 }
 
-/// An error on its way to the caller.
+/// An error that is about to be returned to the caller.
 #[derive(Debug)]
 pub struct ApiError(Box<Problem>);
 
@@ -77,7 +78,7 @@ impl ApiError {
         }))
     }
 
-    /// Something that the controller needs is not as it must be.
+    /// A readiness check failed.
     pub(super) fn not_ready(checks: Vec<ReadinessCheck>) -> Self {
         let wrong = checks.iter().filter(|check| !check.ok);
         let wrong: Vec<String> = wrong.map(|c| format!("{}: {}", c.name, c.detail)).collect();
@@ -93,20 +94,20 @@ impl ApiError {
         Self::new(StatusCode::PAYLOAD_TOO_LARGE, "body.too_large", detail)
     }
 
-    /// The body did not come within `limit`.
+    /// The body did not arrive within `limit`.
     pub(super) fn too_slow(limit: Duration) -> Self {
         let detail = format!("the body did not come within {} seconds", limit.as_secs());
         Self::new(StatusCode::REQUEST_TIMEOUT, "body.too_slow", detail)
     }
 
-    /// A defect of ours.
+    /// The handler panicked: a bug in the controller.
     pub(super) fn panicked() -> Self {
         let detail = "the controller failed on a defect of its own".to_owned();
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, "controller.panicked", detail)
             .hint("look whether it was carried out before you repeat it; the controller's log has the place")
     }
 
-    /// The audit trail takes no line, and nothing is done without.
+    /// The command was refused because its line cannot be written to the audit trail.
     pub(super) fn unaudited() -> Self {
         let detail =
             "the audit trail cannot be written, and no order is carried out without its line";
@@ -127,7 +128,7 @@ impl ApiError {
 }
 
 impl ApiError {
-    /// The status and the problem, for a page that shows it.
+    /// Returns status and problem, for a page that shows them.
     pub(crate) fn into_parts(self) -> (StatusCode, Problem) {
         let status = StatusCode::from_u16(self.0.status);
         let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -152,18 +153,18 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// What an answer says in which nothing was done, for the audit trail.
+/// The code and the detail of a refusal, for the audit trail.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct RefusedCall {
     pub(super) code: String,
     pub(super) detail: String,
 }
 
-/// A new thing was made.
+/// A new object was created.
 pub(super) const CREATED: StatusCode = StatusCode::CREATED;
-/// There is nothing to say.
+/// The response has no content.
 pub(super) const NO_CONTENT: StatusCode = StatusCode::NO_CONTENT;
-/// The caller has it already.
+/// The client already has this content.
 pub(super) const NOT_MODIFIED: StatusCode = StatusCode::NOT_MODIFIED;
 
 /// No route has this path.
@@ -172,13 +173,13 @@ pub(super) async fn no_route() -> ApiError {
     ApiError::new(StatusCode::NOT_FOUND, "path.missing", detail)
 }
 
-/// The path does not know this method.
+/// The path does not support this method.
 pub(super) async fn no_method() -> ApiError {
     let detail = "this path does not know this method".to_owned();
     ApiError::new(StatusCode::METHOD_NOT_ALLOWED, "path.method", detail)
 }
 
-/// Another name for this server, or another site's page.
+/// Host or Origin belongs to another server or another website.
 pub(super) fn no_foreigner(header: &str, value: &str) -> ApiError {
     let detail = format!("{header} {value:?} is not this controller");
     let code = format!("{}.foreign", header.to_ascii_lowercase());
@@ -186,7 +187,7 @@ pub(super) fn no_foreigner(header: &str, value: &str) -> ApiError {
         .hint("use http://127.0.0.1, localhost or [::1] with the controller's port")
 }
 
-/// Another controller leads: the same request once more, there.
+/// Another controller leads: redirects the request to it.
 pub(super) fn elsewhere(leader: &str, path: &str) -> Response {
     let status = StatusCode::TEMPORARY_REDIRECT;
     let problem = ApiError::new(
@@ -202,14 +203,14 @@ pub(super) fn elsewhere(leader: &str, path: &str) -> Response {
     response
 }
 
-/// What was handed on to the leader has no answer.
+/// The leader did not answer a request that this controller had forwarded to it.
 pub(super) fn leader_lost(leader: &str, error: &dyn std::fmt::Display) -> ApiError {
     let detail = format!("the leader at {leader} did not answer: {error}");
     ApiError::new(StatusCode::BAD_GATEWAY, "controller.leader_lost", detail)
         .hint("the outcome is unknown: look before you try again")
 }
 
-/// Nobody leads.
+/// No controller leads.
 pub(super) fn no_leader() -> ApiError {
     let detail = "no controller leads for the moment".to_owned();
     ApiError::new(StatusCode::SERVICE_UNAVAILABLE, NO_LEADER, detail)
@@ -262,12 +263,12 @@ impl From<StoreError> for ApiError {
     }
 }
 
-/// Code of the answer of a controller that lost the lead in the middle of a request.
+/// The code of the error if the controller lost the lead during the request.
 const NOT_LEADING: &str = "controller.not_leading";
-/// Code of the answer while no controller leads.
+/// The code of the error while no controller leads.
 const NO_LEADER: &str = "controller.no_leader";
 
-/// The command line's noun for a thing.
+/// Returns the word that the command line uses for a kind of object.
 fn noun(what: &str) -> &str {
     match what {
         "step" | "operation" => "migration",

@@ -1,4 +1,4 @@
-//! Parts of a request as handlers take them; what does not fit is told as every other problem is.
+//! Extracts the parameters of a request for handlers. Invalid ones are reported as problem documents.
 
 use super::ApiError;
 use crate::controller::ControlError;
@@ -7,10 +7,10 @@ use axum::http::request::Parts;
 use serde::de::DeserializeOwned;
 use std::fmt::Display;
 
-/// The parameters of the query.
+/// The query parameters.
 pub(super) struct Query<T>(pub(super) T);
 
-/// The parameters of the path.
+/// The path parameters.
 pub(super) struct Path<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {

@@ -1,4 +1,4 @@
-//! The shards beside the map: what contradicts, what is left over, and its mending.
+//! Compares the shards with the map: reports contradictions and leftover objects, and repairs them.
 
 use super::{ApiError, actor, json_or_default};
 use crate::controller::{CleanupReport, CleanupRequest, Controller, FleetReport, ReconcileRequest};
@@ -7,12 +7,12 @@ use axum::body::Bytes;
 use axum::extract::State;
 use axum::http::HeaderMap;
 
-/// What the last looks showed.
+/// Returns the results of the last probes.
 pub(super) async fn show(State(controller): State<Controller>) -> Json<FleetReport> {
     Json(controller.fleet())
 }
 
-/// Looks now, and does what the order says.
+/// Probes every shard now, and carries out the repairs that the request names.
 pub(super) async fn reconcile(
     State(controller): State<Controller>,
     headers: HeaderMap,
@@ -22,7 +22,7 @@ pub(super) async fn reconcile(
     Ok(Json(controller.reconcile(&request, actor(&headers)).await?))
 }
 
-/// Lists what no live migration explains, and removes it if the order says so.
+/// Lists objects that belong to no unfinished migration. Removes them if the request demands it.
 pub(super) async fn cleanup(
     State(controller): State<Controller>,
     headers: HeaderMap,

@@ -1,4 +1,4 @@
-//! How the fleet is at this moment.
+//! Metrics of the current state of the fleet.
 
 use crate::controller::{ControlError, Controller, LeadershipState};
 use crate::metrics::{Labels, PREFIX};
@@ -13,13 +13,14 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::Registry;
 use std::sync::atomic::AtomicU64;
 
-/// A gauge of any number for each set of labels.
+/// A gauge with a value for each set of labels.
 type GaugeFamily = Family<Labels, Gauge<f64, AtomicU64>>;
 
-/// Gauges of what the controller knows now. A follower does not look, and has only those of itself and of the store.
+/// Returns gauges of the current state. A follower does not probe the fleet, so it has only gauges of itself and of the
+/// store.
 ///
 /// # Errors
-/// What the store says.
+/// Returns an error of the store.
 pub(crate) async fn gauges(controller: &Controller) -> Result<Registry, ControlError> {
     let (mut now, at) = (GaugeSnapshot::new(), Utc::now());
     now.of_process(controller);
@@ -38,7 +39,7 @@ pub(crate) async fn gauges(controller: &Controller) -> Result<Registry, ControlE
     Ok(now.registry)
 }
 
-/// A name without its prefix, and what it says.
+/// A metric's name without its prefix, and its help text.
 type MetricName = (&'static str, &'static str);
 
 const LEADS: MetricName = ("controller_leads", "Whether this controller leads");
@@ -116,7 +117,7 @@ const DEGRADED: MetricName = (
     "Whether a synchronous dual-write is asynchronous for now",
 );
 
-/// Every name here, for the list in the docs.
+/// All names of this module, for the list in the documentation.
 #[cfg(test)]
 pub(crate) const NAMES: [MetricName; 26] = [
     LEADS,

@@ -1,7 +1,7 @@
-//! Lets in what a browser on this machine could mean, or who was sent here by the advertised address: the right Host,
-//! and for changes no foreign Origin.
+//! Protects against requests that a foreign web page sends through an operator's browser.
 //!
-//! Without it a page of anybody could speak to the controller through the operator's browser.
+//! The header Host must be an address of this server. For requests that change something, the header Origin must not be
+//! that of another site.
 
 use super::error::{ApiError, no_foreigner};
 use crate::controller::Controller;
@@ -11,16 +11,16 @@ use axum::middleware::Next;
 use axum::response::Response;
 use std::sync::Arc;
 
-/// The addresses by which this server is called.
+/// The addresses under which clients reach this server.
 #[derive(Debug)]
 pub(super) struct OwnAddresses {
     port: u16,
-    /// What it is reached at from elsewhere: schemes and authorities.
+    /// The scheme and the authority of each configured URL.
     named: Vec<(String, String)>,
 }
 
 impl OwnAddresses {
-    /// A server that listens on loopback at `port`, and is reached at `urls`.
+    /// Creates the addresses of a server that listens on loopback at `port`, and that others reach at `urls`.
     pub(super) fn new<'a>(port: u16, urls: impl Iterator<Item = &'a str>) -> Self {
         let named = urls.filter_map(|url| url.split_once("://"));
         let named = named.map(|(scheme, rest)| {
@@ -38,14 +38,14 @@ impl OwnAddresses {
         local || self.schemes(host).next().is_some()
     }
 
-    /// By which `host` is spoken to.
+    /// Returns the schemes of the URLs that have this host.
     fn schemes(&self, host: &str) -> impl Iterator<Item = &str> {
         let host = host.to_lowercase();
         let named = self.named.iter();
         named.filter_map(move |(scheme, authority)| (*authority == host).then_some(scheme.as_str()))
     }
 
-    /// `origin` is the page that this server sends to `host`.
+    /// Returns whether `origin` is the origin of this server's own pages at `host`.
     fn is_origin(&self, origin: &str, host: &str) -> bool {
         let Some((scheme, from)) = origin.split_once("://") else {
             return false;
@@ -59,7 +59,7 @@ impl OwnAddresses {
     }
 }
 
-/// Checks Host on every request and Origin on every one that changes something.
+/// Checks Host in every request, and Origin in every request that changes something.
 pub(super) async fn check(
     State(ours): State<Arc<OwnAddresses>>,
     request: Request,
@@ -79,10 +79,10 @@ pub(super) async fn check(
     Ok(next.run(request).await)
 }
 
-/// What every answer bears besides what it says.
+/// Headers of every response.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResponseHeaders {
-    /// Browsers are to come back by TLS alone.
+    /// True if browsers may connect only with TLS from now on (HSTS).
     tls: bool,
 }
 
@@ -94,11 +94,11 @@ impl ResponseHeaders {
     }
 }
 
-/// A year.
+/// One year, in seconds.
 const HSTS: HeaderValue = HeaderValue::from_static("max-age=31536000");
 const NO_SNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 
-/// An answer is what its type says, and under TLS the next request is made by TLS.
+/// Adds security headers: browsers must not guess the content type, and under TLS they must use TLS for later requests.
 pub(super) async fn protect(
     State(protection): State<ResponseHeaders>,
     request: Request,

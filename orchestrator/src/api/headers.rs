@@ -1,14 +1,14 @@
-//! What the headers of a request say: who asks, and why.
+//! Reads credentials and the reason of a command from the headers of a request.
 
 use crate::access::Secret;
 use axum::http::{HeaderMap, header};
 
-/// The cookie of a browser that is signed in.
+/// The name of the session cookie.
 pub(crate) const COOKIE: &str = "shardwright_session";
-/// Why an order is given.
+/// The header that contains the reason for a command.
 pub(crate) const REASON_HEADER: &str = "x-shardwright-reason";
 
-/// By what a reader was let in.
+/// The credentials of a request.
 pub(super) enum Credentials {
     Token(Secret),
     Cookie(Secret),
@@ -16,7 +16,7 @@ pub(super) enum Credentials {
 }
 
 impl Credentials {
-    /// A token goes before a cookie.
+    /// Returns the credentials. If a request has a token and a cookie, the token is used.
     pub(super) fn of(headers: &HeaderMap) -> Self {
         match (bearer(headers), cookie(headers)) {
             (Some(token), _) => Self::Token(token),
@@ -26,13 +26,13 @@ impl Credentials {
     }
 }
 
-/// The header's text, unless it is empty or no text.
+/// Returns the header's text, or `None` if it is empty or is not valid text.
 pub(super) fn text<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
     let value = headers.get(name)?.to_str().ok()?;
     (!value.is_empty()).then_some(value)
 }
 
-/// The reason of an order whose body has no room for one, in any language.
+/// Returns the reason for a command whose body has no field for it. It may contain any Unicode text.
 pub(super) fn why(headers: &HeaderMap) -> Option<String> {
     let text = std::str::from_utf8(headers.get(REASON_HEADER)?.as_bytes()).ok()?;
     (!text.trim().is_empty()).then(|| text.to_owned())
@@ -45,7 +45,7 @@ fn bearer(headers: &HeaderMap) -> Option<Secret> {
         .then(|| Secret::shown(token))
 }
 
-/// The session's cookie.
+/// Returns the session cookie.
 pub(crate) fn cookie(headers: &HeaderMap) -> Option<Secret> {
     let sent = headers.get_all(header::COOKIE).iter();
     let texts = sent.filter_map(|value| value.to_str().ok());

@@ -1,4 +1,4 @@
-//! Probes.
+//! Health and readiness probes.
 
 use super::ApiError;
 use super::extract::Query;
@@ -11,38 +11,38 @@ use plans::wire::{OLDEST_PROTOCOL, PROTOCOL};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The process answers.
+/// Shows that the process runs.
 pub(super) async fn alive() -> &'static str {
     "ok\n"
 }
 
-/// How it is asked.
+/// The query parameters.
 #[derive(Debug, Deserialize)]
 pub(super) struct HealthQuery {
     verbose: Option<String>,
 }
 
-/// Whether this controller is of use.
+/// Whether this controller can serve requests.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Readiness {
-    /// It is.
+    /// True if all checks passed.
     pub ready: bool,
-    /// By what that shows.
+    /// The results of the checks.
     pub checks: Vec<ReadinessCheck>,
 }
 
-/// One thing that a controller needs.
+/// A readiness check of one thing that a controller needs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReadinessCheck {
-    /// store, schema or leader.
+    /// The name of the check: store, schema or leader.
     pub name: String,
-    /// It is as it must be.
+    /// True if the check passed.
     pub ok: bool,
-    /// How it is.
+    /// What the check found.
     pub detail: String,
 }
 
-/// Store, schema and leader are as they must be.
+/// Checks the store, the schema and the leader.
 pub(super) async fn ready(
     State(controller): State<Controller>,
     Query(wanted): Query<HealthQuery>,
@@ -61,7 +61,7 @@ pub(super) async fn ready(
 async fn checks(controller: &Controller) -> Vec<ReadinessCheck> {
     let (store, schema) = match controller.store().schema().await {
         Err(error) => {
-            // What the driver says may name hosts and accounts: that is for the log.
+            // The driver's error may contain hosts and accounts. It is only logged.
             tracing::debug!(%error, "the store was not reached");
             (Err(error.to_string()), Err("not known".to_owned()))
         }
@@ -94,23 +94,23 @@ async fn checks(controller: &Controller) -> Vec<ReadinessCheck> {
     all.collect()
 }
 
-/// Which part a controller has.
+/// Whether a controller leads or follows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeadershipHealth {
     /// `leader` or `follower`.
     pub role: String,
-    /// The term in force; none: nobody leads for the moment.
+    /// The current term; without a value no controller leads at the moment.
     pub term: Option<Term>,
-    /// Where the leader is reached.
+    /// The URL of the leader.
     pub leader: Option<String>,
-    /// Where this controller is reached.
+    /// The URL of this controller.
     pub url: String,
-    /// Its version.
+    /// The version of the program.
     pub version: String,
 }
 
 impl LeadershipHealth {
-    /// The part of `controller` for the moment.
+    /// Returns the current role of `controller`.
     pub(crate) fn new(controller: &Controller) -> Self {
         let url = controller.url().to_owned();
         let (role, term, leader) = match controller.role() {
@@ -130,25 +130,25 @@ impl LeadershipHealth {
     }
 }
 
-/// Whether it leads, under which term, and who does; answered from memory, also while the store is away.
+/// Returns the role and the leader from memory, even if the store cannot be reached.
 pub(super) async fn health(State(controller): State<Controller>) -> Json<LeadershipHealth> {
     Json(LeadershipHealth::new(&controller))
 }
 
-/// What a controller is, and what it works together with.
+/// The versions of a controller, and the store that it uses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ControllerVersion {
-    /// Of the program.
+    /// The version of the program.
     pub version: String,
-    /// The newest version of the agents' messages that it speaks.
+    /// The newest version of the protocol with agents that the controller supports.
     pub protocol: u32,
-    /// The oldest one that it understands.
+    /// The oldest version of the protocol with agents that the controller supports.
     pub oldest_protocol: u32,
-    /// Random id of the control store.
+    /// The random id of the control store.
     pub incarnation: String,
 }
 
-/// Which version this is, and of which store; answered from memory, also while the store is away.
+/// Returns the versions from memory, even if the store cannot be reached.
 pub(super) async fn version(State(controller): State<Controller>) -> Json<ControllerVersion> {
     Json(ControllerVersion {
         version: env!("CARGO_PKG_VERSION").to_owned(),

@@ -1,4 +1,4 @@
-//! What agents see on shards for a map: load, checks, directory tables; and what clients counted.
+//! Inspections of a map's shards by agents (load, checks, directory tables), and counters of clients.
 
 use super::extract::{Path, Query};
 use super::gauges::gauges;
@@ -14,7 +14,7 @@ use plans::id::{MapName, ShardName};
 use plans::inspection::Directory;
 use serde::Deserialize;
 
-/// Measures a map; the question in the address.
+/// Measures the load of a map. The query parameters specify what is measured.
 pub(super) async fn load(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -23,7 +23,7 @@ pub(super) async fn load(
     Ok(Json(controller.map_load(&MapName(name), request).await?))
 }
 
-/// Measures a map; the question in the body.
+/// Measures the load of a map. The body specifies what is measured.
 pub(super) async fn load_by(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -37,7 +37,7 @@ pub(super) async fn load_by(
     Ok(Json(controller.map_load(&MapName(name), request).await?))
 }
 
-/// Takes what a client counted.
+/// Receives counters from a client.
 pub(super) async fn counters(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -47,10 +47,10 @@ pub(super) async fn counters(
     Ok(controller.count(&MapName(name), report).await?)
 }
 
-/// Which check.
+/// The query parameters of a check.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct CheckQuery {
-    /// The last one, where it failed.
+    /// The token of the previous check, if that check failed.
     token: Option<String>,
 }
 
@@ -65,7 +65,7 @@ pub(super) async fn check(
     Ok(Json(check))
 }
 
-/// Mends what the request names.
+/// Carries out the repairs that the request names.
 pub(super) async fn repair(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -90,7 +90,7 @@ pub(super) async fn directory(
     Ok(Json(controller.read_directory(&name, json(&body)?).await?))
 }
 
-/// Figures for a monitoring system.
+/// Returns metrics for a monitoring system.
 pub(super) async fn metrics(
     State(controller): State<Controller>,
 ) -> Result<impl IntoResponse, ApiError> {

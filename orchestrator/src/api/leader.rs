@@ -1,7 +1,8 @@
-//! What followers do not answer: it goes to the leader.
+//! Sends requests that a follower cannot answer to the leader.
 //!
-//! A call of the API is redirected (307, the method and the body stay); an order from a page is handed on, because a
-//! browser would not send its form to another address. While nobody leads, both wait a little for one who does.
+//! A request of the API is redirected with status 307, which keeps method and body. A form of the dashboard is
+//! forwarded, because a browser would not send its session cookie to another address. While no controller leads, both
+//! wait up to [`PATIENCE`] for a leader.
 
 use super::error::{ApiError, elsewhere, leader_lost, no_leader};
 use crate::controller::{Controller, LeadershipState};
@@ -15,12 +16,12 @@ use controller_client::Identity;
 use reqwest::redirect::Policy;
 use std::time::Duration;
 
-/// Longer than a take-over takes.
+/// How long a request waits for a leader. It is longer than a take-over takes.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// Longest wait for the leader's answer to a form: a plan may look at loads for a while.
+/// The longest wait for the leader's response to a form. A plan may first have to measure loads.
 const FORM_WAIT: Duration = Duration::from_secs(300);
 
-/// Answers what only reads, and everything while this process leads; sends the rest to the leader.
+/// Handles requests that only read, and all requests while this process leads. Redirects all others to the leader.
 pub(super) async fn redirect(
     State(controller): State<Controller>,
     request: Request,
@@ -42,7 +43,7 @@ pub(super) async fn redirect(
     }
 }
 
-/// As [`redirect`] for pages.
+/// Does the same as [`redirect`] for pages, but forwards requests instead.
 pub(crate) async fn hand_on(
     State(controller): State<Controller>,
     request: Request,
@@ -61,7 +62,8 @@ pub(crate) async fn hand_on(
     }
 }
 
-/// What only agents can answer, or what only the leader's process knows, is asked of the leader; where a key is, is read.
+/// Returns whether a follower can answer the request from the store. A GET that needs agents or the leader's memory
+/// does not count. The owner of a key is read with POST, and counts.
 fn reads(method: &Method, path: &str) -> bool {
     let forwards = || {
         let ends = ["/load", "/verify", "/fleet"];
@@ -104,7 +106,7 @@ async fn forward(leader: &Leader, request: Request) -> Result<Response, ApiError
     Ok(response)
 }
 
-/// Headers of a browser's request that reach the leader.
+/// Headers of a browser's request that are sent to the leader.
 const SENT: [HeaderName; 4] = [
     header::CONTENT_TYPE,
     header::ACCEPT,
@@ -112,7 +114,7 @@ const SENT: [HeaderName; 4] = [
     header::AUTHORIZATION,
 ];
 
-/// Headers of the leader's answer that reach the browser.
+/// Headers of the leader's response that are sent to the browser.
 const KEPT: [HeaderName; 4] = [
     header::SET_COOKIE,
     header::CONTENT_TYPE,

@@ -1,24 +1,24 @@
-//! A map as JSON piece by piece: of a million keys no more than a piece is in memory as text.
+//! Writes a map as JSON in pieces, so that even a map with a million keys needs memory for only one piece of text.
 
 use crate::controller::MarkedMap;
 use axum::body::Bytes;
 use futures::stream::{Stream, unfold};
 use plans::shard_map::{Mapping, MappingState, ShardMap};
 
-/// Bytes of a piece, about.
+/// The approximate size of a piece in bytes.
 const PIECE: usize = 64 << 10;
-/// What follows the last mapping.
+/// The text after the last mapping.
 const END: &str = "]}";
 
-/// A map of which some is written.
+/// A map of which a part is already written.
 #[derive(Debug)]
 struct PartialMapText {
     marked: MarkedMap,
-    /// The mapping that comes next; `None`: nothing comes any more.
+    /// The index of the next mapping; `None`: everything is written.
     next: Option<usize>,
 }
 
-/// The JSON of `marked`, as serde writes a [`ShardMap`].
+/// Returns the JSON of `marked` as serde writes a [`ShardMap`].
 pub(super) fn pieces(marked: MarkedMap) -> impl Stream<Item = serde_json::Result<Bytes>> {
     let written = PartialMapText {
         marked,
@@ -30,10 +30,10 @@ pub(super) fn pieces(marked: MarkedMap) -> impl Stream<Item = serde_json::Result
     })
 }
 
-/// The whole JSON at once, for readers that take nothing else.
+/// Returns the whole JSON as one text.
 ///
 /// # Errors
-/// A map that serde cannot write; there is none.
+/// Returns an error if serde cannot write the map, which does not happen.
 pub(super) fn text(marked: &MarkedMap) -> serde_json::Result<String> {
     let mut written = PartialMapText {
         marked: marked.clone(),
@@ -47,7 +47,7 @@ pub(super) fn text(marked: &MarkedMap) -> serde_json::Result<String> {
 }
 
 impl PartialMapText {
-    /// The next piece; `None` after the last one.
+    /// Returns the next piece; `None` after the last one.
     fn piece(&mut self) -> serde_json::Result<Option<Bytes>> {
         let Some(mut place) = self.next else {
             return Ok(None);
@@ -72,7 +72,7 @@ impl PartialMapText {
     }
 }
 
-/// Everything before the first mapping; the mappings are a map's last field.
+/// Returns everything before the first mapping. The mappings are the last field of a map.
 fn head(map: &ShardMap) -> serde_json::Result<String> {
     let mut text = serde_json::to_string(&ShardMap {
         name: map.name.clone(),

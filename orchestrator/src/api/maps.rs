@@ -1,4 +1,4 @@
-//! Shard maps: made, read with an ETag, followed by SSE.
+//! Shard maps: create them, read them with an ETag, and follow them with server-sent events.
 
 use super::extract::{Path, Query};
 use super::stream::{MapFeed, feed_map};
@@ -16,7 +16,7 @@ use plans::shard_map::{Difference, MapSettings, Mapping, ShardMap};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Makes version 1.
+/// Creates version 1 of a map.
 pub(super) async fn create(
     State(controller): State<Controller>,
     headers: HeaderMap,
@@ -26,7 +26,7 @@ pub(super) async fn create(
     Ok(super::migrations::created(made))
 }
 
-/// The version in force of each.
+/// Returns the version in force of each map.
 pub(super) async fn list(
     State(controller): State<Controller>,
 ) -> Result<Json<Vec<ShardMap>>, ApiError> {
@@ -37,7 +37,7 @@ pub(super) async fn list(
     Ok(Json(maps))
 }
 
-/// The version in force, piece by piece; nothing but a status if the caller has it already.
+/// Returns the version in force in pieces, or status 304 if the client already has it.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -67,7 +67,7 @@ pub(super) async fn show(
     Ok((tagged, body).into_response())
 }
 
-/// Every version.
+/// Returns every version of a map, without mappings.
 pub(super) async fn history(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -77,7 +77,7 @@ pub(super) async fn history(
     Ok(Json(controller.store().history(&name).await?))
 }
 
-/// One version.
+/// Returns one version of a map.
 pub(super) async fn version(
     State(controller): State<Controller>,
     Path((name, version)): Path<(String, i64)>,
@@ -88,14 +88,14 @@ pub(super) async fn version(
     Ok(Json(map))
 }
 
-/// Which two versions.
+/// The two versions to compare.
 #[derive(Debug, Deserialize)]
 pub(super) struct DiffVersions {
     from: i64,
     to: i64,
 }
 
-/// What changed from one version to another.
+/// Returns the differences between two versions.
 pub(super) async fn diff(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -106,7 +106,7 @@ pub(super) async fn diff(
     Ok(Json(changed))
 }
 
-/// The next version by hand.
+/// Creates the next version without a migration.
 pub(super) async fn edit(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -120,7 +120,7 @@ pub(super) async fn edit(
     Ok(Json(map))
 }
 
-/// Changes some settings; those that are not named stay.
+/// Changes some settings. Settings that the body does not name stay unchanged.
 pub(super) async fn set(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -134,7 +134,7 @@ pub(super) async fn set(
     Ok(Json(settings))
 }
 
-/// Takes what the application says of its own latency.
+/// Receives an application's report of its own latency.
 pub(super) async fn latency(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -144,7 +144,7 @@ pub(super) async fn latency(
     Ok(controller.hear_latency(&MapName(name), report).await?)
 }
 
-/// Every revision of the settings, newest first.
+/// Returns every revision of the settings, newest first.
 pub(super) async fn settings(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -152,18 +152,18 @@ pub(super) async fn settings(
     Ok(Json(controller.store().settings(&MapName(name)).await?))
 }
 
-/// A key and the mapping that it belongs to.
+/// A key, its owner, and the mapping that contains it.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct LocatedKey {
-    /// The key as the map has it.
+    /// The key in the type of the map's shard key.
     pub key: Key,
-    /// Its owner.
+    /// The shard that owns the key.
     pub shard: ShardName,
-    /// The mapping that it is part of.
+    /// The mapping that contains the key.
     pub mapping: Mapping,
 }
 
-/// The owner of the key in the body.
+/// Returns the owner of the key in the body.
 pub(super) async fn locate(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -177,7 +177,7 @@ pub(super) async fn locate(
     }))
 }
 
-/// The map now, and again whenever it changes.
+/// Sends the map now, and again after each change.
 pub(super) async fn changes(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -188,7 +188,7 @@ pub(super) async fn changes(
     Ok(feed_map(controller, name, &headers))
 }
 
-/// Changes with every version and every store.
+/// Returns the ETag. It differs between all versions and between all stores.
 fn etag(map: &ShardMap) -> String {
     format!("\"{}-{}\"", map.incarnation, map.version)
 }

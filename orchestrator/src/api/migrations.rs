@@ -1,4 +1,4 @@
-//! Migrations: shown, ordered about, followed.
+//! Migrations: list them, send them commands, and follow them.
 
 use super::extract::{Path, Query};
 use super::paging::PageQuery;
@@ -17,24 +17,24 @@ use plans::id::MigrationId;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-/// Events of one answer.
+/// The maximum number of events in one response.
 pub(super) const EVENTS: i64 = 10_000;
 
-/// A new thing.
+/// The response with a new object.
 pub(super) type CreatedResponse<T> = (StatusCode, Json<T>);
 
-/// The answer that a new thing was made.
+/// Creates the response with a new object.
 pub(super) fn created<T>(made: T) -> CreatedResponse<T> {
     (super::error::CREATED, Json(made))
 }
 
-/// Why an order was given.
+/// The reason for a command.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 pub(super) struct CommandReason {
     pub(super) reason: Option<String>,
 }
 
-/// The command that a path names, and the order in the body.
+/// Parses the command in the path and its parameters in the body.
 pub(super) fn parse_command(
     command: &str,
     body: &Bytes,
@@ -44,13 +44,13 @@ pub(super) fn parse_command(
     Ok((command, json_or_default(body)?))
 }
 
-/// Where a reader of events stands.
+/// The number of the last event that the client has read.
 #[derive(Debug, Deserialize)]
 pub(super) struct EventCursor {
     after: Option<i64>,
 }
 
-/// The newest ones.
+/// Lists the newest migrations.
 pub(super) async fn list(
     State(controller): State<Controller>,
     Query(page): Query<PageQuery>,
@@ -64,7 +64,7 @@ pub(super) async fn list(
     Ok(page.answer("/api/v1/migrations", all, |m| m.id.to_string()))
 }
 
-/// One, with everything.
+/// Returns one migration with all details.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -83,7 +83,7 @@ pub(super) async fn show(
     ))
 }
 
-/// Carries out an order.
+/// Carries out a command.
 pub(super) async fn command(
     State(controller): State<Controller>,
     Path((id, command)): Path<(String, String)>,
@@ -100,7 +100,7 @@ pub(super) async fn command(
     Ok(Json(view(&controller, &snapshot)))
 }
 
-/// The revision that the caller has seen, where it says so.
+/// Returns the revision that the client has read, if the request names one.
 fn expected_revision(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     let Some(tag) = headers.get(header::IF_MATCH) else {
         return Ok(None);
@@ -114,7 +114,7 @@ fn expected_revision(headers: &HeaderMap) -> Result<Option<i64>, ApiError> {
     Ok(Some(revision))
 }
 
-/// Whether an order could be carried out now; nothing is changed.
+/// Checks whether a command could be carried out now. Changes nothing.
 pub(super) async fn try_command(
     State(controller): State<Controller>,
     Path((id, command)): Path<(String, String)>,
@@ -124,7 +124,7 @@ pub(super) async fn try_command(
     Ok(Json(view(&controller, &snapshot)))
 }
 
-/// Sets a limit.
+/// Changes the limits on the load that a migration causes.
 pub(super) async fn limit(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -137,7 +137,7 @@ pub(super) async fn limit(
     Ok(Json(view(&controller, &snapshot)))
 }
 
-/// The journal, once or as it grows.
+/// Returns the journal once, or sends its lines as they are written.
 pub(super) async fn events(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -154,7 +154,7 @@ pub(super) async fn events(
     Ok(Json(events).into_response())
 }
 
-/// How far it was over time.
+/// Returns the progress figures over time.
 pub(super) async fn course(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -162,7 +162,7 @@ pub(super) async fn course(
     Ok(Json(controller.course(&MigrationId(id)).await?))
 }
 
-/// What it created, and what of that is gone.
+/// Returns the objects that the migration created on shards, and whether they were removed.
 pub(super) async fn cleanup(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -175,7 +175,7 @@ pub(super) async fn cleanup(
     Ok(Json(controller.store().cleanup(&id).await?))
 }
 
-/// The migration with the figures of its last heartbeat.
+/// Returns the migration with the figures of its last heartbeat.
 pub(super) fn view(controller: &Controller, snapshot: &Snapshot) -> MigrationView {
     let figures = controller.figures(&snapshot.migration.id);
     MigrationView::new(snapshot, figures.as_ref(), chrono::Utc::now())

@@ -1,9 +1,10 @@
-//! The HTTP API under `/api/v1`, and the probes beside it.
+//! The HTTP API under `/api/v1`, and the probes outside this path.
 //!
-//! Order of a request: the guard checks Host and Origin, `admit` finds out who asks and whether that is enough,
-//! what changes something goes to the controller that leads, the handler asks the controller, `error` says no in
-//! RFC 9457.
-//! Absent: decisions, SQL, status codes outside `error`.
+//! A request passes these stages: the guard checks Host and Origin; `admit` authenticates the client and checks its
+//! rights; a follower sends commands to the leader; the handler calls the controller; `error` converts an error to an
+//! RFC 9457 problem document.
+//!
+//! The module makes no decisions and contains no SQL. Only `error` knows status codes.
 
 mod admit;
 mod agents;
@@ -62,12 +63,12 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// Largest body, of a form too: a plan of many tables.
+/// The largest body in bytes, for forms too. A plan with many tables must fit in it.
 pub(crate) const BODY_LIMIT: usize = 16 << 20;
-/// The header that names who gives an order.
+/// The header that contains the name of the user who sends a command.
 pub const ACTOR_HEADER: &str = "x-shardwright-actor";
 
-/// Who gives the order, by the header, or `operator`.
+/// Returns the name of the user who sends the command: from the header, or `operator`.
 #[must_use]
 pub fn actor(headers: &HeaderMap) -> &str {
     let named = headers
@@ -76,10 +77,10 @@ pub fn actor(headers: &HeaderMap) -> &str {
     named.filter(|name| !name.is_empty()).unwrap_or("operator")
 }
 
-/// What a browser gets that is refused.
+/// Creates the page that a browser gets when its request is refused.
 pub type RefusedPage = fn(AccessRefusal) -> Response;
 
-/// `routes` of `controller` behind its door, and behind the check of Host and Origin for a server at `address`.
+/// Adds admission to `routes` of `controller`, and the check of Host and Origin for a server at `address`.
 pub fn guarded(
     routes: Router,
     controller: &Controller,
@@ -107,22 +108,22 @@ pub fn guarded(
 /// Why the server was not started.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The address is not on loopback, and whoever reaches it could do everything.
+    /// The address is not on loopback and no token is required, so every client that reaches it could do everything.
     #[error("{address} is not a loopback address, and no token is named for it")]
     NotLoopback {
-        /// As asked.
+        /// The requested address.
         address: SocketAddr,
     },
-    /// The address is not on loopback, and tokens would be sent in clear.
+    /// The address is not on loopback, and without TLS tokens would be sent unencrypted.
     #[error("{address} is not a loopback address, and there is no TLS")]
     NoTls {
-        /// As asked.
+        /// The requested address.
         address: SocketAddr,
     },
-    /// Everything that this host is called by is listened on, and nobody said which of that others use.
+    /// The server listens on all addresses of the host, and no URL was configured for other hosts.
     #[error("{address} is no address that a browser can be sent to")]
     NoName {
-        /// As asked.
+        /// The requested address.
         address: SocketAddr,
     },
     /// A file of the certificate or its key cannot be used.
@@ -130,24 +131,24 @@ pub enum ServeError {
     Certificate {
         /// The file.
         path: PathBuf,
-        /// The library's words.
+        /// The error message of the TLS library.
         reason: String,
     },
-    /// The address cannot be listened on.
+    /// The server cannot listen on the address.
     #[error("could not listen on {address}")]
     Listen {
-        /// As asked.
+        /// The requested address.
         address: SocketAddr,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
 }
 
-/// Listens on `address`; port 0 takes a free one. Where no token is asked for it must be on loopback.
+/// Listens on `address`. Port 0 selects a free port. If no token is required, the address must be on loopback.
 ///
 /// # Errors
-/// [`ServeError`]
+/// Returns a [`ServeError`].
 pub async fn listen(
     address: SocketAddr,
     rule: AccessRule,
@@ -159,7 +160,7 @@ pub async fn listen(
     listener.map_err(|source| ServeError::Listen { address, source })
 }
 
-/// Reads a JSON body of any content type.
+/// Parses a JSON body, whatever its content type is.
 fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|error| {
         ApiError::from(ControlError::Malformed {
@@ -170,7 +171,7 @@ fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     })
 }
 
-/// As [`json`], for a body that may be left out.
+/// Does the same as [`json`], and returns the default value if there is no body.
 fn json_or_default<T: DeserializeOwned + Default>(body: &[u8]) -> Result<T, ApiError> {
     if body.is_empty() {
         Ok(T::default())

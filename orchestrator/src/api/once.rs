@@ -1,8 +1,9 @@
-//! Orders that come again with the same key are answered as before, and not carried out again.
+//! Idempotency keys: a command that is repeated with the same key gets the earlier response and is not carried out
+//! again.
 //!
-//! Only what was done is kept: an order that was refused changed nothing, and may come again. Where the controller
-//! was lost in the middle nobody knows whether an order was carried out, and whoever sends it again is told so.
-//! A token is told once, so that the answer to its making is never kept.
+//! Only the response to a successful command is kept. A command that was refused changed nothing, and can be repeated.
+//! If the controller died during a command, a repetition gets the error that the outcome is unknown. A new token is
+//! shown only once, so the response that contains it is never kept.
 
 use super::BODY_LIMIT;
 use super::error::{ApiError, keyed};
@@ -17,15 +18,15 @@ use axum::response::{IntoResponse, Response};
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The header with the key.
+/// The request header with the key.
 pub(crate) const HEADER: &str = "idempotency-key";
-/// Says that an answer is an earlier one.
+/// The response header that marks a repeated response.
 const REPLAYED: &str = "idempotency-replayed";
 const LONGEST: usize = 255;
-/// Largest answer that is kept.
+/// The largest response in bytes that is kept.
 const ANSWER_LIMIT: usize = 48 << 20;
 
-/// What is asked by POST although nothing is ordered.
+/// Requests that are sent with POST but change nothing.
 const QUESTIONS: [&str; 5] = [
     "/api/v1/plans",
     "/api/v1/doctor",
@@ -34,14 +35,14 @@ const QUESTIONS: [&str; 5] = [
     "/api/v1/shards/{name}/directory",
 ];
 
-/// Whether an order by this route may come with a key.
+/// Returns whether a command on this route may have a key.
 pub(crate) fn takes_key(method: &str, pattern: &str) -> bool {
     let last = pattern.rsplit('/').next().unwrap_or_default();
     let changes = method != "GET" && RouteAccess::of(method, pattern, last).changes();
     changes && !QUESTIONS.contains(&pattern) && !(method == "POST" && pattern == "/api/v1/tokens")
 }
 
-/// The orders that this process carries out now.
+/// The commands with a key that this process is carrying out.
 #[derive(Debug, Clone)]
 pub(super) struct RunningCommands {
     controller: Controller,
@@ -62,7 +63,7 @@ impl RunningCommands {
     }
 }
 
-/// An order is carried out until this is dropped.
+/// A command that is being carried out. Dropping the value marks its end.
 struct RunningCommand(RunningCommands, SecretDigest);
 
 impl Drop for RunningCommand {
@@ -72,7 +73,7 @@ impl Drop for RunningCommand {
     }
 }
 
-/// Answers an order that came before, and keeps what is answered to one that comes with a key.
+/// Returns the earlier response to a repeated command. Otherwise carries the command out and keeps its response.
 pub(super) async fn answer(
     State(running): State<RunningCommands>,
     request: Request,
@@ -131,7 +132,7 @@ async fn once(
     }
 }
 
-/// What was answered before to the same order.
+/// Returns the kept response to the same command.
 fn replay(command: &KeyedCommand, earlier: EarlierCommand) -> Result<Response, ApiError> {
     if earlier.fingerprint != command.fingerprint {
         return Err(keyed::key_of_another_command());
@@ -147,7 +148,7 @@ fn replay(command: &KeyedCommand, earlier: EarlierCommand) -> Result<Response, A
     Ok(response)
 }
 
-/// Keeps the answer to what was done, and forgets what was not.
+/// Keeps the response to a successful command, and deletes the record of one that was refused.
 async fn keep(
     running: &RunningCommands,
     key: SecretDigest,
@@ -155,7 +156,8 @@ async fn keep(
 ) -> Result<Response, ApiError> {
     let store = running.controller.store();
     if !response.status().is_success() {
-        // What the server failed at may have been done: that is not known, and is told so.
+        // After a server error the command may have been carried out. The record stays, so that a repetition reports an
+        // unknown outcome.
         if response.status().is_client_error() {
             forgotten(store.forget_command(key).await);
         }
@@ -176,7 +178,8 @@ async fn keep(
     Ok(Response::from_parts(parts, Body::from(body)))
 }
 
-/// The order is done, whatever is kept of it; who sends it again is told that it is not known.
+/// Logs if the response could not be kept. The command has been carried out; a repetition will report an unknown
+/// outcome.
 fn forgotten(kept: Result<(), crate::store::StoreError>) {
     if let Err(error) = kept {
         tracing::warn!(%error, "the answer to an order with a key was not kept");

@@ -18,15 +18,15 @@ use plans::id::MigrationId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How a plan is admitted.
+/// The query parameters with which a plan is submitted.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct AdmissionQuery {
-    /// Also when other migrations move some of its keys first.
+    /// True to accept the plan even if other migrations first move some of its keys.
     #[serde(default)]
     queue: bool,
 }
 
-/// A line of a migration's journal, with the migration.
+/// A line of a migration's journal, with the id of the migration.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(super) struct JournalLine {
     migration: MigrationId,
@@ -34,7 +34,7 @@ pub(super) struct JournalLine {
     event: Event,
 }
 
-/// Admits a plan.
+/// Submits a plan.
 pub(super) async fn submit(
     State(controller): State<Controller>,
     Query(how): Query<AdmissionQuery>,
@@ -50,7 +50,7 @@ pub(super) async fn submit(
     Ok(created(view(&controller, id).await?))
 }
 
-/// The newest ones.
+/// Lists the newest operations.
 pub(super) async fn list(
     State(controller): State<Controller>,
     Query(page): Query<PageQuery>,
@@ -65,7 +65,7 @@ pub(super) async fn list(
     Ok(page.answer("/api/v1/operations", all, |o| o.id.to_string()))
 }
 
-/// One, with its moves.
+/// Returns one operation with its moves.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -73,7 +73,7 @@ pub(super) async fn show(
     Ok(Json(view(&controller, &MigrationId(id)).await?))
 }
 
-/// Carries out an order on every migration that can take it.
+/// Carries out a command on every migration of the operation for which it is possible.
 pub(super) async fn command(
     State(controller): State<Controller>,
     Path((id, command)): Path<(String, String)>,
@@ -88,7 +88,7 @@ pub(super) async fn command(
     Ok(Json(OperationView::from(&operation)))
 }
 
-/// Whether any migration of it could take an order now; nothing is changed.
+/// Checks whether a command could be carried out now on any migration of the operation. Changes nothing.
 pub(super) async fn try_command(
     State(controller): State<Controller>,
     Path((id, command)): Path<(String, String)>,
@@ -99,7 +99,7 @@ pub(super) async fn try_command(
     Ok(Json(OperationView::from(&operation)))
 }
 
-/// The plan as it was submitted.
+/// Returns the plan as it was submitted.
 pub(super) async fn plan(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -107,14 +107,14 @@ pub(super) async fn plan(
     Ok(Json(controller.operation(&MigrationId(id)).await?.plan))
 }
 
-/// In which form.
+/// The requested format.
 #[derive(Debug, Deserialize)]
 pub(super) struct ReportQuery {
     #[serde(default)]
     format: ReportFormat,
 }
 
-/// The evidence: JSON, Markdown, or one HTML file whose only style is its own.
+/// Returns the report: as JSON, as Markdown, or as one HTML file that refers to no other file.
 pub(super) async fn report(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -133,7 +133,7 @@ pub(super) async fn report(
     Ok((headers, text).into_response())
 }
 
-/// The journals of all its migrations by time, or its view whenever it changes.
+/// Returns the journals of all migrations of the operation, ordered by time; or sends its view after each change.
 pub(super) async fn events(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -155,7 +155,7 @@ pub(super) async fn events(
     Ok(Json(lines).into_response())
 }
 
-/// What operators changed outside of migrations, newest first.
+/// Returns what operators changed outside of migrations, newest first.
 pub(super) async fn audit(
     State(controller): State<Controller>,
     Query(page): Query<PageQuery>,
@@ -165,7 +165,7 @@ pub(super) async fn audit(
     Ok(page.answer("/api/v1/audit", lines, |line| line.line.to_string()))
 }
 
-/// The operation as the API shows it.
+/// Returns the operation in the form of the API.
 pub(super) async fn view(
     controller: &Controller,
     id: &MigrationId,

@@ -1,6 +1,7 @@
-//! Long lists in pages: so many rows, behind a cursor, and a link to the next page where there is one (RFC 8288).
+//! Pagination of long lists: a page has a limited number of rows after a cursor, and a link to the next page (RFC
+//! 8288).
 //!
-//! A cursor names the last row of a page, so that rows which are added meanwhile neither repeat nor hide any.
+//! A cursor names the last row of a page. Therefore rows that are added meanwhile cause no duplicate or missing rows.
 
 use super::ApiError;
 use crate::controller::ControlError;
@@ -9,12 +10,12 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 
-/// Rows of a page without a limit.
+/// The number of rows in a page if the request has no limit.
 const ROWS: i64 = 200;
-/// Most rows of a page.
+/// The maximum number of rows in a page.
 const MOST: i64 = 10_000;
 
-/// Which page is asked for.
+/// The requested page.
 #[derive(Debug, Deserialize)]
 pub(super) struct PageQuery {
     limit: Option<i64>,
@@ -22,17 +23,17 @@ pub(super) struct PageQuery {
 }
 
 impl PageQuery {
-    /// Rows to read: one more than the page has, which tells whether another page follows.
+    /// Returns the number of rows to read: one more than the page has, to find out whether another page follows.
     pub(super) fn read(&self) -> i64 {
         self.rows() + 1
     }
 
-    /// What stands before the page.
+    /// Returns the cursor, if there is one.
     pub(super) fn after(&self) -> Option<&str> {
         self.after.as_deref()
     }
 
-    /// The number that stands before the page.
+    /// Returns the cursor as a number.
     pub(super) fn after_number(&self) -> Result<Option<i64>, ApiError> {
         let number = self.after().map(str::parse).transpose();
         number.map_err(|_| {
@@ -41,7 +42,7 @@ impl PageQuery {
         })
     }
 
-    /// The page of `rows` as the answer of `path`; `cursor` names a row.
+    /// Creates the response for `path` with a page of `rows`. `cursor` returns the cursor of a row.
     pub(super) fn answer<T: Serialize>(
         &self,
         path: &str,

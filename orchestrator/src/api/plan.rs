@@ -1,4 +1,4 @@
-//! Plans, and the form of a request.
+//! Creates plans, and returns the JSON schema of a request.
 
 use super::ApiError;
 use crate::controller::{ControlError, Controller};
@@ -8,7 +8,7 @@ use plans::plan::Plan;
 use plans::request::Request;
 use serde_json::Value;
 
-/// Makes a plan of a request in YAML or JSON.
+/// Creates a plan from a request in YAML or JSON.
 pub(super) async fn make(
     State(controller): State<Controller>,
     body: axum::body::Bytes,
@@ -16,12 +16,12 @@ pub(super) async fn make(
     Ok(Json(controller.plan(text(&body)?).await?))
 }
 
-/// The JSON schema of a request.
+/// Returns the JSON schema of a request.
 pub(super) async fn schema() -> Json<Value> {
     Json(Request::json_schema())
 }
 
-/// The body as text.
+/// Returns the body as text.
 pub(super) fn text(body: &[u8]) -> Result<&str, ApiError> {
     std::str::from_utf8(body).map_err(|error| {
         let what = format!("the body is not UTF-8: {error}");

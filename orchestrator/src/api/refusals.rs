@@ -1,23 +1,23 @@
-//! Refusals of agents that were written down lately: an agent that asks again every second does not fill the audit
-//! trail.
+//! Remembers which refusals of agents were recently written to the audit trail, so that an agent that repeats a call
+//! every second does not fill it.
 
 use super::error::RefusedCall;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The same refusal is written down again after so long.
+/// The same refusal is written again after this time.
 const AGAIN: Duration = Duration::from_secs(60);
 
-/// Token, route and reason.
+/// The token, the route and the reason.
 type RefusalKey = (String, String, RefusedCall);
 
-/// When each was written down; lost with the process.
+/// When each refusal was last written. The data is lost when the process ends.
 #[derive(Debug, Default)]
 pub(super) struct RefusalLog(Mutex<BTreeMap<RefusalKey, Instant>>);
 
 impl RefusalLog {
-    /// Whether this one is to be written down, which counts from now on.
+    /// Returns whether this refusal must be written, and records that it was.
     pub(super) fn is_new(&self, key: &RefusalKey, now: Instant) -> bool {
         let mut written = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         written.retain(|_, at| now.duration_since(*at) < AGAIN);

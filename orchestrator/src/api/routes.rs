@@ -1,4 +1,4 @@
-//! Every route of the API, with what its document says of it.
+//! All routes of the API, with their descriptions in the OpenAPI document.
 
 mod maps;
 
@@ -28,19 +28,20 @@ use plans::step::verify::DifferenceReport;
 use serde_json::Value;
 use std::sync::LazyLock;
 
-/// What a plan or a request may be sent as.
+/// The media types of a plan or a request.
 const TEXTS: &[&str] = &["application/json", "application/yaml"];
 
 /// The OpenAPI 3.1 document of all routes.
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| described().into_parts().1);
 
-/// The OpenAPI 3.1 document of all routes.
+/// Returns the OpenAPI 3.1 document of all routes.
 #[must_use]
 pub fn document() -> &'static Value {
     &DOCUMENT
 }
 
-/// All routes of the API over `controller`, unguarded; pages may be merged in before they are guarded.
+/// Returns all routes of the API for `controller`, without admission. Pages can be added before
+/// [`guarded`](super::guarded).
 pub fn routes(controller: Controller) -> Router {
     described()
         .into_parts()
@@ -351,7 +352,7 @@ fn of_migrations(all: DescribedRoutes) -> DescribedRoutes {
     )
 }
 
-/// Orders that are only tried.
+/// Adds routes that check whether a command is possible, without carrying it out.
 fn of_tries(all: DescribedRoutes) -> DescribedRoutes {
     let about = || RouteDoc::of("Whether an order could be given now; nothing is changed");
     all.get(
@@ -366,7 +367,7 @@ fn of_tries(all: DescribedRoutes) -> DescribedRoutes {
     )
 }
 
-/// What agents say; its shape is that of the protocol's version, which `/version` tells.
+/// Adds the routes for agents. The messages have the form of the protocol version that `/version` returns.
 fn of_agents(all: DescribedRoutes) -> DescribedRoutes {
     let documented = |summary| RouteDoc::of(summary).takes::<Value>();
     all.get(

@@ -11,7 +11,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use plans::id::ShardName;
 
-/// Registers one.
+/// Registers a shard.
 pub(super) async fn add(
     State(controller): State<Controller>,
     headers: HeaderMap,
@@ -22,14 +22,14 @@ pub(super) async fn add(
     Ok(super::migrations::created(made))
 }
 
-/// All of them.
+/// Returns all shards.
 pub(super) async fn list(
     State(controller): State<Controller>,
 ) -> Result<Json<Vec<ShardRecord>>, ApiError> {
     Ok(Json(controller.store().shards().await?))
 }
 
-/// One.
+/// Returns one shard.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -37,7 +37,7 @@ pub(super) async fn show(
     Ok(Json(controller.shard(&ShardName(name)).await?))
 }
 
-/// Changes what is said about one.
+/// Changes a shard's properties.
 pub(super) async fn change(
     State(controller): State<Controller>,
     Path(name): Path<String>,
@@ -51,7 +51,7 @@ pub(super) async fn change(
     Ok(Json(changed))
 }
 
-/// Forgets one that no map in force names.
+/// Removes a shard that no map in force names.
 pub(super) async fn remove(
     State(controller): State<Controller>,
     Path(name): Path<String>,

@@ -1,4 +1,4 @@
-//! Server-sent events: a map and its changes, an operation, a migration's journal and its figures.
+//! Server-sent events: a map after each change, an operation, and the journal and figures of a migration.
 
 use super::map_text;
 use super::migrations::view;
@@ -13,25 +13,25 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A stream of events.
+/// A stream of server-sent events.
 pub(super) type EventFeed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
-/// A stream of maps.
+/// A stream of the versions of a map.
 pub(super) type MapFeed = EventFeed;
 
-/// Shortest time between two looks.
+/// The shortest time between two reads of the store.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Pause after the store failed.
+/// The pause after an error of the store.
 const AFTER_ERROR: Duration = Duration::from_secs(1);
-/// Events of one look.
+/// The maximum number of events in one read.
 const BATCH: i64 = 500;
 
-/// Whether the reader wants to be told as things happen.
+/// Returns whether the client accepts server-sent events.
 pub(super) fn accepts_feed(headers: &HeaderMap) -> bool {
     let accept = headers.get(header::ACCEPT).and_then(|a| a.to_str().ok());
     accept.is_some_and(|accept| accept.contains("text/event-stream"))
 }
 
-/// Where a reader that comes back left off.
+/// Returns the id of the last event that a reconnecting client received.
 pub(super) fn last_event_id(headers: &HeaderMap) -> Option<i64> {
     let id = headers.get("last-event-id")?;
     id.to_str().ok()?.parse().ok()
@@ -41,12 +41,12 @@ struct MapReader {
     controller: Controller,
     name: MapName,
     changes: watch::Receiver<u64>,
-    /// The version that the reader had when it came back.
+    /// The version that the client had when it reconnected.
     known: Option<i64>,
     sent: Option<MarkedMap>,
 }
 
-/// Event `map` with the whole map as data and its version as id, now and after each change.
+/// Sends the event `map` now and after each change. Its data is the whole map, and its id is the version.
 pub(super) fn feed_map(controller: Controller, name: MapName, headers: &HeaderMap) -> MapFeed {
     let reader = MapReader {
         changes: controller.changes(),
@@ -96,7 +96,8 @@ struct MigrationReader {
     beats: watch::Receiver<u64>,
 }
 
-/// Event `event` for each line of the journal, its number as id; event `view` when anything changed.
+/// Sends the event `event` for each line of the journal, with the line's number as id, and the event `view` when
+/// anything has changed.
 pub(super) fn feed_migration(controller: Controller, id: MigrationId, after: i64) -> EventFeed {
     let reader = MigrationReader {
         changes: controller.changes(),
@@ -162,7 +163,7 @@ struct OperationReader {
     sent: String,
 }
 
-/// Event `view` with the operation, now and whenever it changed.
+/// Sends the event `view` with the operation, now and after each change.
 pub(super) fn feed_operation(controller: Controller, id: MigrationId) -> EventFeed {
     let reader = OperationReader {
         changes: controller.changes(),

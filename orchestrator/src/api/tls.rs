@@ -1,4 +1,4 @@
-//! HTTP over TLS by rustls: the certificate that is shown.
+//! HTTP over TLS with rustls: the server's certificate.
 
 use super::ServeError;
 use std::path::{Path, PathBuf};
@@ -11,17 +11,17 @@ use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 /// A server's certificate and its key, as PEM files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerCertificate {
-    /// The certificate, and those of the authorities between it and a root.
+    /// The file with the certificate and the intermediate certificates.
     pub chain: PathBuf,
-    /// Its private key.
+    /// The file with the private key.
     pub key: PathBuf,
 }
 
 impl ServerCertificate {
-    /// The settings of a server that shows it.
+    /// Returns the rustls configuration with this certificate.
     ///
     /// # Errors
-    /// [`ServeError::Certificate`]
+    /// Returns [`ServeError::Certificate`] if a file cannot be used.
     pub fn config(&self) -> Result<Arc<ServerConfig>, ServeError> {
         let wrong = |path: &Path, reason: &dyn std::fmt::Display| ServeError::Certificate {
             path: path.to_owned(),

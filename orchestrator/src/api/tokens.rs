@@ -1,4 +1,4 @@
-//! Tokens: made, listed, taken back.
+//! Access tokens: create, list and revoke them.
 
 use super::extract::Path;
 use super::migrations::{CommandReason, created};
@@ -15,20 +15,20 @@ use chrono::{DateTime, Utc};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A secret is in no cache.
+/// Forbids caches to store a response that contains a secret.
 const NOT_KEPT: [(HeaderName, &str); 1] = [(header::CACHE_CONTROL, "no-store")];
 
-/// A token that was just made: the only time that it is told.
+/// A token that was just created. No other response contains the secret.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct IssuedToken {
-    /// What is kept of it.
+    /// The record that the store keeps. It does not contain the secret.
     #[serde(flatten)]
     pub record: TokenRecord,
-    /// The token.
+    /// The secret.
     pub token: String,
 }
 
-/// Makes one.
+/// Creates a token.
 pub(super) async fn create(
     State(controller): State<Controller>,
     headers: HeaderMap,
@@ -45,16 +45,17 @@ pub(super) async fn create(
     Ok((NOT_KEPT, issued))
 }
 
-/// Where a browser signs in without a token being typed.
+/// A link with which a browser signs in without a typed token.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct SignInCode {
-    /// Path and query on this controller; it signs in once. Where no token is asked for, the overview.
+    /// The path and query on this controller. The link can be used once. If no token is required, it is the overview
+    /// page.
     pub path: String,
-    /// When it counts no more.
+    /// When the link expires.
     pub ends_at: Option<DateTime<Utc>>,
 }
 
-/// Makes a code for who shows a person's token.
+/// Creates a sign-in link for a client with a person's token.
 pub(super) async fn sign_in_code(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -73,14 +74,14 @@ pub(super) async fn sign_in_code(
     Ok((NOT_KEPT, Json(code)))
 }
 
-/// All, those that were revoked too.
+/// Returns all tokens, including revoked ones.
 pub(super) async fn list(
     State(controller): State<Controller>,
 ) -> Result<Json<Vec<TokenRecord>>, ApiError> {
     Ok(Json(controller.store().tokens().await?))
 }
 
-/// Takes one back.
+/// Revokes a token.
 pub(super) async fn revoke(
     State(controller): State<Controller>,
     Path(name): Path<String>,

@@ -1,4 +1,4 @@
-//! A name for each request: what it does is logged in a span of that name, and the answer bears it.
+//! The id of each request. Log lines of the request are in a span with this id, and the response contains it.
 
 use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue};
@@ -6,12 +6,12 @@ use axum::middleware::Next;
 use axum::response::Response;
 use tracing::Instrument;
 
-/// The header with the name.
+/// The header with the id.
 const HEADER: HeaderName = HeaderName::from_static("x-request-id");
-/// Longer ones of the caller's are not used.
+/// A longer id of the client is not used.
 const LONGEST: usize = 64;
 
-/// Runs the request in its span; a caller that has a name for it is followed.
+/// Handles the request in its span. If the client sends an id, it is used.
 pub(super) async fn trace(request: Request, next: Next) -> Response {
     let id = named(&request).unwrap_or_else(|| uuid::Uuid::now_v7().to_string());
     let route = request.extensions().get::<MatchedPath>();

@@ -1,4 +1,4 @@
-//! Comparisons on demand: ordered, and what the last ones found.
+//! Comparisons on demand: schedules them, and returns the results of the last ones.
 
 use super::extract::Path;
 use super::migrations::view;
@@ -14,7 +14,7 @@ use plans::step::verify::{DifferenceReport, VerifyRun};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What is to be done about rows that differ, and why.
+/// Whether to repair rows that differ, and the reason for the comparison.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(super) struct VerifyRequest {
@@ -22,16 +22,16 @@ pub(super) struct VerifyRequest {
     reason: Option<String>,
 }
 
-/// A comparison that was ordered.
+/// A comparison that was scheduled.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 pub struct ScheduledComparison {
-    /// Which one: a report of this number is its result.
+    /// The number of the comparison. The report with this number contains its result.
     pub run: VerifyRun,
-    /// The migration.
+    /// The migration whose rows are compared.
     pub migration: MigrationView,
 }
 
-/// Orders one.
+/// Schedules a comparison.
 pub(super) async fn schedule(
     State(controller): State<Controller>,
     Path(id): Path<String>,
@@ -52,7 +52,7 @@ pub(super) async fn schedule(
     Ok(Json(ScheduledComparison { run, migration }))
 }
 
-/// The last ones, with the keys of rows that differ.
+/// Returns the results of the last comparisons, with the keys of rows that differ.
 pub(super) async fn report(
     State(controller): State<Controller>,
     Path(id): Path<String>,

@@ -2,13 +2,13 @@
 
 use super::client::Client;
 use super::error::CliError;
-use super::output::{Output, Table};
+use super::output::{Output, TextTable};
 use crate::store::AgentRecord;
 use clap::Subcommand;
 
 /// Agents.
 #[derive(Debug, Subcommand)]
-pub(super) enum Agent {
+pub(super) enum AgentCommand {
     /// List the agents that have spoken.
     List {
         #[command(flatten)]
@@ -16,18 +16,18 @@ pub(super) enum Agent {
     },
 }
 
-impl Agent {
+impl AgentCommand {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let Self::List { output } = self;
         let agents: Vec<AgentRecord> = client.get("/api/v1/agents").await?;
         output.print(&agents, |agents| {
             let row = |a: &AgentRecord| {
-                let seen = a
+                let last_heard = a
                     .last_seen
                     .to_rfc3339_opts(chrono::SecondsFormat::Secs, true);
-                vec![a.name.to_string(), a.instance.to_string(), seen]
+                vec![a.name.to_string(), a.instance.to_string(), last_heard]
             };
-            Table::new(
+            TextTable::new(
                 &["NAME", "INSTANCE", "LAST SEEN"],
                 agents.iter().map(row).collect(),
             )

@@ -5,7 +5,7 @@ use super::consent::Consent;
 use super::error::{CliError, DEFECTS};
 use super::keys::{named_dsns, pair};
 use super::output::{Output, json, table};
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::controller::{CleanupReport, CleanupRequest, UnregisteredShard};
 use clap::Args;
 use plans::id::{MapName, ShardName};
@@ -27,7 +27,7 @@ pub(super) struct Cleanup {
     /// Remove what may be removed.
     #[arg(long)]
     apply: bool,
-    /// Who owns the keys of a map that are closed somewhere, where no map in force says so; needs --reason.
+    /// The owner of the keys of a map that are closed somewhere, where no map in force has them; needs --reason.
     #[arg(long = "owner", value_name = "MAP=SHARD", value_parser = pair, requires = "reason")]
     owners: Vec<(String, String)>,
     /// Why, for the audit trail.
@@ -46,7 +46,7 @@ impl Cleanup {
             dsn,
         };
         let owner = |(map, shard): (String, String)| (MapName(map), ShardName(shard));
-        let mut order = CleanupRequest {
+        let mut request = CleanupRequest {
             shards: self.shards.into_iter().map(ShardName).collect(),
             unregistered: named_dsns("--dsn", &self.others)?
                 .into_iter()
@@ -56,17 +56,19 @@ impl Cleanup {
             owners: self.owners.into_iter().map(owner).collect(),
             reason: self.reason,
         };
-        if order.apply {
-            order.apply = self.consent.is_given(WHAT, "cleanup")?;
+        if request.apply {
+            request.apply = self.consent.is_confirmed(WHAT, "cleanup")?;
         }
-        let report: CleanupReport = client.post("/api/v1/fleet/cleanup", json(&order)?).await?;
+        let report: CleanupReport = client
+            .post("/api/v1/fleet/cleanup", json(&request)?)
+            .await?;
         let wide = self.output.is_wide();
         self.output.print(&report, |report| text(report, wide))?;
         for line in &report.failed {
-            say!("not done: {line}");
+            report!("not done: {line}");
         }
         let open = |leftover: &Leftover| match leftover.verdict {
-            SweepVerdict::Remove | SweepVerdict::Close => !order.apply,
+            SweepVerdict::Remove | SweepVerdict::Close => !request.apply,
             SweepVerdict::Decide => true,
             SweepVerdict::Keep => false,
         };
@@ -75,7 +77,7 @@ impl Cleanup {
     }
 }
 
-/// What was found; of what is kept, unless all is asked for, only how much there is.
+/// What was found; of what is kept, unless all is requested, only how much there is.
 fn text(report: &CleanupReport, wide: bool) -> String {
     let mut text = String::new();
     let is_kept = |leftover: &&Leftover| leftover.verdict == SweepVerdict::Keep && !wide;

@@ -1,6 +1,6 @@
 //! The API from the command line's side.
 //!
-//! Of several controllers the first that can be reached is asked; a follower sends on what only the leader answers.
+//! Of several controllers the first that can be reached is queried; a follower sends on what only the leader answers.
 
 use super::error::CliError;
 use crate::api::{IDEMPOTENCY_HEADER, IN_PROGRESS, Problem, REASON_HEADER};
@@ -12,7 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How often an order is sent whose connection is lost, and how long is waited before it is sent again.
+/// How often a command is sent whose connection is lost, and the pause before it is sent again.
 const TRIES: u32 = 4;
 const AGAIN: Duration = Duration::from_millis(500);
 
@@ -21,20 +21,20 @@ const AGAIN: Duration = Duration::from_millis(500);
 pub(super) struct Client {
     urls: Vec<String>,
     caller: ControllerClient,
-    keys: Arc<Keys>,
+    keys: Arc<IdempotencyKeys>,
 }
 
-/// The keys of the orders of this command: one for each, which stays the same when it is sent again.
+/// The idempotency keys of the requests of this command: one for each, which stays the same when it is sent again.
 #[derive(Debug)]
-struct Keys {
-    given: Option<String>,
+struct IdempotencyKeys {
+    chosen: Option<String>,
     used: AtomicU32,
 }
 
-impl Keys {
+impl IdempotencyKeys {
     fn next(&self) -> String {
         let number = self.used.fetch_add(1, Ordering::Relaxed);
-        match (&self.given, number) {
+        match (&self.chosen, number) {
             (Some(key), 0) => key.clone(),
             (Some(key), number) => format!("{key}-{number}"),
             (None, _) => uuid::Uuid::now_v7().to_string(),
@@ -45,20 +45,20 @@ impl Keys {
 impl Client {
     /// Controllers at `urls`, separated by commas; nothing is sent yet.
     ///
-    /// `key` is the key of the first order; without one each has a random one.
+    /// `key` is the key of the first request; without one each has a random one.
     pub(super) fn new(urls: &str, caller: ControllerClient, key: Option<String>) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         Self {
             urls: urls.map(str::to_owned).collect(),
             caller,
-            keys: Arc::new(Keys {
-                given: key,
+            keys: Arc::new(IdempotencyKeys {
+                chosen: key,
                 used: AtomicU32::new(0),
             }),
         }
     }
 
-    /// The controller that is asked first.
+    /// The controller that is queried first.
     pub(super) fn url(&self) -> &str {
         self.urls.first().map_or("", String::as_str)
     }
@@ -130,7 +130,7 @@ impl Client {
         self.read(sent.await?).await
     }
 
-    /// Removes, and says why.
+    /// Removes, with the reason.
     pub(super) async fn delete(&self, path: &str, reason: Option<&str>) -> Result<(), CliError> {
         let body = serde_json::json!({ "reason": reason }).to_string();
         self.send(Method::DELETE, path, |r| r.body(body.clone()))
@@ -144,7 +144,7 @@ impl Client {
         self.send(Method::GET, path, accept).await
     }
 
-    /// The first answer. An order with a key is sent again where its connection was lost: it is not done twice.
+    /// The first answer. A request with a key is sent again where its connection was lost: it is not done twice.
     async fn send(
         &self,
         method: Method,
@@ -171,7 +171,7 @@ impl Client {
         self.send_once(&method, path, &fill).await
     }
 
-    /// The first answer; another controller is asked only where nothing can have been done.
+    /// The first answer; another controller is queried only where nothing can have been done.
     async fn send_once(
         &self,
         method: &Method,
@@ -213,7 +213,7 @@ impl Client {
     }
 }
 
-/// Whether what is asked at this path is an order that may have a key.
+/// Whether a request to this path may have a key.
 fn takes_key(method: &Method, path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     let pattern = crate::api::document()["paths"]

@@ -1,8 +1,8 @@
-//! Where the controller is and who asks: flags, the environment, a context of the config file, defaults; in that order,
+//! Where the controller is, and which token is shown to it: flags, the environment, a context of the config file, defaults; in that order,
 //! but a context that is named on the command line goes before the environment.
 
 use super::error::CliError;
-use crate::cli::out::say;
+use crate::cli::out::report;
 use clap::Args;
 use controller_client::Identity;
 use serde::{Deserialize, Serialize};
@@ -25,17 +25,17 @@ pub(super) struct Options {
     /// `SHARDWRIGHT_CONTROLLER`, then the context, then `http://127.0.0.1:7432`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "URL")]
     controller: Option<String>,
-    /// The file of your token, where the controller asks for one; also `SHARDWRIGHT_TOKEN_FILE`.
+    /// The file of your token, where the controller requires one; also `SHARDWRIGHT_TOKEN_FILE`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// PEM file of the authorities that vouch for the controller; without it those of the system; also
     /// `SHARDWRIGHT_CA_FILE`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "FILE")]
     ca_file: Option<PathBuf>,
-    /// The context of the config file to use, whatever the environment says; also `SHARDWRIGHT_CONTEXT`.
+    /// The context of the config file to use, whatever the environment has; also `SHARDWRIGHT_CONTEXT`.
     #[arg(long, global = true, help_heading = "Controller", value_name = "NAME")]
     context: Option<String>,
-    /// Key of the order: with the same key it is answered as before and not carried out again; random without it.
+    /// Key of the command: with the same key it is answered as before and not carried out again; random without it.
     #[arg(long, global = true, help_heading = "Controller", value_name = "KEY")]
     pub(super) idempotency_key: Option<String>,
 }
@@ -43,7 +43,7 @@ pub(super) struct Options {
 /// A controller that has a name.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Context {
+pub(super) struct NamedController {
     /// Its addresses, separated by commas.
     pub(super) controller: String,
     /// The file of the token; the token itself is never kept here.
@@ -63,7 +63,7 @@ pub(super) struct Config {
     pub(super) current: Option<String>,
     /// By name.
     #[serde(default)]
-    pub(super) contexts: BTreeMap<String, Context>,
+    pub(super) contexts: BTreeMap<String, NamedController>,
 }
 
 /// A setting, and where it comes from.
@@ -129,13 +129,13 @@ impl Config {
             )
         })?;
         let text = super::files::yaml(self)?;
-        let beside = path.with_extension("new");
+        let replacement = path.with_extension("new");
         let written = path
             .parent()
             .map_or(Ok(()), std::fs::create_dir_all)
-            .and_then(|()| std::fs::write(&beside, text))
-            .and_then(|()| std::fs::set_permissions(&beside, PermissionsExt::from_mode(0o600)))
-            .and_then(|()| std::fs::rename(&beside, &path));
+            .and_then(|()| std::fs::write(&replacement, text))
+            .and_then(|()| std::fs::set_permissions(&replacement, PermissionsExt::from_mode(0o600)))
+            .and_then(|()| std::fs::rename(&replacement, &path));
         match written {
             Ok(()) => Ok(path),
             Err(source) => Err(CliError::File {
@@ -150,27 +150,30 @@ impl Config {
     ///
     /// # Errors
     /// None has the name; those that are there are named.
-    pub(super) fn context(&self, name: &str) -> Result<&Context, CliError> {
+    pub(super) fn context(&self, name: &str) -> Result<&NamedController, CliError> {
         self.contexts.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.contexts.keys().map(String::as_str).collect();
             let known = match known.as_slice() {
                 [] => "there is none yet: shardwright context set NAME --controller URL".to_owned(),
                 known => format!("there are {}", known.join(", ")),
             };
-            CliError::Usage(format!("there is no context {name}; {known}"))
+            CliError::NotFound(format!("there is no context {name}; {known}"))
         })
     }
 }
 
 impl Options {
     /// What a context of these options would be; the options that were given replace what `before` has.
-    pub(super) fn context_over(&self, before: Option<&Context>) -> Result<Context, CliError> {
+    pub(super) fn context_over(
+        &self,
+        before: Option<&NamedController>,
+    ) -> Result<NamedController, CliError> {
         let before = before.cloned();
         let controller = self.controller.clone();
         let controller = controller.or_else(|| before.as_ref().map(|b| b.controller.clone()));
         let missing = || CliError::Usage("a new context takes --controller URL".to_owned());
-        let of = |given: &Option<PathBuf>, kept: Option<PathBuf>| given.clone().or(kept);
-        Ok(Context {
+        let of = |option: &Option<PathBuf>, kept: Option<PathBuf>| option.clone().or(kept);
+        Ok(NamedController {
             controller: controller.ok_or_else(missing)?,
             token_file: of(
                 &self.token_file,
@@ -283,6 +286,6 @@ fn warn_of_readers(path: &Path) {
     let mode = std::fs::metadata(path).map(|found| found.permissions().mode());
     if mode.is_ok_and(|mode| mode & 0o044 != 0) {
         let shown = path.display();
-        say!("warning: others can read the token in {shown}; chmod 600 {shown}");
+        report!("warning: other accounts can read the token in {shown}; chmod 600 {shown}");
     }
 }

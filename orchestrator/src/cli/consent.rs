@@ -1,24 +1,24 @@
-//! Before something changes: `--dry-run` says what would be done, and what is dangerous asks for a name to be typed.
+//! Before something changes: `--dry-run` reports what would be done, and what is dangerous requires a name to be typed.
 //!
-//! All of this is talk, on stderr; nothing here knows what is dangerous: the commands do.
+//! All of this is messages, on stderr; nothing here knows what is dangerous: the commands do.
 
 use super::error::CliError;
-use crate::cli::out::say;
+use crate::cli::out::report;
 use clap::Args;
 use std::io::{BufRead, IsTerminal};
 
 /// The option of every command that changes something.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct DryRun {
-    /// Say what would be done, and change nothing.
+    /// Report what would be done, and change nothing.
     #[arg(long)]
     dry_run: bool,
 }
 
-/// The options of a command that is not taken back easily.
+/// The options of a command that is not undone easily.
 #[derive(Debug, Clone, Copy, Args)]
 pub(super) struct Consent {
-    /// Do it without asking.
+    /// Do it without confirmation.
     #[arg(long)]
     yes: bool,
     #[command(flatten)]
@@ -31,26 +31,26 @@ impl DryRun {
         self.dry_run
     }
 
-    /// Whether it is to be done; if not, says what would be.
+    /// Whether it is to be done; if not, reports what would be.
     pub(super) fn goes_on(self, what: &str) -> bool {
         if self.dry_run {
-            say!("dry run, nothing was changed. What would be done: {what}");
+            report!("dry run, nothing was changed. What would be done: {what}");
         }
         !self.dry_run
     }
 }
 
 impl Consent {
-    /// What was said with `--dry-run`.
+    /// The option `--dry-run`.
     pub(super) fn dry(self) -> DryRun {
         self.dry
     }
 
-    /// Whether it is to be done: `what` is said, and `name` has to be typed.
+    /// Whether it is to be done: reports `what`, and requires `name` to be typed.
     ///
     /// # Errors
     /// Wrong usage without a terminal; refused where something else is typed.
-    pub(super) fn is_given(self, what: &str, name: &str) -> Result<bool, CliError> {
+    pub(super) fn is_confirmed(self, what: &str, name: &str) -> Result<bool, CliError> {
         if !self.dry.goes_on(what) {
             return Ok(false);
         }
@@ -59,10 +59,10 @@ impl Consent {
         }
         if !std::io::stdin().is_terminal() {
             return Err(CliError::Usage(format!(
-                "nothing was changed: there is no terminal to type {name} on; --yes goes on without asking"
+                "nothing was changed: there is no terminal to type {name} on; --yes needs no confirmation"
             )));
         }
-        super::out::tell(format_args!("{what}\nType {name} to go on: "));
+        super::out::write_message(format_args!("{what}\nType {name} to go on: "));
         is_typed(name, std::io::stdin().lock()).map(|()| true)
     }
 }

@@ -2,20 +2,20 @@
 
 use super::config::{Config, Options, Setting};
 use super::error::CliError;
-use super::output::{Output, Table, or_dash};
-use crate::cli::out::say;
+use super::output::{Output, TextTable, or_dash};
+use crate::cli::out::report;
 use clap::Subcommand;
 use serde::Serialize;
 
 /// Contexts.
 #[derive(Debug, Subcommand)]
-pub(super) enum Context {
+pub(super) enum ContextCommand {
     /// List the contexts of the config file.
     List {
         #[command(flatten)]
         output: Output,
     },
-    /// Which controller is asked, by which token, and where each of these settings comes from.
+    /// Show the controller in use, the token, and where each of these settings comes from.
     Show {
         #[command(flatten)]
         output: Output,
@@ -39,23 +39,26 @@ pub(super) enum Context {
 
 /// A line of the list.
 #[derive(Debug, Serialize)]
-struct Line {
+struct ContextLine {
     name: String,
     current: bool,
     #[serde(flatten)]
-    context: super::config::Context,
+    context: super::config::NamedController,
 }
 
-impl Context {
+impl ContextCommand {
     pub(super) fn run(self, options: &Options) -> Result<u8, CliError> {
         match self {
             Self::List { output } => {
                 let config = Config::read()?;
-                let lines = config.contexts.into_iter().map(|(name, context)| Line {
-                    current: config.current.as_ref() == Some(&name),
-                    name,
-                    context,
-                });
+                let lines = config
+                    .contexts
+                    .into_iter()
+                    .map(|(name, context)| ContextLine {
+                        current: config.current.as_ref() == Some(&name),
+                        name,
+                        context,
+                    });
                 output.print(&lines.collect::<Vec<_>>(), |lines| list_text(lines))
             }
             Self::Show { output } => {
@@ -86,13 +89,13 @@ fn change(edit: impl FnOnce(&mut Config) -> Result<(), CliError>) -> Result<u8, 
     let mut config = Config::read()?;
     edit(&mut config)?;
     let path = config.write()?;
-    say!("written to {}", path.display());
+    report!("written to {}", path.display());
     Ok(0)
 }
 
-fn list_text(lines: &[Line]) -> Table {
+fn list_text(lines: &[ContextLine]) -> TextTable {
     let shown = |path: &std::path::PathBuf| path.display().to_string();
-    let row = |line: &Line| {
+    let row = |line: &ContextLine| {
         vec![
             if line.current { "*" } else { "" }.to_owned(),
             line.name.clone(),
@@ -102,10 +105,10 @@ fn list_text(lines: &[Line]) -> Table {
         ]
     };
     let head = ["", "NAME", "CONTROLLER", "TOKEN FILE", "CA FILE"];
-    Table::new(&head, lines.iter().map(row).collect())
+    TextTable::new(&head, lines.iter().map(row).collect())
 }
 
-fn show_text(settings: &[Setting]) -> Table {
+fn show_text(settings: &[Setting]) -> TextTable {
     let row = |setting: &Setting| {
         vec![
             setting.name.to_owned(),
@@ -113,7 +116,7 @@ fn show_text(settings: &[Setting]) -> Table {
             setting.origin.clone(),
         ]
     };
-    Table::new(
+    TextTable::new(
         &["SETTING", "VALUE", "FROM"],
         settings.iter().map(row).collect(),
     )

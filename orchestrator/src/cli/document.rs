@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Document {
+pub enum DocumentKind {
     /// What `plan` reads.
     Request,
     /// What `apply` reads.
@@ -20,7 +20,7 @@ pub enum Document {
     Repairs,
 }
 
-impl Document {
+impl DocumentKind {
     /// The text of a file that should be of this kind.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ impl Document {
     }
 }
 
-impl fmt::Display for Document {
+impl fmt::Display for DocumentKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Request => "a request",
@@ -80,7 +80,7 @@ impl fmt::Display for Document {
 
 #[cfg(test)]
 mod tests {
-    use super::Document as D;
+    use super::DocumentKind as D;
 
     #[test]
     fn a_document_is_known_by_its_fields() {

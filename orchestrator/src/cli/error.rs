@@ -1,8 +1,8 @@
 //! What a command ends with when it does not end well.
 
-use super::document::Document;
+use super::document::DocumentKind;
 use crate::api::{ApiError, INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::controller::ControlError;
 use crate::hooks::HooksError;
 use crate::store::pg::OpenError;
@@ -14,9 +14,9 @@ use std::path::PathBuf;
 
 /// Wrong usage.
 pub const USAGE: u8 = 64;
-/// The migration failed or was taken back.
+/// The migration failed, was aborted or rolled back.
 pub(super) const MIGRATION_FAILED: u8 = 8;
-/// A check found defects, or could not look everywhere; a mend failed.
+/// A check found defects, or could not probe everywhere; a repair failed.
 pub(super) const DEFECTS: u8 = 9;
 /// Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
@@ -28,7 +28,7 @@ pub(super) const REFUSED: u8 = 4;
 const TIMEOUT: u8 = 6;
 const CONFLICT: u8 = 7;
 
-/// Why a command did not do what it was asked.
+/// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
     /// No answer.
@@ -42,7 +42,7 @@ pub enum CliError {
     /// The token or the certificates cannot be used.
     #[error(transparent)]
     ClientSetup(#[from] SetupError),
-    /// The controller said no.
+    /// The controller refused.
     #[error("{}", .0.detail)]
     Problem(Box<Problem>),
     /// The controller's answer is not of the expected form.
@@ -60,7 +60,7 @@ pub enum CliError {
         action: &'static str,
         /// Which.
         path: PathBuf,
-        /// What the operating system said.
+        /// What the operating system reported.
         #[source]
         source: std::io::Error,
     },
@@ -70,14 +70,17 @@ pub enum CliError {
         /// The file.
         path: String,
         /// What it is.
-        found: Document,
+        found: DocumentKind,
         /// What the command reads.
-        wanted: Document,
+        wanted: DocumentKind,
     },
     /// An argument has no usable value.
     #[error("{0}")]
     Usage(String),
-    /// Refused before anything was asked of the controller.
+    /// An object of a file, such as a context or a hook, does not exist.
+    #[error("{0}")]
+    NotFound(String),
+    /// Refused before the controller was queried.
     #[error("{0}")]
     Refused(String),
     /// The state was not reached in time.
@@ -114,7 +117,7 @@ pub enum CliError {
     /// The file of hooks cannot be used.
     #[error(transparent)]
     Hooks(#[from] HooksError),
-    /// A hook that was tried is out of order.
+    /// A hook that was tried does not work.
     #[error("{0}")]
     Hook(String),
     /// The environment names fail points that cannot be read.
@@ -139,17 +142,17 @@ pub enum CliError {
 
 impl CliError {
     /// Reports it with each of its findings, and what fixes it.
-    pub fn tell(&self) {
+    pub fn report(&self) {
         if let Self::Problem(problem) = self {
             report_findings(&problem.findings);
         }
-        say!("error: {self}");
+        report!("error: {self}");
         if let Some(hint) = self.hint() {
-            say!("hint: {hint}");
+            report!("hint: {hint}");
         }
     }
 
-    /// What mends it.
+    /// How to fix it.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -160,7 +163,7 @@ impl CliError {
             Self::Problem(problem) => problem.hint.clone(),
             Self::OtherDocument { path, found, .. } => Some(found.command(path)),
             Self::External { .. } => Some(
-                "it must be beside this program or in PATH; in a checkout `cargo build --release --bins` builds all programs"
+                "it must be in the folder of this program or in PATH; in a checkout `cargo build --release --bins` builds all programs"
                     .to_owned(),
             ),
             Self::Adopt(error) => error.hint().map(str::to_owned),
@@ -168,11 +171,11 @@ impl CliError {
                 Some("name --admin-token-file FILE, or listen on 127.0.0.1 and reach it through ssh -L".to_owned())
             }
             Self::Serve(ServeError::NoTls { .. }) => Some(
-                "name --tls-cert and --tls-key, or say --plain-http where something in front of it speaks TLS"
+                "name --tls-cert and --tls-key, or pass --plain-http where something in front of it speaks TLS"
                     .to_owned(),
             ),
             Self::Serve(ServeError::NoName { .. }) => {
-                Some("say where others reach it: --advertise https://NAME:PORT".to_owned())
+                Some("name the address that others use: --advertise https://NAME:PORT".to_owned())
             }
             Self::Serve(ServeError::Certificate { .. }) => {
                 Some("both are PEM files, which the controller's user can read".to_owned())
@@ -185,6 +188,7 @@ impl CliError {
             | Self::File { .. }
             | Self::ClientSetup(_)
             | Self::Usage(_)
+            | Self::NotFound(_)
             | Self::Refused(_)
             | Self::Timeout { .. }
             | Self::Ended { .. }
@@ -197,7 +201,7 @@ impl CliError {
         }
     }
 
-    /// The exit code, by one rule whoever finds the error: wrong input, an object that does not exist, a refusal, a
+    /// The exit code, by one rule, whichever part finds the error: wrong input, an object that does not exist, a refusal, a
     /// state that does not permit it, or machinery that failed.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
@@ -218,6 +222,7 @@ impl CliError {
                 | ServeError::Certificate { .. },
             )
             | Self::Adopt(DiscoverError::UnfitKey { .. }) => USAGE,
+            Self::NotFound(_) => MISSING,
             Self::Refused(_)
             | Self::Adopt(
                 DiscoverError::NoTables
@@ -278,12 +283,12 @@ fn report_findings(findings: &[Finding]) {
     for finding in findings {
         let code = Some(&finding.sw).filter(|sw| !sw.is_empty());
         let code = code.unwrap_or(&finding.code);
-        say!("refused: {code}: {}: {}", finding.object, finding.problem);
-        say!("    {}", finding.remedy);
+        report!("refused: {code}: {}: {}", finding.object, finding.problem);
+        report!("    {}", finding.remedy);
     }
     let number = findings.iter().filter(|f| f.fix.is_some()).count();
     if number > 0 {
-        say!("SQL fixes {number} of these: shardwright doctor REQUEST --script FILE writes it");
+        report!("SQL fixes {number} of these: shardwright doctor REQUEST --script FILE writes it");
     }
 }
 

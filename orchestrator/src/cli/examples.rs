@@ -117,13 +117,13 @@ const EXAMPLES: &[(&str, &[&str])] = &[
         "map check",
         &[
             "shardwright map check tenants",
-            "shardwright map check tenants --request mend.yaml",
+            "shardwright map check tenants --request repairs.yaml",
         ],
     ),
     (
         "map repair",
         &[
-            "shardwright map check tenants --request mend.yaml",
+            "shardwright map check tenants --request repairs.yaml",
             "shardwright map repair repairs.yaml --dry-run",
             "shardwright map repair repairs.yaml --yes --reason CHG-1042",
         ],
@@ -327,7 +327,7 @@ const EXAMPLES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The command with examples under the help of each verb, below what else is said there.
+/// The command with examples under the help of each verb, below its other texts.
 pub(super) fn under(command: Command) -> Command {
     put(command, "")
 }
@@ -343,9 +343,9 @@ fn put(command: Command, path: &str) -> Command {
             .iter()
             .find(|(verb, _)| *verb == path.trim_end())
             .map(|(_, lines)| format!("Examples:\n  {}", lines.join("\n  ")));
-        let said = verb.get_after_help().map(|said| format!("{said}\n\n"));
+        let before = verb.get_after_help().map(|text| format!("{text}\n\n"));
         let verb = match lines {
-            Some(lines) => verb.after_help(said.unwrap_or_default() + &lines),
+            Some(lines) => verb.after_help(before.unwrap_or_default() + &lines),
             None => verb,
         };
         put(verb, &path)
@@ -385,7 +385,7 @@ mod tests {
     #[test]
     fn every_example_is_a_command_line() {
         for line in EXAMPLES.iter().flat_map(|(_, lines)| *lines) {
-            // What stands between quotes is one word.
+            // Text between quotes is one word.
             let words = line.split('\'').enumerate();
             let words = words.flat_map(|(index, part)| match index % 2 {
                 0 => part.split_whitespace().collect::<Vec<_>>(),

@@ -24,11 +24,11 @@ pub(super) struct External {
 }
 
 impl External {
-    /// Replaces this process by the program, which is beside this one or in PATH; signals and the exit code are the
+    /// Replaces this process by the program, which is in the folder of this one or in PATH; signals and the exit code are the
     /// program's.
     pub(super) fn run(self, command: &str) -> Result<u8, CliError> {
-        let beside = std::env::current_exe().map(|own| own.with_file_name(PROGRAM));
-        let program = beside.ok().filter(|beside| beside.is_file());
+        let same_folder = std::env::current_exe().map(|own| own.with_file_name(PROGRAM));
+        let program = same_folder.ok().filter(|same_folder| same_folder.is_file());
         let program = program.unwrap_or_else(|| PathBuf::from(PROGRAM));
         let source = Command::new(&program)
             .arg(command)

@@ -42,7 +42,7 @@ pub(super) fn replace(path: &Path, text: &str) -> Result<(), CliError> {
     let other = path.with_file_name(name);
     let written = std::fs::write(&other, text).and_then(|()| std::fs::rename(&other, path));
     written.map_err(|source| {
-        // What is half written is of use to nobody.
+        // A file that is half written is of no use.
         let _ = std::fs::remove_file(&other);
         CliError::File {
             action: "write",
@@ -91,8 +91,8 @@ pub(super) fn check_private(path: &Path) -> Result<(), CliError> {
         path: path.to_owned(),
         source,
     })?;
-    let others = if found.uid() == 0 { 0o037 } else { 0o077 };
-    if found.mode() & others == 0 {
+    let foreign = if found.uid() == 0 { 0o037 } else { 0o077 };
+    if found.mode() & foreign == 0 {
         return Ok(());
     }
     let shown = path.display();

@@ -1,17 +1,17 @@
-//! `shardwright fleet apply`: shards and maps as one file says they are.
+//! `shardwright fleet apply`: shards and maps as one file has them.
 //!
 //! Order: read the file, read what there is, refuse what the controller would refuse, report what differs, then add and
 //! change, shards before maps.
-//! Each part is an order of its own that can be given again: after an error, so can the whole.
-//! Absent: taking anything away that the file does not name, and keys that change hands, which is for plans.
+//! Each part is a request of its own that can be sent again: after an error, so can the whole.
+//! Absent: removing what the file does not name, and keys that change their owner, which is for plans.
 
 mod differences;
 
 use super::client::Client;
 use super::consent::Consent;
-use super::document::Document;
+use super::document::DocumentKind;
 use super::error::CliError;
-use super::output::{Output, Table, json};
+use super::output::{Output, TextTable, json};
 use crate::controller::{NewMap, ShardChange};
 use crate::store::{NewShard, ShardRecord};
 use clap::{Args, Subcommand};
@@ -23,15 +23,15 @@ use std::path::PathBuf;
 /// The whole fleet.
 #[derive(Debug, Subcommand)]
 pub(super) enum Fleet {
-    /// Add and change shards and maps until they are as a file says.
-    Apply(Apply),
+    /// Add and change shards and maps until they match a file.
+    Apply(FleetApplyArgs),
 }
 
-/// Add and change shards and maps until they are as a file says.
+/// Add and change shards and maps until they match a file.
 ///
 /// What the file does not name stays as it is. Keys never change hands here: that is for `shardwright plan`.
 #[derive(Debug, Args)]
-pub(super) struct Apply {
+pub(super) struct FleetApplyArgs {
     /// The file in YAML or JSON: shards and maps, each as `shard add` and `map create` have them; `-` is stdin.
     file: PathBuf,
     #[command(flatten)]
@@ -49,7 +49,7 @@ struct FleetFile {
 
 /// What makes one thing as the file has it.
 #[derive(Debug)]
-enum Change {
+enum FleetChange {
     None,
     AddShard(NewShard),
     SetShard(ShardChange),
@@ -60,10 +60,10 @@ enum Change {
 
 /// One thing of the file.
 #[derive(Debug)]
-struct Part {
+struct FleetPart {
     kind: &'static str,
     name: String,
-    change: Change,
+    change: FleetChange,
 }
 
 /// What became of it.
@@ -82,9 +82,9 @@ impl Fleet {
     }
 }
 
-impl Apply {
+impl FleetApplyArgs {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let text = Document::Fleet.read(&self.file)?;
+        let text = DocumentKind::Fleet.read(&self.file)?;
         let wrong = |error: serde_saphyr::Error| {
             CliError::Usage(format!("{} cannot be read: {error}", self.file.display()))
         };
@@ -92,14 +92,14 @@ impl Apply {
         // The same once more, for what is named in it.
         let named: Value = serde_saphyr::from_str(&text).map_err(wrong)?;
         let parts = differences::compare(client, file, &named).await?;
-        let what: Vec<String> = parts.iter().filter_map(Part::told).collect();
+        let what: Vec<String> = parts.iter().filter_map(FleetPart::description).collect();
         let what = match what.is_empty() {
-            true => "Nothing: everything is as the file says.".to_owned(),
+            true => "Nothing: everything matches the file.".to_owned(),
             false => what.join("\n"),
         };
-        // What is new takes nothing from anybody; what is changed may.
+        // What is new replaces nothing; what is changed does.
         let goes_on = if parts.iter().any(|part| part.change.alters()) {
-            self.consent.is_given(&what, "fleet")?
+            self.consent.is_confirmed(&what, "fleet")?
         } else {
             self.consent.dry().goes_on(&what)
         };
@@ -118,33 +118,31 @@ impl Apply {
                     done.done.to_owned(),
                 ]
             };
-            Table::new(&["KIND", "NAME", "DONE"], done.iter().map(row).collect())
+            TextTable::new(&["KIND", "NAME", "DONE"], done.iter().map(row).collect())
         })
     }
 }
 
-impl Change {
+impl FleetChange {
     /// Whether it changes what is there.
     fn alters(&self) -> bool {
         matches!(self, Self::SetShard(_) | Self::SetMap(_))
     }
 }
 
-impl Part {
+impl FleetPart {
     /// What is to be done, for people; none where nothing is.
-    fn told(&self) -> Option<String> {
+    fn description(&self) -> Option<String> {
         let (kind, name) = (self.kind, &self.name);
         match &self.change {
-            Change::None => None,
-            Change::AddShard(_) => Some(format!("Registers shard {name}.")),
-            Change::MakeMap(_) => Some(format!("Makes version 1 of map {name}.")),
-            Change::SetShard(change) => {
+            FleetChange::None => None,
+            FleetChange::AddShard(_) => Some(format!("Registers shard {name}.")),
+            FleetChange::MakeMap(_) => Some(format!("Makes version 1 of map {name}.")),
+            FleetChange::SetShard(change) => {
                 let fields = differences::shard_fields(change).join(", ");
-                Some(format!(
-                    "Changes what is said about {kind} {name}: {fields}."
-                ))
+                Some(format!("Changes {kind} {name}: {fields}."))
             }
-            Change::SetMap(fields) => {
+            FleetChange::SetMap(fields) => {
                 let fields: Vec<&str> = fields.keys().map(String::as_str).collect();
                 Some(format!(
                     "Changes settings of {kind} {name}: {}.",
@@ -157,21 +155,21 @@ impl Part {
     async fn send(self, client: &Client) -> Result<Done, CliError> {
         let name = &self.name;
         let done = match &self.change {
-            Change::None => "unchanged",
-            Change::AddShard(new) => {
+            FleetChange::None => "unchanged",
+            FleetChange::AddShard(new) => {
                 let _: ShardRecord = client.post("/api/v1/shards", json(new)?).await?;
                 "added"
             }
-            Change::SetShard(change) => {
+            FleetChange::SetShard(change) => {
                 let path = format!("/api/v1/shards/{name}");
                 let _: ShardRecord = client.patch(&path, json(change)?).await?;
                 "changed"
             }
-            Change::MakeMap(new) => {
+            FleetChange::MakeMap(new) => {
                 let _: ShardMap = client.post("/api/v1/maps", json(new)?).await?;
                 "added"
             }
-            Change::SetMap(fields) => {
+            FleetChange::SetMap(fields) => {
                 let path = format!("/api/v1/maps/{name}/settings");
                 let _: MapSettings = client.patch(&path, json(fields)?).await?;
                 "changed"

@@ -2,7 +2,7 @@
 
 use super::client::Client;
 use super::error::{CliError, INTERRUPTED};
-use crate::cli::out::say;
+use crate::cli::out::report;
 use serde::de::DeserializeOwned;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -32,28 +32,28 @@ pub(super) async fn detachable(
         ended = following => ended,
         pressed = tokio::signal::ctrl_c() => {
             pressed?;
-            say!("{id} keeps running; follow it again with: shardwright watch {id}");
+            report!("{id} keeps running; follow it again with: shardwright watch {id}");
             Ok(INTERRUPTED)
         }
     }
 }
 
-/// Shows each new view of the stream at `path` to `see` until it returns an exit code.
+/// Passes each new view of the stream at `path` to `observe` until it returns an exit code.
 pub(super) async fn follow<V: DeserializeOwned>(
     client: &Client,
     path: &str,
-    mut see: impl FnMut(&V) -> Option<u8>,
+    mut observe: impl FnMut(&V) -> Option<u8>,
 ) -> Result<u8, CliError> {
     let mut lost_at: Option<Instant> = None;
     loop {
-        let ended = one_stream(client, path, &mut see, &mut lost_at).await;
+        let ended = one_stream(client, path, &mut observe, &mut lost_at).await;
         let error = match ended {
             Ok(Some(code)) => return Ok(code),
             Ok(None) => None,
             Err(error @ CliError::Unreachable { .. }) => Some(error),
             Err(error) => return Err(error),
         };
-        // A command that never reached the controller says so at once.
+        // A command that never reached the controller fails at once.
         let since = match (lost_at, error) {
             (None, Some(error)) => return Err(error),
             (Some(since), Some(error)) if since.elapsed() > PATIENCE => return Err(error),
@@ -64,11 +64,11 @@ pub(super) async fn follow<V: DeserializeOwned>(
     }
 }
 
-/// One connection; `None` when it ended before `see` was content.
+/// One connection; `None` when it ended before `observe` returned a code.
 async fn one_stream<V: DeserializeOwned>(
     client: &Client,
     path: &str,
-    see: &mut impl FnMut(&V) -> Option<u8>,
+    observe: &mut impl FnMut(&V) -> Option<u8>,
     lost_at: &mut Option<Instant>,
 ) -> Result<Option<u8>, CliError> {
     let mut response = client.events(path).await?;
@@ -85,7 +85,7 @@ async fn one_stream<V: DeserializeOwned>(
         while let Some(end) = find(&buffer, b"\n\n") {
             let block: Vec<u8> = buffer.drain(..end + 2).collect();
             let view = view(&String::from_utf8_lossy(&block));
-            if let Some(code) = view.as_ref().and_then(&mut *see) {
+            if let Some(code) = view.as_ref().and_then(&mut *observe) {
                 return Ok(Some(code));
             }
         }

@@ -1,7 +1,7 @@
 //! `shardwright hook`: the file of hooks that a controller is started with, read and tried without one.
 
 use super::error::CliError;
-use super::output::{Output, Table};
+use super::output::{Output, TextTable};
 use crate::hooks::{HookAnswer, HookMessage, Hooks, call};
 use crate::store::MigrationPhase;
 use clap::{Args, Subcommand};
@@ -10,41 +10,41 @@ use std::path::PathBuf;
 
 /// What can be done with hooks.
 #[derive(Debug, Subcommand)]
-pub(super) enum Verb {
+pub(super) enum HookCommand {
     /// Check a file of hooks, and list them.
-    List(List),
+    List(HookListArgs),
     /// Call a hook once with a sample, as a controller would; its answer is printed.
-    Test(Test),
+    Test(HookTestArgs),
 }
 
 /// Which file.
 #[derive(Debug, Args)]
-struct File {
+struct HooksFile {
     /// The file of hooks, as `serve --hooks` takes it.
     #[arg(long = "hooks", value_name = "FILE", env = "SHARDWRIGHT_HOOKS")]
     path: PathBuf,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct List {
+pub(super) struct HookListArgs {
     #[command(flatten)]
-    file: File,
+    file: HooksFile,
     #[command(flatten)]
     output: Output,
 }
 
 #[derive(Debug, Args)]
-pub(super) struct Test {
+pub(super) struct HookTestArgs {
     /// The hook.
     name: String,
-    /// The phase that it is told; without it the first of its own.
+    /// The phase of the sample; without it the first of the hook.
     #[arg(long, value_parser = phase)]
     phase: Option<MigrationPhase>,
     #[command(flatten)]
-    file: File,
+    file: HooksFile,
 }
 
-impl Verb {
+impl HookCommand {
     pub(super) async fn run(self) -> Result<u8, CliError> {
         match self {
             Self::List(list) => list.run(),
@@ -53,7 +53,7 @@ impl Verb {
     }
 }
 
-impl List {
+impl HookListArgs {
     fn run(self) -> Result<u8, CliError> {
         let hooks = Hooks::read(&self.file.path)?;
         let all: Vec<_> = hooks
@@ -69,18 +69,18 @@ impl List {
                 let kind = if hook.url.is_some() { "url" } else { "command" };
                 vec![hook.name.clone(), kind.to_owned(), on.join(" ")]
             });
-            Table::new(&["NAME", "KIND", "ON"], rows.collect())
+            TextTable::new(&["NAME", "KIND", "ON"], rows.collect())
         })
     }
 }
 
-impl Test {
+impl HookTestArgs {
     async fn run(self) -> Result<u8, CliError> {
         let hooks = Hooks::read(&self.file.path)?;
         let hook = hooks.get(&self.name);
         let hook = hook.ok_or_else(|| {
             let path = self.file.path.display();
-            CliError::Usage(format!("{path} has no hook {:?}", self.name))
+            CliError::NotFound(format!("{path} has no hook {:?}", self.name))
         })?;
         let first = hook.on.iter().next().copied();
         let phase = self.phase.or(first).unwrap_or(MigrationPhase::Submitted);
@@ -90,7 +90,7 @@ impl Test {
                 super::out::print("yes\n");
                 Ok(0)
             }
-            HookAnswer::No(reason) => Err(CliError::Refused(format!("it says no: {reason}"))),
+            HookAnswer::No(reason) => Err(CliError::Refused(format!("the hook refuses: {reason}"))),
             HookAnswer::Silent(reason) => {
                 let what = format!("hook {} did not answer: {reason}", hook.name);
                 Err(CliError::Hook(what))

@@ -1,4 +1,4 @@
-//! `shardwright init`: a first fleet file, from a look at databases that no controller knows yet.
+//! `shardwright init`: a first fleet file, from databases that no controller knows yet.
 //!
 //! Data is the file, on stdout or in `--out`; the reasons are talk. Nothing is written on a shard.
 
@@ -6,7 +6,7 @@ use super::error::CliError;
 use super::files::{write_new, yaml};
 use super::keys::{named_dsn, strategy};
 use super::map::new_mapping;
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::controller::NewMap;
 use clap::Args;
 use connect::Dsn;
@@ -32,7 +32,7 @@ pub(super) struct Init {
     /// Name of the map.
     #[arg(long, default_value = "main")]
     map: String,
-    /// The key: a column, or table and column (users.id); without it you are asked, or it is the one that ties most tables.
+    /// The key: a column, or table and column (users.id); without it you choose on the terminal, or it is the one that ties most tables.
     #[arg(long, value_name = "COLUMN")]
     key: Option<String>,
     /// Print every key that the tables could have, with its score.
@@ -48,13 +48,13 @@ pub(super) struct Init {
 
 /// What is written; `fleet apply` reads more.
 #[derive(Debug, Serialize)]
-struct Document {
-    shards: Vec<Entry>,
+struct FleetDraft {
+    shards: Vec<ShardEntry>,
     maps: [NewMap; 1],
 }
 
 #[derive(Debug, Serialize)]
-struct Entry {
+struct ShardEntry {
     name: ShardName,
     dsn: String,
 }
@@ -75,17 +75,17 @@ impl Init {
         } = proposed;
         if self.explain {
             for candidate in candidates {
-                say!("score {:.2}: {}", candidate.score, candidate.reason());
+                report!("score {:.2}: {}", candidate.score, candidate.reason());
             }
         }
         for reason in reasons {
-            say!("{reason}");
+            report!("{reason}");
         }
-        let entry = |(name, dsn): (ShardName, Dsn)| Entry {
+        let entry = |(name, dsn): (ShardName, Dsn)| ShardEntry {
             name,
             dsn: dsn.expose().to_owned(),
         };
-        let document = Document {
+        let document = FleetDraft {
             shards: shards.into_iter().map(entry).collect(),
             maps: [NewMap {
                 name: map.name,
@@ -101,14 +101,14 @@ impl Init {
             Some(path) => {
                 write_new(path, &text)?;
                 let path = path.display();
-                say!("written to {path}; next: shardwright fleet apply {path} --dry-run");
+                report!("written to {path}; next: shardwright fleet apply {path} --dry-run");
             }
             None => super::out::print(text),
         }
         Ok(0)
     }
 
-    /// The shards, once nothing is known to be wrong before anything is looked at.
+    /// The shards; what is wrong in the arguments is found before any database is examined.
     fn read(&self) -> Result<Vec<(ShardName, Dsn)>, CliError> {
         let mut shards: Vec<(ShardName, Dsn)> = Vec::with_capacity(self.shards.len());
         for (text, place) in self.shards.iter().zip(1..) {
@@ -116,7 +116,7 @@ impl Init {
                 .map_err(|reason| CliError::Usage(format!("--shard number {place}: {reason}")))?;
             if dsn.has_inline_password() {
                 return Err(CliError::Usage(format!(
-                    "the password of shard {name} stands in its connection string, and would in the file: write password=${{env:NAME}} or password=${{file:/path}}"
+                    "the password of shard {name} is in its connection string, and would be in the file: write password=${{env:NAME}} or password=${{file:/path}}"
                 )));
             }
             if shards.iter().any(|(other, _)| other == &name) {
@@ -140,7 +140,7 @@ fn choose(best: &[KeyCandidate]) -> usize {
         return 0;
     }
     for (candidate, number) in best.iter().zip(1..) {
-        say!("{number}. {}", candidate.reason());
+        report!("{number}. {}", candidate.reason());
     }
     chosen(best.len(), std::io::stdin().lock())
 }
@@ -148,7 +148,7 @@ fn choose(best: &[KeyCandidate]) -> usize {
 /// The place that is typed, from 1 on; the first where nothing is.
 fn chosen(count: usize, mut from: impl BufRead) -> usize {
     loop {
-        super::out::tell(format_args!("Which is the key? [1] "));
+        super::out::write_message(format_args!("Which is the key? [1] "));
         let mut line = String::new();
         if !from.read_line(&mut line).is_ok_and(|read| read > 0) {
             return 0;

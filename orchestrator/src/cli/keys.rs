@@ -8,7 +8,7 @@ use plans::shard_map::Strategy;
 
 /// How a map divides keys, as far as reading keys needs it.
 #[derive(Debug, Clone)]
-pub(super) struct Shape {
+pub(super) struct KeyShape {
     /// How.
     pub(super) strategy: Strategy,
     /// Types of the key's columns.
@@ -17,7 +17,7 @@ pub(super) struct Shape {
     pub(super) buckets: u32,
 }
 
-impl Shape {
+impl KeyShape {
     /// A key: one value, or one for each column with commas between.
     pub(super) fn key(&self, text: &str) -> Result<Key, CliError> {
         let wrong =
@@ -163,8 +163,8 @@ pub(super) fn strategy(name: &str) -> Result<Strategy, String> {
 mod tests {
     use super::*;
 
-    fn shape(strategy: Strategy, key: &[KeyType]) -> Shape {
-        Shape {
+    fn shape(strategy: Strategy, key: &[KeyType]) -> KeyShape {
+        KeyShape {
             strategy,
             key: key.to_vec(),
             buckets: 64,

@@ -1,11 +1,11 @@
 //! `shardwright migration VERB ID`, and the same verbs without the noun.
 
 use super::client::Client;
+use super::command::{CommandArgs, ConfirmedCommandArgs};
 use super::error::CliError;
-use super::order::{GraveOrder, Order};
 use super::output::{Output, or_dash, table};
 use super::{operation, report, set, verify, wait, watch};
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::controller::Command;
 use crate::controller::operations::OperationState;
 use crate::dual_write;
@@ -17,7 +17,7 @@ use plans::wire::StreamStatus;
 
 /// What can be done with an operation or a migration.
 #[derive(Debug, Subcommand)]
-pub(super) enum Verb {
+pub(super) enum MigrationCommand {
     /// List the operations with their moves, newest first.
     List {
         /// How many, at most 10000.
@@ -36,41 +36,41 @@ pub(super) enum Verb {
     /// Follow an operation or a migration until it ends, fails or waits for you.
     Watch(watch::Watch),
     /// Wait until an operation or a migration is in a state.
-    Wait(wait::Wait),
+    Wait(wait::WaitArgs),
     /// Let the cutover begin; after a roll back, once more.
-    Approve(GraveOrder),
-    /// Let the agent end the writers that keep the cutover from starting, those that it named.
-    ApproveCancel(GraveOrder),
+    Approve(ConfirmedCommandArgs),
+    /// Let the agent cancel the writers that it named, which keep the cutover from starting.
+    ApproveCancel(ConfirmedCommandArgs),
     /// Go on without the hooks that hold it up; --reason is needed, and kept.
-    Overrule(GraveOrder),
+    Overrule(ConfirmedCommandArgs),
     /// Stop at the next safe point.
-    Pause(Order),
+    Pause(CommandArgs),
     /// Go on after a pause or a failure.
-    Resume(Order),
+    Resume(CommandArgs),
     /// Try a step again at once.
-    Retry(Order),
-    /// Take everything back; possible until the flip.
-    Abort(GraveOrder),
-    /// Give the keys back to the source; possible from the flip to `finish`.
-    Rollback(GraveOrder),
+    Retry(CommandArgs),
+    /// Remove everything that the migration created; possible until the flip.
+    Abort(ConfirmedCommandArgs),
+    /// Return the keys to the source; possible from the flip to `finish`.
+    Rollback(ConfirmedCommandArgs),
     /// End the hold: the old rows go; after a roll back, the copy.
-    Finish(GraveOrder),
-    /// Set what a migration may take of its shards, while it runs: rate, streams, latency, hours and others.
-    Set(set::Set),
+    Finish(ConfirmedCommandArgs),
+    /// Set how much of its shards a migration may use, while it runs: rate, streams, latency, hours and others.
+    Set(set::SetArgs),
     /// Compare both copies again, now; print what the last comparison found; repair the copy.
     Verify(verify::Verify),
     /// Print the evidence of an operation or a migration, or write it to a file.
-    Report(report::Report),
+    Report(report::ReportArgs),
 }
 
-impl Verb {
+impl MigrationCommand {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         match self {
             Self::List { limit, output } => {
                 let newest = client.newest::<OperationView>("/api/v1/operations", limit);
                 let (all, more) = newest.await?;
                 if more {
-                    say!("there are older ones: --limit shows more");
+                    report!("there are older ones: --limit shows more");
                 }
                 output.print(&all, |all| operation::list_text(all))
             }
@@ -83,15 +83,15 @@ impl Verb {
             }
             Self::Watch(watch) => watch.run(client).await,
             Self::Wait(wait) => wait.run(client).await,
-            Self::Approve(order) => order.give(client, Command::Approve).await,
-            Self::ApproveCancel(order) => order.give(client, Command::ApproveCancel).await,
-            Self::Overrule(order) => order.give(client, Command::Overrule).await,
-            Self::Pause(order) => order.give(client, Command::Pause).await,
-            Self::Resume(order) => order.give(client, Command::Resume).await,
-            Self::Retry(order) => order.give(client, Command::Retry).await,
-            Self::Abort(order) => order.give(client, Command::Abort).await,
-            Self::Rollback(order) => order.give(client, Command::Rollback).await,
-            Self::Finish(order) => order.give(client, Command::Finish).await,
+            Self::Approve(args) => args.send(client, Command::Approve).await,
+            Self::ApproveCancel(args) => args.send(client, Command::ApproveCancel).await,
+            Self::Overrule(args) => args.send(client, Command::Overrule).await,
+            Self::Pause(args) => args.send(client, Command::Pause).await,
+            Self::Resume(args) => args.send(client, Command::Resume).await,
+            Self::Retry(args) => args.send(client, Command::Retry).await,
+            Self::Abort(args) => args.send(client, Command::Abort).await,
+            Self::Rollback(args) => args.send(client, Command::Rollback).await,
+            Self::Finish(args) => args.send(client, Command::Finish).await,
             Self::Set(set) => set.run(client).await,
             Self::Verify(verify) => verify.run(client).await,
             Self::Report(report) => report.run(client).await,
@@ -149,7 +149,7 @@ pub(super) fn show_text(view: &MigrationView) -> String {
     text + "\n" + &table(&["STEP", "STATE", "ATTEMPT", "TOOK", ""], &rows)
 }
 
-/// How far behind a stream is, and what log it costs its origin.
+/// The lag of a stream, and how much log its upstream keeps for it.
 fn stream_line(stream: &StreamStatus) -> String {
     let mut line = format!(
         "{} {}: {} ms and {} behind; {}",

@@ -1,4 +1,4 @@
-//! The command line: one file per noun, data on stdout, talk on stderr.
+//! The command line: one file per noun, data on stdout, messages on stderr.
 //!
 //! Every command but `serve` is one or two calls of the API; nothing here decides.
 #![deny(clippy::print_stdout)]
@@ -6,6 +6,7 @@
 mod agent;
 mod cleanup;
 mod client;
+mod command;
 mod config;
 mod consent;
 mod context;
@@ -25,7 +26,6 @@ mod map;
 mod measure;
 mod migration;
 mod operation;
-mod order;
 mod out;
 mod output;
 mod pages;
@@ -47,6 +47,7 @@ pub use error::{CliError, USAGE};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use client::Client;
 use controller_client::ControllerClient;
+use futures::future::LocalBoxFuture;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -72,63 +73,63 @@ pub struct Cli {
     #[command(flatten)]
     options: config::Options,
     #[command(subcommand)]
-    command: Command,
+    command: CliCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum CliCommand {
     /// Run the controller.
     Serve(serve::Serve),
     /// Run an operation under load on private shards of this machine, and print a report.
     Demo(external::External),
     /// Break the parts of migrations on this machine, one in each run, and count what is survived.
     Torture(external::External),
-    /// Look at databases and write a first fleet file for them; nothing is changed.
+    /// Examine databases and write a first fleet file for them; nothing is changed.
     Init(init::Init),
     /// The whole fleet: apply a file.
     #[command(subcommand)]
     Fleet(fleet::Fleet),
     /// Shards: add, set, list, show, remove.
     #[command(subcommand)]
-    Shard(shard::Shard),
+    Shard(shard::ShardCommand),
     /// Shard maps: create, import, show, change, check, measure.
     #[command(subcommand)]
     Map(map::Map),
     /// Make a plan of a request or of flags, print it, and write it to a file.
     Plan(plan::Plan),
     /// Submit a plan; prints the operation's id.
-    Apply(plan::Apply),
-    /// Everything that stands in the way of moves: on all shards, on one, of a map, or of a request.
+    Apply(plan::ApplyArgs),
+    /// Report everything that prevents moves: on all shards, on one, of a map, or of a request.
     Doctor(doctor::Doctor),
     /// Tokens of people, applications and agents: create, list, revoke.
     #[command(subcommand)]
-    Token(token::Token),
+    Token(token::TokenCommand),
     /// Controllers that have a name: list, show, use, set, remove.
     #[command(subcommand)]
-    Context(context::Context),
+    Context(context::ContextCommand),
     /// Print a link to the dashboard that signs your browser in.
     Dashboard,
-    /// Watch all migrations on one screen, what waits for somebody first.
+    /// Watch all migrations on one screen, first those that wait for an operator.
     Top(top::Top),
     /// Agents: list.
     #[command(subcommand)]
-    Agent(agent::Agent),
+    Agent(agent::AgentCommand),
     /// List what was left on the shards and no live migration explains; remove it with --apply.
     Cleanup(cleanup::Cleanup),
-    /// Look at every shard now, compare it with the map, and mend a store that is older than the fleet.
+    /// Probe every shard now, compare it with the map, and repair a store that is older than the fleet.
     Reconcile(reconcile::Reconcile),
     /// Hooks that a controller calls: list, test.
     #[command(subcommand)]
-    Hook(hook::Verb),
+    Hook(hook::HookCommand),
     /// Print completions for a shell.
     Completions(pages::Completions),
     /// Write man pages, one for each command.
     Man(pages::Man),
     /// Operations and their migrations, the long form of the verbs below.
     #[command(subcommand)]
-    Migration(migration::Verb),
+    Migration(migration::MigrationCommand),
     #[command(flatten)]
-    Verb(migration::Verb),
+    Verb(migration::MigrationCommand),
 }
 
 /// The command line's description, with examples.
@@ -140,16 +141,20 @@ impl Cli {
     /// Reads the command line of this process.
     ///
     /// # Errors
-    /// What clap says of it; also where help or the version was asked for.
+    /// Clap's error; also where help or the version was requested.
     pub fn read() -> Result<Self, clap::Error> {
         Self::from_arg_matches(&command().try_get_matches()?)
     }
-
+    /// Runs the command; returns the exit code. The future is boxed, so that this crate compiles it, and not the program.
     /// Runs the command; returns the exit code.
     ///
     /// # Errors
     /// [`CliError`], which knows its exit code.
-    pub async fn run(self) -> Result<u8, CliError> {
+    pub fn run(self) -> LocalBoxFuture<'static, Result<u8, CliError>> {
+        Box::pin(self.execute())
+    }
+
+    async fn execute(self) -> Result<u8, CliError> {
         let client = || {
             let (controller, identity) = self.options.resolve()?;
             Ok::<_, CliError>(Client::new(
@@ -159,27 +164,27 @@ impl Cli {
             ))
         };
         match self.command {
-            Command::Serve(serve) => serve.run().await,
-            Command::Demo(program) => program.run("demo"),
-            Command::Torture(program) => program.run("torture"),
-            Command::Init(init) => init.run().await,
-            Command::Fleet(fleet) => fleet.run(&client()?).await,
-            Command::Shard(shard) => shard.run(&client()?).await,
-            Command::Map(map) => map.run(&client()?).await,
-            Command::Plan(plan) => plan.run(&client()?).await,
-            Command::Apply(apply) => apply.run(&client()?).await,
-            Command::Doctor(doctor) => doctor.run(&client()?).await,
-            Command::Token(token) => token.run(&client()?).await,
-            Command::Dashboard => dashboard::run(&client()?).await,
-            Command::Top(top) => top.run(&client()?).await,
-            Command::Agent(agent) => agent.run(&client()?).await,
-            Command::Cleanup(cleanup) => cleanup.run(&client()?).await,
-            Command::Reconcile(reconcile) => reconcile.run(&client()?).await,
-            Command::Hook(verb) => verb.run().await,
-            Command::Completions(completions) => Ok(completions.print()),
-            Command::Man(man) => man.write(),
-            Command::Context(context) => context.run(&self.options),
-            Command::Migration(verb) | Command::Verb(verb) => verb.run(&client()?).await,
+            CliCommand::Serve(serve) => serve.run().await,
+            CliCommand::Demo(program) => program.run("demo"),
+            CliCommand::Torture(program) => program.run("torture"),
+            CliCommand::Init(init) => init.run().await,
+            CliCommand::Fleet(fleet) => fleet.run(&client()?).await,
+            CliCommand::Shard(shard) => shard.run(&client()?).await,
+            CliCommand::Map(map) => map.run(&client()?).await,
+            CliCommand::Plan(plan) => plan.run(&client()?).await,
+            CliCommand::Apply(apply) => apply.run(&client()?).await,
+            CliCommand::Doctor(doctor) => doctor.run(&client()?).await,
+            CliCommand::Token(token) => token.run(&client()?).await,
+            CliCommand::Dashboard => dashboard::run(&client()?).await,
+            CliCommand::Top(top) => top.run(&client()?).await,
+            CliCommand::Agent(agent) => agent.run(&client()?).await,
+            CliCommand::Cleanup(cleanup) => cleanup.run(&client()?).await,
+            CliCommand::Reconcile(reconcile) => reconcile.run(&client()?).await,
+            CliCommand::Hook(verb) => verb.run().await,
+            CliCommand::Completions(completions) => Ok(completions.print()),
+            CliCommand::Man(man) => man.write(),
+            CliCommand::Context(context) => context.run(&self.options),
+            CliCommand::Migration(verb) | CliCommand::Verb(verb) => verb.run(&client()?).await,
         }
     }
 }

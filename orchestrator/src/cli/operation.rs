@@ -2,8 +2,8 @@
 
 use super::client::Client;
 use super::error::{CliError, MIGRATION_FAILED};
-use super::output::{Table, or_dash, table};
-use crate::cli::out::say;
+use super::output::{TextTable, or_dash, table};
+use crate::cli::out::report;
 use crate::controller::operations::OperationState;
 use crate::view::{MoveView, OperationView};
 use plans::request::Hold;
@@ -31,7 +31,7 @@ pub(super) fn end(view: &OperationView, until: &[OperationState]) -> Option<u8> 
     if until.contains(&view.state) {
         return Some(0);
     }
-    let asks = match view.state {
+    let waits = match view.state {
         S::Failed | S::Unwound | S::Partial => return Some(MIGRATION_FAILED),
         S::Completed | S::RolledBack if view.finished_at.is_some() => {
             let reached = until.is_empty() && view.state == S::Completed;
@@ -41,14 +41,14 @@ pub(super) fn end(view: &OperationView, until: &[OperationState]) -> Option<u8> 
         S::Flipped => view.options.hold == Hold::UntilFinish,
         S::Planned | S::Running | S::Unwinding | S::Completed | S::RolledBack => false,
     };
-    (until.is_empty() && asks).then_some(0)
+    (until.is_empty() && waits).then_some(0)
 }
 
 /// What the operator has to do, where it waits for one.
-pub(super) fn tell_end(view: &OperationView) {
+pub(super) fn report_end(view: &OperationView) {
     match view.state {
         OperationState::Waiting => {
-            say!("waiting for approval: shardwright approve {}", view.id);
+            report!("waiting for approval: shardwright approve {}", view.id);
         }
         OperationState::Flipped => {
             // What was moved offline keeps no stream back.
@@ -57,24 +57,24 @@ pub(super) fn tell_end(view: &OperationView) {
             } else {
                 " (or rollback)"
             };
-            say!("end the hold: shardwright finish {}{or}", view.id);
+            report!("end the hold: shardwright finish {}{or}", view.id);
         }
-        OperationState::Paused => say!("then: shardwright resume {}", view.id),
+        OperationState::Paused => report!("then: shardwright resume {}", view.id),
         OperationState::Failed => {
             for moved in &view.moves {
                 if let Some(failure) = &moved.migration.failure {
-                    say!(
+                    report!(
                         "failed: {}: {} ({})",
                         moved.migration.id,
                         failure.message,
                         failure.code
                     );
                     if let Some(hint) = &failure.hint {
-                        say!("hint: {hint}");
+                        report!("hint: {hint}");
                     }
                 }
             }
-            say!("then: shardwright resume {}", view.id);
+            report!("then: shardwright resume {}", view.id);
         }
         OperationState::Planned
         | OperationState::Running
@@ -148,7 +148,7 @@ pub(super) fn show_text(view: &OperationView) -> String {
 }
 
 /// A line for each operation, and under it one for each of several moves.
-pub(super) fn list_text(all: &[OperationView]) -> Table {
+pub(super) fn list_text(all: &[OperationView]) -> TextTable {
     let mut rows = Vec::new();
     for view in all {
         let only = view.moves.first().filter(|_| view.moves.len() == 1);
@@ -190,5 +190,5 @@ pub(super) fn list_text(all: &[OperationView]) -> Table {
         "MODE",
         "SUBMITTED BY",
     ];
-    Table::new(&head, rows).wide(2)
+    TextTable::new(&head, rows).wide(2)
 }

@@ -1,22 +1,22 @@
-//! What is printed: data to stdout, talk to stderr. Where the reader goes away, the program ends quietly, as others do
+//! What is printed: data to stdout, messages to stderr. Where the reader goes away, the program ends quietly, as others do
 //! in a pipe; the standard macros would panic.
 
 use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{Error, ErrorKind, Write};
 
-/// As shells tell of a program that wrote to nobody.
-const NOBODY_READS: i32 = 141;
+/// As shells report a program that wrote to a closed pipe.
+const READER_GONE: i32 = 141;
 /// What was to be printed is nowhere.
 const NOT_WRITTEN: i32 = 1;
 
-/// Says a line on stderr.
-macro_rules! say {
+/// Reports a line on stderr.
+macro_rules! report {
     ($($part:tt)*) => {
-        $crate::cli::out::tell(format_args!("{}\n", format_args!($($part)*)))
+        $crate::cli::out::write_message(format_args!("{}\n", format_args!($($part)*)))
     };
 }
-pub(crate) use say;
+pub(crate) use report;
 
 /// Prints data.
 pub(super) fn print(data: impl AsRef<[u8]>) {
@@ -27,8 +27,8 @@ pub(super) fn print(data: impl AsRef<[u8]>) {
     }
 }
 
-/// Says something on stderr, without an end of line. Where nobody hears it, what was ordered is done all the same.
-pub(crate) fn tell(text: Arguments<'_>) {
+/// Writes a message to stderr, without an end of line. Where stderr is closed, the command goes on.
+pub(crate) fn write_message(text: Arguments<'_>) {
     let text = text.to_string();
     let _ = std::io::stderr()
         .lock()
@@ -37,12 +37,12 @@ pub(crate) fn tell(text: Arguments<'_>) {
 
 /// Text of others as people may see it: what would steer their terminal, or turn letters around, is written out.
 pub(super) fn harmless(text: &str) -> Cow<'_, str> {
-    if !text.contains(steers) {
+    if !text.contains(is_disruptive) {
         return Cow::Borrowed(text);
     }
     let mut written = String::with_capacity(text.len());
     for c in text.chars() {
-        match steers(c) {
+        match is_disruptive(c) {
             true => written.extend(c.escape_unicode()),
             false => written.push(c),
         }
@@ -51,15 +51,15 @@ pub(super) fn harmless(text: &str) -> Cow<'_, str> {
 }
 
 /// What puts text elsewhere, but for ends of lines and tabs.
-pub(super) fn steers(c: char) -> bool {
+pub(super) fn is_disruptive(c: char) -> bool {
     plans::render::is_disruptive(c) && c != '\n' && c != '\t'
 }
 
 fn end(error: &Error) -> ! {
     if error.kind() == ErrorKind::BrokenPipe {
-        std::process::exit(NOBODY_READS);
+        std::process::exit(READER_GONE);
     }
-    // Where stderr is closed too, nobody can be told.
+    // Where stderr is closed too, nothing can be reported.
     let _ = writeln!(
         std::io::stderr(),
         "error: could not write the output: {error}"

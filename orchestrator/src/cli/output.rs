@@ -1,14 +1,14 @@
 //! The forms of what is printed: tables for people, JSON, JSON lines and YAML for programs, names for scripts.
 //!
-//! Data goes to stdout here; what is said beside it goes to stderr where it is said.
+//! Data goes to stdout here; messages go to stderr where they are reported.
 
 mod table;
 
-pub(super) use table::{Table, or_dash, table};
+pub(super) use table::{TextTable, or_dash, table};
 
 use super::error::CliError;
 use super::files::yaml;
-use crate::cli::out::{harmless, say};
+use crate::cli::out::{harmless, report};
 use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
@@ -18,7 +18,7 @@ const VARIABLE: &str = "SHARDWRIGHT_OUTPUT";
 
 /// The form of what is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum Format {
+pub(super) enum OutputFormat {
     /// For people.
     #[default]
     Table,
@@ -39,7 +39,7 @@ pub(super) enum Format {
 pub(super) struct Output {
     /// Form of what is printed.
     #[arg(short = 'o', long = "output", value_enum, default_value_t, env = VARIABLE)]
-    format: Format,
+    format: OutputFormat,
     /// Leave the head of a list's table out.
     #[arg(long)]
     no_headers: bool,
@@ -50,7 +50,7 @@ pub(super) struct Output {
 pub(super) struct LongOutput {
     /// Form of what is printed.
     #[arg(long = "output", value_enum, default_value_t, env = VARIABLE)]
-    format: Format,
+    format: OutputFormat,
 }
 
 impl From<LongOutput> for Output {
@@ -66,7 +66,7 @@ impl From<LongOutput> for Output {
 #[derive(Debug)]
 pub(super) enum Text {
     /// A list, whose head and columns the options decide.
-    List(Table),
+    List(TextTable),
     /// Anything else.
     Prose(String),
 }
@@ -77,21 +77,21 @@ impl From<String> for Text {
     }
 }
 
-impl From<Table> for Text {
-    fn from(table: Table) -> Self {
+impl From<TextTable> for Text {
+    fn from(table: TextTable) -> Self {
         Self::List(table)
     }
 }
 
 impl Output {
-    /// True where nobody reads along.
+    /// True where a program reads it.
     pub(super) fn is_for_programs(self) -> bool {
-        !matches!(self.format, Format::Table | Format::Wide)
+        !matches!(self.format, OutputFormat::Table | OutputFormat::Wide)
     }
 
-    /// True where people asked for everything.
+    /// True where every column and detail is requested.
     pub(super) fn is_wide(self) -> bool {
-        self.format == Format::Wide
+        self.format == OutputFormat::Wide
     }
 
     /// Prints `value` in its form; for people what `text` makes of it.
@@ -101,8 +101,8 @@ impl Output {
         text: impl FnOnce(&T) -> X,
     ) -> Result<u8, CliError> {
         let printed = self.render(value, text)?;
-        if printed.is_empty() && self.format == Format::Name && !things(value)?.is_empty() {
-            say!("nothing of this has a name: choose another form with -o");
+        if printed.is_empty() && self.format == OutputFormat::Name && !things(value)?.is_empty() {
+            report!("nothing of this has a name: choose another form with -o");
         }
         super::out::print(printed);
         Ok(0)
@@ -115,9 +115,11 @@ impl Output {
         text: impl FnOnce(&T) -> String,
     ) -> Result<String, CliError> {
         match self.format {
-            Format::Json | Format::Jsonl => line(value),
-            Format::Yaml => Ok(format!("---\n{}", yaml(value)?)),
-            Format::Table | Format::Wide | Format::Name => self.render(value, text),
+            OutputFormat::Json | OutputFormat::Jsonl => line(value),
+            OutputFormat::Yaml => Ok(format!("---\n{}", yaml(value)?)),
+            OutputFormat::Table | OutputFormat::Wide | OutputFormat::Name => {
+                self.render(value, text)
+            }
         }
     }
 
@@ -127,17 +129,19 @@ impl Output {
         text: impl FnOnce(&T) -> X,
     ) -> Result<String, CliError> {
         match self.format {
-            Format::Table | Format::Wide => {
+            OutputFormat::Table | OutputFormat::Wide => {
                 let text = match text(value).into() {
                     Text::Prose(text) => text,
-                    Text::List(table) => table.text(!self.no_headers, self.format == Format::Wide),
+                    Text::List(table) => {
+                        table.text(!self.no_headers, self.format == OutputFormat::Wide)
+                    }
                 };
                 Ok(harmless(&text).into_owned())
             }
-            Format::Json => Ok(json(value)? + "\n"),
-            Format::Jsonl => things(value)?.iter().map(line).collect(),
-            Format::Yaml => yaml(value),
-            Format::Name => {
+            OutputFormat::Json => Ok(json(value)? + "\n"),
+            OutputFormat::Jsonl => things(value)?.iter().map(line).collect(),
+            OutputFormat::Yaml => yaml(value),
+            OutputFormat::Name => {
                 let things = things(value)?;
                 let names = things.iter().filter_map(name);
                 Ok(names.map(|n| harmless(&n).into_owned() + "\n").collect())
@@ -187,35 +191,36 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn printed(format: Format, no_headers: bool, value: &Value) -> String {
+    fn printed(format: OutputFormat, no_headers: bool, value: &Value) -> String {
         let output = Output { format, no_headers };
         let text = |value: &Value| {
             let rows = value.as_array().into_iter().flatten();
             let rows = rows.map(|v| vec![name(v).unwrap_or_default(), v["mode"].to_string()]);
-            Table::new(&["NAME", "MODE"], rows.collect()).wide(1)
+            TextTable::new(&["NAME", "MODE"], rows.collect()).wide(1)
         };
         output.render(value, text).unwrap()
     }
 
     #[test]
-    fn every_form_says_the_same() {
+    fn every_form_has_the_same_content() {
         let list = json!([{"name": "a", "mode": 1}, {"id": "m1", "mode": 2}]);
         for (format, no_headers, expected) in [
-            (Format::Table, false, "NAME\na\nm1\n"),
-            (Format::Table, true, "a\nm1\n"),
-            (Format::Wide, false, "NAME  MODE\na     1\nm1    2\n"),
+            (OutputFormat::Table, false, "NAME\na\nm1\n"),
+            (OutputFormat::Table, true, "a\nm1\n"),
+            (OutputFormat::Wide, false, "NAME  MODE\na     1\nm1    2\n"),
             (
-                Format::Jsonl,
+                OutputFormat::Jsonl,
                 false,
                 "{\"mode\":1,\"name\":\"a\"}\n{\"id\":\"m1\",\"mode\":2}\n",
             ),
-            (Format::Name, false, "a\nm1\n"),
+            (OutputFormat::Name, false, "a\nm1\n"),
         ] {
             assert_eq!(printed(format, no_headers, &list), expected, "{format:?}");
         }
-        let read: Value = serde_json::from_str(&printed(Format::Json, false, &list)).unwrap();
+        let read: Value = serde_json::from_str(&printed(OutputFormat::Json, false, &list)).unwrap();
         assert_eq!(read, list);
-        let read: Value = serde_saphyr::from_str(&printed(Format::Yaml, false, &list)).unwrap();
+        let read: Value =
+            serde_saphyr::from_str(&printed(OutputFormat::Yaml, false, &list)).unwrap();
         assert_eq!(read, list);
     }
 
@@ -231,11 +236,11 @@ mod tests {
                 .change(&value, |_| "m1 running\n".to_owned())
                 .unwrap()
         };
-        assert_eq!(shown(Format::Table), "m1 running\n");
-        assert_eq!(shown(Format::Json), shown(Format::Jsonl));
-        assert_eq!(shown(Format::Jsonl).lines().count(), 1);
-        assert_eq!(shown(Format::Name), "m1\n");
-        assert!(shown(Format::Yaml).starts_with("---\n"));
+        assert_eq!(shown(OutputFormat::Table), "m1 running\n");
+        assert_eq!(shown(OutputFormat::Json), shown(OutputFormat::Jsonl));
+        assert_eq!(shown(OutputFormat::Jsonl).lines().count(), 1);
+        assert_eq!(shown(OutputFormat::Name), "m1\n");
+        assert!(shown(OutputFormat::Yaml).starts_with("---\n"));
     }
 
     #[test]

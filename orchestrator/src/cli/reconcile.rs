@@ -1,10 +1,10 @@
-//! `shardwright reconcile`: whether shards and control store say the same, and moving the store forward.
+//! `shardwright reconcile`: whether shards and control store agree, and moving the store forward.
 
 use super::client::Client;
 use super::consent::Consent;
 use super::error::{CliError, DEFECTS};
 use super::output::{Output, json, table};
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::controller::{FleetReport, ReconcileRequest};
 use clap::Args;
 use plans::id::ShardName;
@@ -30,44 +30,44 @@ pub(super) struct Reconcile {
 
 impl Reconcile {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let mut order = ReconcileRequest {
+        let mut request = ReconcileRequest {
             apply: self.apply,
             accept: self.accept.into_iter().map(ShardName).collect(),
             reason: self.reason,
         };
-        if order.apply || !order.accept.is_empty() {
-            let given = self.consent.is_given(&what(&order), "reconcile")?;
-            order.apply &= given;
-            order.accept.retain(|_| given);
+        if request.apply || !request.accept.is_empty() {
+            let confirmed = self.consent.is_confirmed(&what(&request), "reconcile")?;
+            request.apply &= confirmed;
+            request.accept.retain(|_| confirmed);
         }
         let report: FleetReport = client
-            .post("/api/v1/fleet/reconcile", json(&order)?)
+            .post("/api/v1/fleet/reconcile", json(&request)?)
             .await?;
         self.output.print(&report, text)?;
-        for look in &report.shards {
-            if let Some(failure) = &look.failure {
-                say!("not looked at: shard {}: {failure}", look.shard);
+        for probe in &report.shards {
+            if let Some(failure) = &probe.failure {
+                report!("not probed: shard {}: {failure}", probe.shard);
             }
         }
         for finding in &report.findings {
-            say!("shard {}: {}", finding.shard, finding.hint);
+            report!("shard {}: {}", finding.shard, finding.hint);
         }
-        let seen = report.shards.iter().all(|look| look.failure.is_none());
-        let clean = seen && report.findings.is_empty();
+        let reached = report.shards.iter().all(|probe| probe.failure.is_none());
+        let clean = reached && report.findings.is_empty();
         Ok(if clean { 0 } else { DEFECTS })
     }
 }
 
-/// What the order changes.
-fn what(order: &ReconcileRequest) -> String {
+/// What the request changes.
+fn what(request: &ReconcileRequest) -> String {
     let mut parts = Vec::new();
-    if order.apply {
+    if request.apply {
         parts.push(
             "Moves the control store forward to what the shards prove, as `shardwright reconcile` lists it."
                 .to_owned(),
         );
     }
-    for shard in &order.accept {
+    for shard in &request.accept {
         parts.push(format!(
             "Takes the server of shard {shard} as the right one, whatever it was before."
         ));

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// Print the evidence of an operation or a migration.
 #[derive(Debug, Args)]
-pub(super) struct Report {
+pub(super) struct ReportArgs {
     /// The operation or migration.
     id: String,
     /// As Markdown, as one HTML file, or as JSON; without it Markdown is printed, and HTML is written to a file.
@@ -33,7 +33,7 @@ fn form(name: &str) -> Result<ReportFormat, String> {
     }
 }
 
-impl Report {
+impl ReportArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let path = format!("/api/v1/operations/{}/report", self.id);
         let usual = match (&self.to, self.output.is_for_programs()) {

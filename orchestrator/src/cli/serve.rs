@@ -2,7 +2,7 @@
 //!
 //! Of several over one store one leads; the others serve reads and take over when it is gone.
 
-mod door;
+mod listener;
 
 use super::error::CliError;
 use crate::access::AccessRule;
@@ -15,7 +15,7 @@ use clap::Args;
 use cluster::Cluster;
 use daemon::log::Format;
 use daemon::notify::ServiceManager;
-use door::Door;
+use listener::ListenerArgs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,7 +35,7 @@ pub(super) struct Serve {
     /// The control store; without it a private PostgreSQL is kept in the data folder.
     #[arg(long, env = "SHARDWRIGHT_STORE", hide_env_values = true)]
     store: Option<String>,
-    /// Where the other controllers, agents and people reach this one; the address that it listens on, unless said.
+    /// Where the other controllers, agents and people reach this one; the address that it listens on, unless it is named.
     #[arg(long, value_name = "URL", env = "SHARDWRIGHT_ADVERTISE")]
     advertise: Option<String>,
     /// Other URLs by which it is called, as that of a load balancer; several with commas.
@@ -49,7 +49,7 @@ pub(super) struct Serve {
     /// Folder of the private store.
     #[arg(long, env = "SHARDWRIGHT_DATA_DIR", default_value_os_t = data_dir())]
     data_dir: PathBuf,
-    /// How often every shard is looked at and compared with the map, in seconds; a shard that was restored from a
+    /// How often every shard is probed and compared with the map, in seconds; a shard that was restored from a
     /// copy can take writes that it should not for this long. 0: never.
     #[arg(
         long,
@@ -58,16 +58,16 @@ pub(super) struct Serve {
         default_value_t = 5
     )]
     reconcile_every: u64,
-    /// How many people approve each cutover at least (1 to 5); from 2 on nobody approves what he has submitted.
-    /// Asks everybody for a token.
+    /// How many people approve each cutover at least (1 to 5); from 2 on who submits a plan does not approve it.
+    /// Requires a token of every client.
     #[arg(long, value_name = "NUMBER", env = "SHARDWRIGHT_APPROVALS", default_value_t = 1,
         value_parser = clap::value_parser!(u32).range(1..=5))]
     approvals: u32,
-    /// File of hooks: what is asked before phases of migrations, and told of them (docs/hooks.md).
+    /// File of hooks: programs and URLs that permit phases of migrations, and are notified of them (docs/hooks.md).
     #[arg(long, value_name = "FILE", env = "SHARDWRIGHT_HOOKS")]
     hooks: Option<PathBuf>,
     #[command(flatten)]
-    door: Door,
+    access: ListenerArgs,
     /// Form of the log lines.
     #[arg(
         long,
@@ -92,15 +92,15 @@ impl Serve {
         let _log = daemon::log::start("shardwright", filter(), format);
         let manager = ServiceManager::from_environment();
         fail_point::check()?;
-        if self.approvals > 1 && self.door.rule() == AccessRule::Open {
+        if self.approvals > 1 && self.access.rule() == AccessRule::Open {
             let what =
                 "--approvals needs tokens, by which those who approve are known: leave out --open";
             return Err(CliError::Usage(what.to_owned()));
         }
-        let tls = self.door.check(self.listen, self.advertise.as_deref())?;
+        let tls = self.access.check(self.listen, self.advertise.as_deref())?;
         let hooks = self.hooks.as_deref().map(Hooks::read).transpose()?;
         api::raise_descriptors();
-        let listener = api::listen(self.listen, self.door.rule()).await?;
+        let listener = api::listen(self.listen, self.access.rule()).await?;
         let (dsn, private) = match self.store {
             Some(dsn) => (dsn, None),
             None => {
@@ -112,11 +112,11 @@ impl Serve {
         let every = (self.reconcile_every > 0).then(|| Duration::from_secs(self.reconcile_every));
         let settings = ControllerSettings {
             reconcile_every: every,
-            rule: self.door.rule(),
-            admin: self.door.admin()?,
-            read_only: self.door.read_only,
+            rule: self.access.rule(),
+            admin: self.access.admin()?,
+            read_only: self.access.read_only,
             approvals: self.approvals,
-            audit: self.door.audit,
+            audit: self.access.audit,
             ..ControllerSettings::default()
         };
         let controller = Controller::new(store, settings);
@@ -126,23 +126,23 @@ impl Serve {
             controller.advertise(url);
         }
         let scheme = if tls.is_some() { "https" } else { "http" };
-        say_ready(
+        report_ready(
             format,
             &format!("{scheme}://{}", listener.local_addr()?),
-            self.door.admin_file().as_deref(),
+            self.access.admin_file().as_deref(),
         );
-        manager.ready("stands for the lead");
+        manager.ready("is a candidate for the lead");
         let mut terminate = signal(SignalKind::terminate())?;
         tokio::select! {
             served = server::serve(listener, controller.clone(), tls) => served?,
-            () = tell(&manager, &controller) => {}
+            () = notify_manager(&manager, &controller) => {}
             () = manager.keep_alive() => {}
             _ = terminate.recv() => {}
             interrupted = tokio::signal::ctrl_c() => interrupted?,
         }
         manager.stopping();
         controller.resign().await;
-        say(format, "controller stopped");
+        write_line(format, "controller stopped");
         if let Some(cluster) = private {
             // Dropping the cluster stops the server, which blocks.
             let stopped = tokio::task::spawn_blocking(move || drop(cluster)).await;
@@ -152,12 +152,12 @@ impl Serve {
     }
 }
 
-/// Says where the controller is, and where the token is that it made.
-fn say_ready(format: Format, url: &str, token: Option<&Path>) {
-    say(format, &format!("controller ready at {url}"));
+/// Reports where the controller is, and where the token is that it created.
+fn report_ready(format: Format, url: &str, token: Option<&Path>) {
+    write_line(format, &format!("controller ready at {url}"));
     if let Some(path) = token {
         let path = path.display();
-        say(
+        write_line(
             format,
             &format!(
                 "the admin's token is in {path}; `shardwright dashboard` prints a link that signs a browser in"
@@ -166,7 +166,7 @@ fn say_ready(format: Format, url: &str, token: Option<&Path>) {
     }
 }
 
-/// Takes over what an earlier controller left, running or not, or makes a new one.
+/// Starts the private store that an earlier controller left, running or not, or a new one.
 async fn private_store(dir: PathBuf) -> Result<Cluster, CliError> {
     let start = move || -> Result<Cluster, cluster::ClusterError> {
         let cluster = Cluster::open(cluster::Options::new(dir, PRIVATE_STORE).keep())?;
@@ -193,15 +193,15 @@ fn filter() -> EnvFilter {
 }
 
 /// Where every line is JSON, in the log.
-fn say(format: Format, what: &str) {
+fn write_line(format: Format, what: &str) {
     match format {
         Format::Text => eprintln!("{what}"),
         Format::Json => tracing::info!("{what}"),
     }
 }
 
-/// Tells the service manager which part this controller has, whenever it is another one.
-async fn tell(manager: &ServiceManager, controller: &Controller) {
+/// Notifies the service manager of the role of this controller, whenever it changes.
+async fn notify_manager(manager: &ServiceManager, controller: &Controller) {
     let mut changes = controller.changes();
     loop {
         changes.borrow_and_update();
@@ -210,7 +210,7 @@ async fn tell(manager: &ServiceManager, controller: &Controller) {
             LeadershipState::Follows(Some(leader)) => {
                 format!("follows the controller at {}", leader.url)
             }
-            LeadershipState::Follows(None) => "nobody leads for the moment".to_owned(),
+            LeadershipState::Follows(None) => "no controller leads for the moment".to_owned(),
         };
         manager.status(&status);
         if changes.changed().await.is_err() {

@@ -27,7 +27,7 @@ The value `off` takes a limit away.";
 /// Set a limit of an operation or a migration.
 #[derive(Debug, Args)]
 #[command(after_help = LIMITS)]
-pub(super) struct Set {
+pub(super) struct SetArgs {
     /// rate, streams, latency, hours, replica-lag, active-sessions, lock-waits, commit, wal or checkpoint.
     #[arg(value_parser = setting)]
     limit: Setting,
@@ -44,7 +44,7 @@ pub(super) struct Set {
     output: Output,
 }
 
-impl Set {
+impl SetArgs {
     /// Sets it for every move of the operation that has not ended.
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let moves = match operation::with_moves(client, &self.id).await? {
@@ -64,12 +64,12 @@ impl Set {
         if !self.dry.goes_on(&what) {
             return Ok(0);
         }
-        let order = LimitChange {
+        let request = LimitChange {
             limit: self.limit,
             value: self.value,
             reason: self.reason,
         };
-        let body = serde_json::json!(order).to_string();
+        let body = serde_json::json!(request).to_string();
         let mut views: Vec<MigrationView> = Vec::new();
         for id in moves {
             let path = format!("/api/v1/migrations/{id}/limits");

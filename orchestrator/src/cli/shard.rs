@@ -4,7 +4,7 @@ use super::client::Client;
 use super::consent::{Consent, DryRun};
 use super::error::CliError;
 use super::keys::pair;
-use super::output::{Output, Table, or_dash};
+use super::output::{Output, TextTable, or_dash};
 use super::preview::{self, KnownNames};
 use crate::controller::{FleetReport, ShardChange, ShardProbe};
 use crate::store::{NewShard, ShardRecord};
@@ -14,11 +14,11 @@ use plans::id::ShardName;
 
 /// Shards.
 #[derive(Debug, Subcommand)]
-pub(super) enum Shard {
+pub(super) enum ShardCommand {
     /// Register a shard.
-    Add(Add),
-    /// Change what is said about a shard.
-    Set(Set),
+    Add(ShardAddArgs),
+    /// Change a shard: labels, capacity, space, connection string.
+    Set(ShardSetArgs),
     /// List the shards.
     List {
         #[command(flatten)]
@@ -45,7 +45,7 @@ pub(super) enum Shard {
 
 /// Register a shard.
 #[derive(Debug, Args)]
-pub(super) struct Add {
+pub(super) struct ShardAddArgs {
     /// Its name.
     name: String,
     /// Connection string; the password as ${env:NAME}, ${file:/path} or ${credential:NAME}.
@@ -69,15 +69,15 @@ pub(super) struct Add {
     output: Output,
 }
 
-/// Change what is said about a shard.
+/// Change a shard: labels, capacity, space, connection string.
 #[derive(Debug, Args)]
-pub(super) struct Set {
+pub(super) struct ShardSetArgs {
     /// Its name.
     name: String,
     /// A label to set; may be given several times.
     #[arg(long = "label", value_name = "LABEL=VALUE", value_parser = pair)]
     labels: Vec<(String, String)>,
-    /// A label to take away; may be given several times.
+    /// A label to remove; may be given several times.
     #[arg(long, value_name = "LABEL")]
     unlabel: Vec<String>,
     /// How much load it should carry, relative to the others.
@@ -101,7 +101,7 @@ pub(super) struct Set {
     output: Output,
 }
 
-impl Shard {
+impl ShardCommand {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         match self {
             Self::Add(add) => add.run(client).await,
@@ -128,7 +128,7 @@ impl Shard {
                     preview::shard_removal(client, &name).await?;
                 }
                 let what = format!("Forgets shard {name}; its rows stay where they are.");
-                if consent.is_given(&what, &name)? {
+                if consent.is_confirmed(&what, &name)? {
                     client.delete(&path, reason.as_deref()).await?;
                 }
                 Ok(0)
@@ -137,7 +137,7 @@ impl Shard {
     }
 }
 
-impl Add {
+impl ShardAddArgs {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
         let new = NewShard {
             name: ShardName(self.name),
@@ -164,7 +164,7 @@ impl Add {
     }
 }
 
-impl Set {
+impl ShardSetArgs {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
         let set = self
             .labels
@@ -183,7 +183,7 @@ impl Set {
         if self.dry.is_dry() {
             preview::shard_change(client, &self.name, &change).await?;
         }
-        let what = format!("Changes what is said about shard {}.", self.name);
+        let what = format!("Changes shard {}.", self.name);
         if !self.dry.goes_on(&what) {
             return Ok(0);
         }
@@ -222,7 +222,7 @@ fn reached(shard: &ShardRecord, probes: &[ShardProbe]) -> String {
     }
 }
 
-fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> Table {
+fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> TextTable {
     let row = |shard: &ShardRecord| {
         let labels = shard.labels.iter();
         let labels: Vec<_> = labels
@@ -244,5 +244,5 @@ fn list_text(shards: &[ShardRecord], probes: &[ShardProbe]) -> Table {
     let head = [
         "NAME", "NUMBER", "CAPACITY", "SPACE", "LABELS", "REACHED", "DSN", "ADDED",
     ];
-    Table::new(&head, shards.iter().map(row).collect()).wide(1)
+    TextTable::new(&head, shards.iter().map(row).collect()).wide(1)
 }

@@ -4,19 +4,19 @@ use super::client::Client;
 use super::consent::{Consent, DryRun};
 use super::error::CliError;
 use super::keys::pair;
-use super::output::{Output, Table, json, or_dash};
+use super::output::{Output, TextTable, json, or_dash};
 use crate::access::{NewToken, Role};
 use crate::api::IssuedToken;
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::store::TokenRecord;
 use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 
 /// Tokens.
 #[derive(Debug, Subcommand)]
-pub(super) enum Token {
+pub(super) enum TokenCommand {
     /// Make a token, and print it: it is shown this once.
-    Create(Create),
+    Create(TokenCreateArgs),
     /// List the tokens.
     List {
         #[command(flatten)]
@@ -36,7 +36,7 @@ pub(super) enum Token {
 
 /// Make a token.
 #[derive(Debug, Args)]
-pub(super) struct Create {
+pub(super) struct TokenCreateArgs {
     /// What the journals call its holder; for an agent the agent's name.
     name: String,
     /// viewer, operator, approver, admin, application or agent.
@@ -54,7 +54,7 @@ pub(super) struct Create {
     output: Output,
 }
 
-impl Token {
+impl TokenCommand {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         match self {
             Self::Create(create) => create.run(client).await,
@@ -68,7 +68,7 @@ impl Token {
                 consent,
             } => {
                 let what = format!("Lets the holder of token {name} in no more, for good.");
-                if consent.is_given(&what, &name)? {
+                if consent.is_confirmed(&what, &name)? {
                     let path = format!("/api/v1/tokens/{name}");
                     client.delete(&path, reason.as_deref()).await?;
                 }
@@ -78,7 +78,7 @@ impl Token {
     }
 }
 
-impl Create {
+impl TokenCreateArgs {
     async fn run(self, client: &Client) -> Result<u8, CliError> {
         let what = format!("Makes a token for {}, a {}.", self.name, self.role);
         if !self.dry.goes_on(&what) {
@@ -91,13 +91,13 @@ impl Create {
             days: self.days,
         };
         let issued: IssuedToken = client.post("/api/v1/tokens", json(&new)?).await?;
-        say!("keep it now: it is not shown again");
+        report!("keep it now: it is not shown again");
         self.output
             .print(&issued, |issued| format!("{}\n", issued.token))
     }
 }
 
-fn list_text(tokens: &[TokenRecord]) -> Table {
+fn list_text(tokens: &[TokenRecord]) -> TextTable {
     let day = |at: &DateTime<Utc>| at.format("%Y-%m-%d").to_string();
     let row = |token: &TokenRecord| {
         let labels = token
@@ -118,5 +118,5 @@ fn list_text(tokens: &[TokenRecord]) -> Table {
     let head = [
         "NAME", "ROLE", "LABELS", "MADE BY", "MADE", "ENDS", "REVOKED",
     ];
-    Table::new(&head, tokens.iter().map(row).collect())
+    TextTable::new(&head, tokens.iter().map(row).collect())
 }

@@ -1,6 +1,6 @@
 //! `shardwright verify`: both copies are compared again; the report names the rows that differ.
 //!
-//! Order: a repair is confirmed, the comparison is ordered, its report is waited for and printed.
+//! Sequence: confirm a repair, request the comparison, wait for its report, print it.
 //! The report holds primary keys, which are values of rows: they are printed with --report alone.
 
 use super::client::Client;
@@ -21,7 +21,7 @@ use tokio::time::Instant;
 
 const REPAIR: &str =
     "Rows of the copy that differ are deleted, and written again from the shard that owns them.";
-/// Between two looks for the result.
+/// Between two queries for the result.
 const PAUSE: Duration = Duration::from_millis(500);
 
 /// Compare both copies of a migration, whole, at an exact point while writes go on.
@@ -70,7 +70,7 @@ impl Verify {
             return self.print_report(client).await;
         }
         let consented = match self.repair {
-            true => self.consent.is_given(REPAIR, &self.id)?,
+            true => self.consent.is_confirmed(REPAIR, &self.id)?,
             false => self.consent.dry().goes_on("Compares both copies."),
         };
         if !consented {
@@ -100,7 +100,7 @@ impl Verify {
         Ok(if different { DEFECTS } else { 0 })
     }
 
-    /// Looks until the comparison has ended.
+    /// Queries until the comparison has ended.
     async fn wait(&self, client: &Client, run: i64) -> Result<DifferenceReport, CliError> {
         let deadline = Instant::now() + self.timeout;
         loop {
@@ -116,7 +116,7 @@ impl Verify {
             }
             let state = view.summary.state;
             if state == MigrationState::Failed || view.summary.finished_at.is_some() {
-                super::out::tell(format_args!("{}", show_text(&view)));
+                super::out::write_message(format_args!("{}", show_text(&view)));
                 return Err(CliError::Ended {
                     id: self.id.clone(),
                     state: state.to_string(),

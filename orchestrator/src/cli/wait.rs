@@ -18,7 +18,7 @@ use std::time::Duration;
 ///
 /// Exit codes: 0 reached; 6 timeout; 8 it failed, or ended in another way; 130 interrupted.
 #[derive(Debug, Args)]
-pub(super) struct Wait {
+pub(super) struct WaitArgs {
     /// The operation or migration.
     id: String,
     /// A state (phase=STATE is the same); one that it has passed on its way counts, such as flipped once it is completed.
@@ -60,10 +60,10 @@ impl Goal {
             Self::Ready => ready,
             Self::Finished => ended && at == OperationState::Completed,
         };
-        let over = ended || at == OperationState::Failed;
+        let has_ended = ended || at == OperationState::Failed;
         match there {
             true => Some(0),
-            false => over.then_some(MIGRATION_FAILED),
+            false => has_ended.then_some(MIGRATION_FAILED),
         }
     }
 }
@@ -71,7 +71,7 @@ impl Goal {
 /// Whether what is at `at` was `wanted` before, and will not be again.
 fn has_passed(wanted: OperationState, at: OperationState) -> bool {
     use OperationState as S;
-    let order = |state| match state {
+    let rank = |state| match state {
         S::Planned => Some(0),
         S::Running => Some(1),
         S::Flipped => Some(2),
@@ -84,8 +84,8 @@ fn has_passed(wanted: OperationState, at: OperationState) -> bool {
         | S::RolledBack
         | S::Partial => None,
     };
-    order(wanted)
-        .zip(order(at))
+    rank(wanted)
+        .zip(rank(at))
         .is_some_and(|(wanted, at)| wanted < at)
 }
 
@@ -99,7 +99,7 @@ impl fmt::Display for Goal {
     }
 }
 
-impl Wait {
+impl WaitArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let id = self.id.clone();
         detachable(&id, self.follow(client)).await
@@ -118,7 +118,7 @@ impl Wait {
             self.output
                 .print(&view, |view| format!("{}\n", view.state))?;
             if code != 0 {
-                operation::tell_end(&view);
+                operation::report_end(&view);
             }
             return Ok(code);
         }
@@ -133,7 +133,7 @@ impl Wait {
             .await?;
         self.output
             .print(&view, |view| format!("{}\n", view.summary.state))?;
-        watch::tell_failure(&view);
+        watch::report_failure(&view);
         Ok(code)
     }
 
@@ -145,12 +145,12 @@ impl Wait {
         judge: impl Fn(&V) -> (Option<u8>, OperationState),
     ) -> Result<(u8, V), CliError> {
         let last: RefCell<Option<(V, OperationState)>> = RefCell::default();
-        let see = |view: &V| {
+        let observe = |view: &V| {
             let (code, state) = judge(view);
             last.replace(Some((view.clone(), state)));
             code
         };
-        let followed = follow(client, path, see);
+        let followed = follow(client, path, observe);
         let ended = tokio::time::timeout(self.timeout, followed).await;
         let last = last.into_inner();
         match (ended, last) {

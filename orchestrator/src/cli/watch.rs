@@ -6,7 +6,7 @@ use super::follow::{detachable, follow, of_migration, of_operation};
 use super::migration::state;
 use super::operation;
 use super::output::Output;
-use crate::cli::out::{harmless, say};
+use crate::cli::out::{harmless, report};
 use crate::controller::operations::OperationState;
 use crate::dual_write;
 use crate::view::{MigrationView, OperationView, StepView};
@@ -25,8 +25,8 @@ use std::io::IsTerminal;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// Between two looks at moves that tell nothing of themselves.
-const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// Between two queries of moves that report nothing by themselves.
+const QUERY_AGAIN: Duration = Duration::from_secs(1);
 
 /// Follow an operation or a migration.
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ impl Watch {
             screen.show(view);
             let code = end(view, &self.until)?;
             screen.close();
-            tell_end(view);
+            report_end(view);
             Some(code)
         });
         code.await
@@ -71,51 +71,51 @@ impl Watch {
     async fn run_moves(self, client: &Client) -> Result<u8, CliError> {
         let draws = self.draws();
         let mut lines = Lines::new(self.output);
-        let mut moves = Moves::new(self.output, draws);
-        let (tell, mut told) = watch::channel(None);
+        let mut moves = MoveScreens::new(self.output, draws);
+        let (sender, mut views) = watch::channel(None);
         let path = of_operation(&self.id);
         let following = follow(client, &path, |view: &OperationView| {
             if !draws {
                 lines.show(view, operation::headline);
             }
-            tell.send_replace(Some(view.clone()));
+            sender.send_replace(Some(view.clone()));
             operation::end(view, &self.until)
         });
         let shown = async {
             loop {
-                let view = told.borrow_and_update().clone();
+                let view = views.borrow_and_update().clone();
                 if let Some(view) = view {
                     moves.show(client, &view).await;
                 }
-                // What a step does tells itself without an event of the operation.
-                let _ = tokio::time::timeout(LOOK_AGAIN, told.changed()).await;
+                // A step reports its progress without an event of the operation.
+                let _ = tokio::time::timeout(QUERY_AGAIN, views.changed()).await;
             }
         };
         let code = tokio::select! {
             code = following => code?,
             () = shown => return Ok(0),
         };
-        let last = tell.borrow().clone();
+        let last = sender.borrow().clone();
         if let Some(view) = last {
             moves.show(client, &view).await;
             moves.close();
-            operation::tell_end(&view);
+            operation::report_end(&view);
         }
         Ok(code)
     }
 }
 
 /// The moves of an operation for people, each on a screen of its own from its beginning to its end.
-struct Moves {
+struct MoveScreens {
     output: Output,
     draws: bool,
     all: MultiProgress,
     head: Option<ProgressBar>,
     /// Of those that ended nothing is shown any more.
-    screens: BTreeMap<MigrationId, Option<Box<dyn Screen>>>,
+    screens: BTreeMap<MigrationId, Option<Box<dyn MigrationScreen>>>,
 }
 
-impl Moves {
+impl MoveScreens {
     fn new(output: Output, draws: bool) -> Self {
         Self {
             output,
@@ -168,7 +168,7 @@ impl Moves {
     }
 }
 
-fn screen(output: Output, draws: bool, all: &MultiProgress) -> Box<dyn Screen> {
+fn screen(output: Output, draws: bool, all: &MultiProgress) -> Box<dyn MigrationScreen> {
     match draws {
         true => Box::new(Bars {
             all: all.clone(),
@@ -204,7 +204,7 @@ fn holds(view: &MigrationView) -> bool {
     running && view.hold_end.is_none() && view.plan.options.hold == Hold::UntilFinish
 }
 
-fn tell_end(view: &MigrationView) {
+fn report_end(view: &MigrationView) {
     let m = &view.summary;
     let approval = m
         .waiting_for
@@ -212,10 +212,10 @@ fn tell_end(view: &MigrationView) {
         .filter(|_| m.state == MigrationState::Waiting);
     match approval {
         Some(what) if view.cancel.is_some() => {
-            say!("waiting for {what}: shardwright approve-cancel {}", m.id);
+            report!("waiting for {what}: shardwright approve-cancel {}", m.id);
         }
-        Some(what) => say!("waiting for {what}: shardwright approve {}", m.id),
-        None if holds(view) && m.state == MigrationState::RolledBack => say!(
+        Some(what) => report!("waiting for {what}: shardwright approve {}", m.id),
+        None if holds(view) && m.state == MigrationState::RolledBack => report!(
             "the map names {} again; drop the copy: shardwright finish {} (or approve, for another cutover)",
             m.source,
             m.id
@@ -227,29 +227,29 @@ fn tell_end(view: &MigrationView) {
             } else {
                 " (or rollback)"
             };
-            say!(
+            report!(
                 "the map names {}; end the hold: shardwright finish {}{or}",
                 m.target,
                 m.id
             );
         }
-        None => tell_failure(view),
+        None => report_failure(view),
     }
 }
 
 /// Says why a migration failed, and what to do.
-pub(super) fn tell_failure(view: &MigrationView) {
+pub(super) fn report_failure(view: &MigrationView) {
     let m = &view.summary;
     let Some(failure) = &m.failure else { return };
-    say!("failed: {} ({})", failure.message, failure.code);
+    report!("failed: {} ({})", failure.message, failure.code);
     if let Some(hint) = &failure.hint {
-        say!("hint: {hint}");
+        report!("hint: {hint}");
     }
-    say!("then: shardwright resume {}", m.id);
+    report!("then: shardwright resume {}", m.id);
 }
 
 /// Where views are shown.
-trait Screen {
+trait MigrationScreen {
     fn show(&mut self, view: &MigrationView);
     fn close(&mut self) {}
 }
@@ -277,7 +277,7 @@ impl Lines {
     }
 }
 
-impl Screen for Lines {
+impl MigrationScreen for Lines {
     fn show(&mut self, view: &MigrationView) {
         Lines::show(self, view, headline);
     }
@@ -290,7 +290,7 @@ struct Bars {
     tables: BTreeMap<String, ProgressBar>,
 }
 
-impl Screen for Bars {
+impl MigrationScreen for Bars {
     fn show(&mut self, view: &MigrationView) {
         let all = &self.all;
         let head = self.head.get_or_insert_with(|| spinner(all));

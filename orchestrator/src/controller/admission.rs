@@ -1,4 +1,5 @@
-//! Plans that become operations: checked once more against the map and the shards, then admitted as a whole.
+//! Admission of plans: the controller compares a plan again with the map and the shards, and then creates the
+//! migrations of all its moves, or none of them.
 
 use super::planning::SurveyScope;
 use super::{ControlError, Controller, clock};
@@ -11,12 +12,15 @@ use rand::Rng;
 use serde_json::json;
 
 impl Controller {
-    /// Admits a plan that is still true; with `queue` also one whose keys other migrations move first.
+    /// Submits a plan, if what the plan was computed from has not changed. With `queue` the controller also accepts
+    /// keys that other, unfinished migrations are moving; the new migrations wait for these.
     ///
-    /// Returns its migrations in the order of the plan's moves.
+    /// Returns the created migrations in the order of the plan's moves.
     ///
     /// # Errors
-    /// [`ControlError::Stale`], [`ControlError::RulesBroken`], or [`StoreError::KeysMoving`] naming the other migration.
+    /// [`ControlError::Stale`] if the map or the schema has changed since planning, [`ControlError::RulesBroken`] if
+    /// the plan breaks a rule of the map and gives no reason for that, or [`StoreError::KeysMoving`], which names the
+    /// migration that is moving the same keys.
     pub async fn submit(
         &self,
         text: &str,
@@ -59,10 +63,11 @@ impl Controller {
         Ok(snapshots)
     }
 
-    /// Refuses keys that move already, or that another shard owns by now, another store, another schema; returns the
-    /// version of the map that it was checked against, and the rules that the plan breaks with a reason.
+    /// Refuses a plan with keys that an unfinished migration is moving or that another shard owns now, a plan for
+    /// another control store, and a plan for tables whose schema has changed. Returns the version of the map that the
+    /// plan was compared with, and the rules that the plan breaks although it gives a reason.
     ///
-    /// A version that gave other keys away does not matter to these.
+    /// If newer map versions changed only the owner of other keys, the plan is still accepted.
     async fn check_current(
         &self,
         plan: &Plan,
@@ -111,7 +116,8 @@ impl Controller {
         Ok((map.version, broken))
     }
 
-    /// Looks at the tables of each pair of shards once more.
+    /// Surveys each pair of shards of the plan again, and refuses the plan if the definitions of the tables have
+    /// changed.
     async fn check_schemas(
         &self,
         plan: &Plan,
@@ -153,7 +159,7 @@ impl Controller {
     }
 }
 
-/// One move for each source, target and mode.
+/// Returns the first move for each combination of source, target and mode.
 fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
     let same = |a: &PlannedMove, b: &PlannedMove| {
         a.moving.source == b.moving.source && a.moving.target == b.moving.target && a.mode == b.mode
@@ -169,7 +175,7 @@ fn distinct(moves: &[PlannedMove]) -> Vec<&PlannedMove> {
         .collect()
 }
 
-/// The tables as the plan has them.
+/// Returns map settings that list the tables of the plan.
 fn settings_of(plan: &Plan, planned: &PlannedMove) -> MapSettings {
     MapSettings {
         ignore: plan.ignore.clone(),
@@ -178,7 +184,7 @@ fn settings_of(plan: &Plan, planned: &PlannedMove) -> MapSettings {
     }
 }
 
-/// Every rule of the map that a move of the plan breaks.
+/// Returns every rule of the map that a move of the plan breaks.
 fn broken_rules(plan: &Plan, map: &ShardMap, shards: &[ShardRecord]) -> Vec<RuleBreak> {
     let mut broken = Vec::new();
     for moving in plan.moves.iter().map(|planned| &planned.moving) {
@@ -207,7 +213,7 @@ fn version_changed(map: &MapName, current: i64, expected: i64) -> String {
     format!("it was made for map {map} version {expected}, which is now at version {current}")
 }
 
-/// `m` and nine random letters or digits.
+/// Returns a new id: `m` and nine random letters or digits.
 fn new_id() -> MigrationId {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let mut rng = rand::rng();

@@ -1,9 +1,14 @@
-//! Approval of a cutover by as many people as its plan asks for.
+//! Approval of a cutover by as many people as its plan requires.
 //!
-//! Where that is more than one, who submitted the operation does not count, and nobody counts twice; a person is the
-//! name of a token, in whatever case. A token that somebody else who takes part has made, or that is younger than the
-//! plan, stands for nobody. Words that are not enough yet are about the migration as it was seen: a pause, a failure, a step
-//! that is done again or a plan that follows a changed table takes them away. Once there are enough, they stay.
+//! If a plan requires more than one approval, these rules hold:
+//!
+//! - The user who submitted the operation cannot approve. Each user counts once. A user is the name of a token; upper
+//!   and lower case are the same.
+//! - The controller refuses a user whose token was created after the migration. It also refuses a user if the user
+//!   created the token of the submitter or of another approver, directly or through other tokens, or if one of them
+//!   created the token of the user.
+//! - Until there are enough approvals, they are dropped when the migration is paused or fails, when a step is repeated,
+//!   and when the plan follows a changed table. When there are enough approvals, they remain.
 
 use super::draft::MigrationDraft;
 use super::{ApprovalError, ControlError, Controller};
@@ -14,17 +19,18 @@ use plans::request::Cutover;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// How many more people have to approve, of `needed`.
+/// Returns how many approvals are still missing, of `needed`.
 #[must_use]
 pub fn approvals_left(needed: u32, approvals: &[Approval]) -> u32 {
     needed.saturating_sub(u32::try_from(approvals.len()).unwrap_or(u32::MAX))
 }
 
-/// The approval that a migration waits for, in words.
+/// Returns the text for the approval that a migration waits for.
 pub(crate) fn approval_of(m: &Migration) -> String {
     approval(m.plan.options.approvals, &m.approvals)
 }
 
+/// Returns the text for the approvals that are still missing.
 pub(crate) fn approval(needed: u32, approvals: &[Approval]) -> String {
     let what = "approval of the cutover";
     if needed <= 1 {
@@ -44,7 +50,7 @@ pub(crate) fn approval(needed: u32, approvals: &[Approval]) -> String {
     }
 }
 
-/// Takes the actor's word; `true`: there are enough now.
+/// Records an approval of the actor. Returns `true` if there are enough approvals now.
 pub(super) fn give(draft: &mut MigrationDraft, data: &Value) -> Result<bool, ControlError> {
     let m = &draft.snapshot().migration;
     let needed = m.plan.options.approvals;
@@ -83,7 +89,9 @@ pub(super) fn give(draft: &mut MigrationDraft, data: &Value) -> Result<bool, Con
     Ok(enough)
 }
 
-/// Refuses the word of who may be somebody else that takes part: `tokens` are all of the store.
+/// Refuses the actor if its token was created after the migration, or if the actor may be the same person as the
+/// submitter or another approver: one of them created the other's token, directly or through other tokens. `tokens` are
+/// all tokens of the store.
 pub(super) fn check_apart(
     draft: &MigrationDraft,
     tokens: &[TokenRecord],
@@ -118,14 +126,15 @@ pub(super) fn check_apart(
     }
 }
 
-/// The tokens of this name that open something.
+/// Returns the tokens of this name that are not revoked.
 fn valid<'t>(tokens: &'t [TokenRecord], name: &str) -> impl Iterator<Item = &'t TokenRecord> {
     let named = move |token: &&TokenRecord| token.name.eq_ignore_ascii_case(name);
     let found = tokens.iter().filter(|token| token.revoked_at.is_none());
     found.filter(named).collect::<Vec<_>>().into_iter()
 }
 
-/// Who made the token of this name, who made theirs, and so on; in lower case.
+/// Returns the user who created the token of this name, the user who created that user's token, and so on, in lower
+/// case.
 fn makers(tokens: &[TokenRecord], name: &str) -> BTreeSet<String> {
     let mut makers = BTreeSet::new();
     let first = valid(tokens, name).map(|token| lower(&token.created_by));
@@ -147,7 +156,7 @@ fn are_enough(m: &Migration) -> bool {
     approvals_left(m.plan.options.approvals, &m.approvals) == 0
 }
 
-/// Takes words away that are not enough yet.
+/// Drops the approvals of the migration if there are not enough of them.
 pub(super) fn drop_approvals(draft: &mut MigrationDraft, why: &str) {
     let m = draft.migration();
     if m.approvals.is_empty() || are_enough(m) {
@@ -159,7 +168,7 @@ pub(super) fn drop_approvals(draft: &mut MigrationDraft, why: &str) {
 }
 
 impl Controller {
-    /// The plan with as many approvals as this controller asks for.
+    /// Returns the plan with at least the number of approvals that this controller requires.
     pub(super) fn with_approvals(&self, mut plan: Plan) -> Result<Plan, ControlError> {
         let needed = self.inner.settings.approvals;
         if plan.options.cutover == Cutover::Approve && plan.options.approvals < needed {
@@ -170,7 +179,8 @@ impl Controller {
         Ok(plan)
     }
 
-    /// Refuses a plan whose cutovers fewer people would approve than this controller asks for, or nobody known.
+    /// Refuses a plan that requires fewer approvals than this controller, and a plan that requires several approvals
+    /// while the controller accepts requests without tokens, because then it cannot distinguish the approvers.
     pub(super) fn check_approvals(&self, plan: &Plan) -> Result<(), ControlError> {
         let (needed, options) = (self.inner.settings.approvals, &plan.options);
         if needed > 1 && options.cutover == Cutover::Automatic {

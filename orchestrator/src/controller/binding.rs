@@ -1,7 +1,9 @@
-//! Work is bound to whom it was given: the token that claimed it, the agent's process, and the secret that came with it.
+//! Binds work to its owner. The owner of a migration is the agent process that has its lease. A call about the
+//! migration must come under the token that claimed it, and contain the epoch (the number of the lease) and the secret
+//! of the dispatch.
 //!
-//! Whoever holds any agent's token reads epochs and processes; none of that is enough to act (ADR 48).
-//! Absent: what an agent of protocol 3 shows. It has no secret, and is bound to its token alone.
+//! A caller with the token of any agent can read epochs and process names. Therefore these do not suffice to act for a
+//! migration (ADR 48). An agent of protocol 3 has no secret; its work is bound to its token alone.
 
 use super::{BindingError, ControlError, Controller};
 use crate::access::{AccessRule, SecretDigest, Visitor};
@@ -9,25 +11,26 @@ use crate::store::{Migration, MigrationOwner};
 use plans::id::{Epoch, MigrationId};
 use plans::wire::{Claim, WireSecret};
 
-/// What the journal calls whoever was asked for no token.
+/// The name in the journal for a caller without a token.
 const NO_TOKEN: &str = "no token";
 
-/// The token behind a call; none where no token is asked for.
+/// The token of a caller; `None` if the controller requires no tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallerToken(Option<String>);
 
 impl CallerToken {
-    /// Its name, for journal and audit trail.
+    /// Returns the name of the token, for the journal and the audit trail.
     pub(crate) fn name(&self) -> &str {
         self.0.as_deref().unwrap_or(NO_TOKEN)
     }
 
-    /// Its name as the store keeps it.
+    /// Returns the name of the token in the form that the store keeps.
     pub(super) fn kept(&self) -> Option<String> {
         self.0.clone()
     }
 
-    /// Where no token is asked for, or was when the work was given, the secret alone says whose it is.
+    /// Returns whether the token may act for the owner. If the controller requires no tokens, or required none when the
+    /// work was dispatched, the secret alone proves the owner.
     fn may_act_for(&self, owner: &MigrationOwner) -> bool {
         match (&self.0, &owner.token) {
             (Some(own), Some(bound)) => own == bound,
@@ -36,26 +39,26 @@ impl CallerToken {
     }
 }
 
-/// What a call about a migration shows of its right to act.
+/// The evidence in a call that the caller owns the migration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallerBinding<'a> {
     /// The migration.
     pub(crate) migration: &'a MigrationId,
-    /// The epoch under which it acts; none where the secret alone says it.
+    /// The epoch under which the caller acts; `None` if the secret alone is the evidence.
     pub(crate) epoch: Option<Epoch>,
-    /// The secret of its dispatch.
+    /// The secret that the agent received with its dispatch.
     pub(crate) secret: Option<&'a WireSecret>,
-    /// The token.
+    /// The token of the caller.
     pub(crate) token: &'a CallerToken,
 }
 
 impl CallerBinding<'_> {
-    /// Refuses whoever is not the owner under this epoch.
+    /// Returns an error unless the caller is the owner of the migration under the current epoch.
     pub(super) fn check(self, m: &Migration) -> Result<(), ControlError> {
         self.check_holder(m.epoch, m.owner.as_ref())
     }
 
-    /// As [`CallerBinding::check`], where `owner` was given its work under `current`.
+    /// Does the same as [`CallerBinding::check`] for an `owner` whose work was dispatched under the epoch `current`.
     pub(super) fn check_holder(
         self,
         current: Epoch,
@@ -73,7 +76,7 @@ impl CallerBinding<'_> {
         }
     }
 
-    /// Refuses whoever is not `owner`, which was given its work under `epoch`.
+    /// Returns an error unless the caller is `owner`, whose work was dispatched under `epoch`.
     pub(super) fn check_owner(
         self,
         owner: &MigrationOwner,
@@ -90,6 +93,7 @@ impl CallerBinding<'_> {
         })
     }
 
+    /// Returns what the call lacks of the owner's token and secret.
     fn objection(self, owner: &MigrationOwner) -> Option<BindingError> {
         if !self.token.may_act_for(owner) {
             return Some(BindingError::Token(self.token.name().to_owned()));
@@ -104,12 +108,13 @@ impl CallerBinding<'_> {
     }
 }
 
-/// Whether the process that claims is the owner: its own key was proved before.
+/// Returns whether the process that claims work is the owner. An earlier check has proved the key of the process.
 pub(super) fn is_process(owner: &MigrationOwner, claim: &Claim, token: &CallerToken) -> bool {
     (&owner.agent, &owner.instance) == (&claim.agent, &claim.instance) && token.may_act_for(owner)
 }
 
-/// Whether a claim shows the secret of what its process owns; true where there is none to show.
+/// Returns whether a claim contains the secret of a migration that its process owns; `true` if the migration has no
+/// secret.
 pub(super) fn shows_secret(m: &Migration, owner: &MigrationOwner, claim: &Claim) -> bool {
     owner.secret.as_ref().is_none_or(|bound| {
         let shown = claim.secret_of(&m.id);
@@ -118,12 +123,12 @@ pub(super) fn shows_secret(m: &Migration, owner: &MigrationOwner, claim: &Claim)
 }
 
 impl Controller {
-    /// The token behind a visitor's call.
+    /// Returns the token of a visitor's call.
     pub(crate) fn token_of(&self, visitor: &Visitor) -> CallerToken {
         CallerToken((self.rule() == AccessRule::Tokens).then(|| visitor.name.clone()))
     }
 
-    /// Refuses whoever does not own the migration.
+    /// Returns an error unless the caller owns the migration.
     pub(crate) async fn check_owner(&self, shown: CallerBinding<'_>) -> Result<(), ControlError> {
         shown.check(&self.load(shown.migration).await?.migration)
     }

@@ -1,8 +1,10 @@
-//! Who may take what: the migrations that have not ended, found by their owner and by their name.
+//! The board: an index of the unfinished migrations by owner and by id, which shows what each agent may claim. The
+//! owner of a migration is the agent process that has its lease.
 //!
-//! A claim asks only for what its agent may take, however many migrations others hold. The board is made once for
-//! all who ask until something is written, a lease ends or a second has passed: a change wakes every agent that waits,
-//! and one of them reads for all. It only points at what to do: whoever acts on it loads the migration and looks again.
+//! With the board, the cost of a claim does not depend on the number of migrations that other agents own. One board
+//! serves all callers until a change is written, a lease ends or a second has passed: a change wakes every waiting
+//! agent, and one of them reads the store for all. The board is only a hint: before it acts, the controller loads the
+//! migration and checks again.
 
 use super::{ControlError, Controller, clock};
 use crate::store::{Snapshot, UnfinishedMigrations};
@@ -12,37 +14,40 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use tokio::sync::Mutex;
 
-/// All migrations that have not ended, in order.
+/// All unfinished migrations, oldest first.
 #[derive(Debug)]
 pub(super) struct MigrationBoard {
     all: UnfinishedMigrations,
-    /// Places of those without an owner whose lease lasts.
+    /// Indexes of the migrations without a live owner, that is, without an owner whose lease has not ended.
     free: Vec<usize>,
-    /// Places by owner, whether its lease lasts or not.
+    /// Indexes of the migrations of each owner, also of owners whose lease has ended.
     owned: HashMap<InstanceId, Vec<usize>>,
+    /// The index of each migration by its id.
     places: HashMap<MigrationId, usize>,
-    /// When the first lease ends that lasts.
+    /// The earliest time at which a lease that has not ended yet will end.
     until: Option<DateTime<Utc>>,
 }
 
-/// How long a board is used while nothing is written: leases are extended without a word.
+/// How long a board is used if nothing is written. The limit is needed because a board is not rebuilt when a lease is
+/// extended.
 const FRESH: TimeDelta = TimeDelta::seconds(1);
 
-/// The board that was made last.
+/// The board that was built last.
 #[derive(Debug, Default)]
 pub(super) struct BoardCache(Mutex<Option<LastBoard>>);
 
 #[derive(Debug)]
 struct LastBoard {
     board: Arc<MigrationBoard>,
-    /// How many changes were told before it was read.
+    /// The number of changes that had been published before the board was read.
     changes: u64,
-    /// When it was read.
+    /// The time at which the board was read.
     at: DateTime<Utc>,
 }
 
 impl LastBoard {
-    /// For one who knows of so many changes: what was told since may be in it as well.
+    /// Returns whether the board includes the first `changes` changes and is still fresh. It may include later changes
+    /// as well.
     fn holds(&self, changes: u64, now: DateTime<Utc>) -> bool {
         let fresh = (self.at..self.at + FRESH).contains(&now);
         fresh && self.changes >= changes && self.board.until.is_none_or(|until| now < until)
@@ -75,28 +80,28 @@ impl MigrationBoard {
         board
     }
 
-    /// Every migration, oldest first.
+    /// Returns every migration, oldest first.
     pub(super) fn all(&self) -> &[Arc<Snapshot>] {
         &self.all
     }
 
-    /// The migration of this name.
+    /// Returns the migration with this id.
     pub(super) fn get(&self, id: &MigrationId) -> Option<&Arc<Snapshot>> {
         self.places.get(id).map(|place| &self.all[*place])
     }
 
-    /// When another migration may become free although nothing happens.
+    /// Returns when the next lease ends, so that a migration may become free without any written change.
     pub(super) fn until(&self) -> Option<DateTime<Utc>> {
         self.until
     }
 
-    /// What this process owns, whether its lease lasts or not; oldest first.
+    /// Returns the migrations of this process, oldest first, including those whose lease has ended.
     pub(super) fn of_owner(&self, instance: &InstanceId) -> impl Iterator<Item = &Arc<Snapshot>> {
         let places = self.owned.get(instance).into_iter().flatten();
         places.map(|place| &self.all[*place])
     }
 
-    /// What this process may take: nobody else owns it; oldest first.
+    /// Returns the migrations that this process may claim, oldest first: its own, and those without a live owner.
     pub(super) fn open_to(&self, instance: &InstanceId) -> impl Iterator<Item = &Arc<Snapshot>> {
         let own = self.owned.get(instance).into_iter().flatten();
         let mut places: Vec<usize> = own.chain(&self.free).copied().collect();
@@ -107,10 +112,10 @@ impl MigrationBoard {
 }
 
 impl Controller {
-    /// The board with everything that this process has written.
+    /// Returns a board that includes everything that this process has written.
     pub(super) async fn board(&self) -> Result<Arc<MigrationBoard>, ControlError> {
         let changes = *self.inner.changes.borrow();
-        // Held while it is read: those who ask meanwhile find it made.
+        // The lock is held during the read, so that concurrent callers get the same board.
         let mut last = self.inner.boards.0.lock().await;
         if let Some(last) = last.as_ref().filter(|last| last.holds(changes, clock())) {
             return Ok(Arc::clone(&last.board));

@@ -1,6 +1,7 @@
-//! Leave to end writers that keep a cutover from starting: the agent names them, the operator decides.
+//! Permission to end transactions that prevent a cutover from starting: the agent names them, the operator decides.
 //!
-//! Only the writers that were named are allowed; somebody new in the way is asked about again.
+//! A permission covers only the named transactions. If another transaction prevents the cutover, the agent needs a new
+//! permission.
 
 use super::draft::MigrationDraft;
 use super::{CallerBinding, ControlError, Controller};
@@ -11,7 +12,7 @@ use plans::wire::{CutoverAnswer, LongWriter};
 use serde_json::{Value, json};
 
 impl Controller {
-    /// Answers whether `writers` may be ended; an empty list takes the question back.
+    /// Returns whether the agent may end the transactions of `writers`. An empty list withdraws the request.
     pub(super) async fn request_cancel(
         &self,
         shown: CallerBinding<'_>,
@@ -27,6 +28,7 @@ impl Controller {
     }
 }
 
+/// Records the agent's request on the draft, and returns the answer to the agent.
 fn note_request(
     draft: &mut MigrationDraft,
     writers: &[LongWriter],
@@ -54,18 +56,18 @@ fn note_request(
     if draft.snapshot().migration.state == MigrationState::Running {
         draft.migrate(MigrationEvent::Held, json!({}))?;
     }
-    let asked_at = draft.now;
+    let requested_at = draft.now;
     let m = draft.migration();
     m.waiting_for = Some(waiting_for(writers));
     m.cancel = Some(CancelRequest {
         writers: writers.to_vec(),
-        requested_at: asked_at,
+        requested_at,
         approved_by: None,
     });
     Ok(CutoverAnswer::AwaitingOperator)
 }
 
-/// What the operator reads: whom, what, since when.
+/// Returns the text for the operator: the session, its query, and the start of its transaction.
 fn waiting_for(writers: &[LongWriter]) -> String {
     let one = |writer: &LongWriter| {
         format!(
@@ -77,7 +79,7 @@ fn waiting_for(writers: &[LongWriter]) -> String {
     format!("leave to cancel {}", all.join(", "))
 }
 
-/// The operator allows it; `None`: nobody asked.
+/// Records that the operator gives the permission. Returns `None` if the agent has requested none.
 pub(super) fn approve(
     draft: &mut MigrationDraft,
     data: &Value,

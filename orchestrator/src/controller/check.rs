@@ -1,7 +1,8 @@
-//! Checks of maps: part by part on the shards, put together, kept until the next one; and what mends them.
+//! Checks of maps. The controller lets agents check a map part by part, combines the results, and keeps them until the
+//! next check. It also carries out the repairs of what a check found.
 //!
-//! A part that fails is named; asked again with the check's token, only what failed is looked at anew.
-//! Absent: judging; `plans::inspection::check` says what is asked and what is a defect.
+//! A check names each part that failed. A check with the token of the last check inspects only the parts that failed
+//! there. `plans::inspection::check` defines what the agents inspect and what is a defect.
 
 use super::dispatch::shard_ref;
 use super::planning::AT_ONCE;
@@ -27,69 +28,69 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-/// Extra time for an agent to read whole tables.
+/// Additional time for an agent that reads whole tables.
 const WORK: Duration = Duration::from_secs(3600);
 
-/// Maps are read no more often to see which of them are to be checked.
+/// The shortest time between two reads of the maps' settings, which contain how often to check each map.
 const SETTINGS_INTERVAL: TimeDelta = TimeDelta::seconds(5);
 
-/// The result of a check.
+/// The result of a check of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapCheck {
     /// The map.
     pub map: MapName,
-    /// The version that was checked.
+    /// The version of the map that was checked.
     pub version: MapVersion,
-    /// Names this check: asked with it again, only what failed is looked at anew.
+    /// Identifies this check. A new check with this token inspects only the parts that failed in this check.
     pub token: String,
-    /// When it began.
+    /// When the check began.
     pub at: DateTime<Utc>,
-    /// Parts in all.
+    /// The number of parts of the check. A part is the inspection of one subject on one shard.
     pub parts: usize,
-    /// Shards that were not examined: no version of this map and no migration of it has ever named them, and another map
-    /// owns keys there.
+    /// Shards that were not examined, because no version of this map and no migration of it has ever named them, and
+    /// another map owns keys there.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_maps: Vec<ShardName>,
-    /// Parts that could not be looked at.
+    /// The parts that could not be inspected.
     pub failed: Vec<FailedPart>,
-    /// What is wrong.
+    /// The defects, including one for each part that could not be inspected.
     pub defects: Vec<Defect>,
-    /// What would mend it.
+    /// A request with the repairs of the defects.
     pub request: RepairRequest,
 }
 
-/// A part of a check that was not answered.
+/// A part of a check that could not be inspected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedPart {
     /// The shard.
     pub shard: ShardName,
-    /// What was to be looked at.
+    /// What was to be inspected on the shard.
     #[serde(rename = "look")]
     pub subject: CheckSubject,
-    /// Why it was not.
+    /// Why the part could not be inspected.
     pub message: String,
 }
 
-/// What became of one mend.
+/// The outcome of one repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RepairOutcome {
-    /// The mend.
+    /// The repair.
     #[serde(rename = "mend")]
     pub repair: Repair,
-    /// What was done.
+    /// What was done, if the repair succeeded.
     pub done: Option<RepairResult>,
-    /// Why nothing was done.
+    /// Why the repair failed.
     pub failure: Option<Failure>,
 }
 
-/// A check that can be taken up again.
+/// A check that a later check can continue.
 #[derive(Debug, Clone)]
 struct ResumableCheck {
     check: MapCheck,
     parts: Vec<(CheckTask, Checked)>,
 }
 
-/// The last check of each map; lost with the process.
+/// The last check of each map. The memory of the process holds it; the store does not.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
     kept: Mutex<BTreeMap<MapName, ResumableCheck>>,
@@ -98,28 +99,29 @@ pub(super) struct Checks {
 
 #[derive(Debug, Default)]
 struct CheckSchedule {
-    /// When the last scheduled check of each map was begun.
+    /// When the last scheduled check of each map began.
     begun: BTreeMap<MapName, DateTime<Utc>>,
-    /// When the maps' settings are read again.
+    /// When the controller reads the settings of the maps again.
     reread_at: Option<DateTime<Utc>>,
 }
 
-/// What every part of a check is about.
+/// What all parts of a check have in common.
 struct CheckInput {
     map: Arc<ShardMap>,
     shards: Vec<ShardRecord>,
     /// The shards that are examined and repaired.
     refs: Vec<ShardRef>,
-    /// Those that are not.
+    /// The shards that are not examined, because only other maps own keys there.
     other_maps: Vec<ShardName>,
+    /// The keys of the map that unfinished migrations are moving.
     moving_keys: KeySet,
 }
 
 impl Controller {
-    /// Checks a map; `token` takes up the last check where it failed.
+    /// Checks a map. With the `token` of the last check, only the parts that failed there are inspected again.
     ///
     /// # Errors
-    /// An unknown map, or a token that is not the last check's.
+    /// The map does not exist, or the token is not that of the last check.
     pub async fn check_map(
         &self,
         name: &MapName,
@@ -174,16 +176,16 @@ impl Controller {
         Ok(check)
     }
 
-    /// The last check of every map that was checked since the controller started.
+    /// Returns the last check of every map that was checked since the controller started.
     #[must_use]
     pub fn last_checks(&self) -> Vec<MapCheck> {
         self.inner.checks.all()
     }
 
-    /// Carries out a request to mend, one after the other; what fails does not stop the rest.
+    /// Carries out the repairs of a request one after the other. If a repair fails, the others are still carried out.
     ///
     /// # Errors
-    /// A request for another version of the map, or keys that a migration is moving.
+    /// The request is for another version of the map, or a migration is moving keys of the map.
     pub async fn repair_map(
         &self,
         name: &MapName,
@@ -221,7 +223,8 @@ impl Controller {
         Ok(outcomes)
     }
 
-    /// Begins checks that are due by the maps' `check_every`; returns when to look again.
+    /// Starts the checks that are due by the setting `check_every` of their maps. Returns when to call this function
+    /// again.
     pub(super) async fn schedule_checks(&self) -> Result<DateTime<Utc>, ControlError> {
         let now = clock();
         if let Some(later) = self.inner.checks.next_reading(now) {
@@ -250,6 +253,7 @@ impl Controller {
         Ok(next.map_or(soon, |next| next.min(soon)))
     }
 
+    /// Reads what the parts of a check have in common from the store.
     async fn ground(&self, name: &MapName) -> Result<CheckInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let map = self.bare_map(name).await?;
@@ -271,8 +275,8 @@ impl Controller {
         })
     }
 
-    /// Shards that are none of a map's business: it has never named them, and another map owns keys there. Rows of tables
-    /// with the same names are that map's.
+    /// Returns the shards that do not concern this map: the map has never named them, and another map owns keys there.
+    /// If such a shard has tables with the same names, their rows belong to the other map.
     async fn shards_of_other_maps(&self, name: &MapName) -> Result<Vec<ShardName>, ControlError> {
         let own = self.inner.store.shards_of_map(name).await?;
         let maps = self.inner.store.maps().await?;
@@ -282,7 +286,7 @@ impl Controller {
         Ok(not_own.collect())
     }
 
-    /// Asks agents for the parts that are not known.
+    /// Lets agents inspect the parts whose results are not in `known`.
     async fn inspect_parts(
         &self,
         tasks: Vec<CheckTask>,
@@ -321,6 +325,7 @@ impl Controller {
         (parts, failed)
     }
 
+    /// Returns an error if a migration is moving keys of the map.
     async fn refuse_while_moving(&self, name: &MapName) -> Result<(), ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let mut moving = unfinished.iter().map(|snapshot| &snapshot.migration);
@@ -333,6 +338,7 @@ impl Controller {
         }
     }
 
+    /// Assigns keys without an owner to the shard.
     async fn map_keys(
         &self,
         name: &MapName,
@@ -395,7 +401,7 @@ impl Checks {
         all.values().map(|kept| kept.check.clone()).collect()
     }
 
-    /// When the next check of a map is due; at once if none was begun yet.
+    /// Returns when the next check of a map is due; `now` if none has begun yet.
     fn due(&self, name: &MapName, every: TimeDelta, now: DateTime<Utc>) -> DateTime<Utc> {
         let schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.begun.get(name).map_or(now, |begun| *begun + every)
@@ -406,7 +412,8 @@ impl Checks {
         schedule.begun.insert(name.clone(), now);
     }
 
-    /// When to look at the maps, if that is not now; now it is written down that somebody looks.
+    /// Returns when the maps' settings are to be read, if that is later than `now`. `None` means now: the caller must
+    /// read them.
     fn next_reading(&self, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         let later = schedule.reread_at.filter(|at| *at > now);

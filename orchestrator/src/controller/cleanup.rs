@@ -1,7 +1,9 @@
-//! The orphan sweep on demand: what of ours stands on shards that no live migration explains, and its removal.
+//! The command `cleanup`: finds objects of Shardwright on shards that belong to no unfinished migration, and removes
+//! them.
 //!
-//! Order: every shard is looked at, `plans::inspection::sweep` judges, agents carry it out: what becomes a permanent
-//! refusal first, and nothing is opened after a refusal that failed.
+//! Agents list the objects of every shard, then `plans::inspection::sweep` decides, then agents carry the decisions
+//! out. Agents first refuse writes permanently where the decision requires it. If one of these refusals fails, nothing
+//! else is changed, so that no shard starts to accept writes.
 
 use super::dispatch::shard_ref;
 use super::reconcile::{WORK, store_older};
@@ -21,49 +23,51 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 
-/// A shard that is not registered, for as long as one order takes.
+/// A shard that is not registered. It is used for one request only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct UnregisteredShard {
-    /// How it is called in the answer.
+    /// The name of the shard in the answer.
     pub name: ShardName,
-    /// Connection string; its password is a reference.
+    /// The connection string. It must contain a reference to the password instead of the password.
     pub dsn: String,
 }
 
-/// What an operator orders.
+/// Which shards to clean up, and how.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct CleanupRequest {
-    /// Only these registered shards; empty: all.
+    /// Names of registered shards. If this list and `others` are empty, all registered shards are cleaned up.
     pub shards: Vec<ShardName>,
     /// Shards that are not registered.
     #[serde(rename = "others")]
     pub unregistered: Vec<UnregisteredShard>,
-    /// Remove what may be removed; without it nothing is changed.
+    /// True to remove what may be removed. Otherwise nothing is changed.
     pub apply: bool,
-    /// Who owns the keys of a map that are closed somewhere, where no map in force says so.
+    /// The shard that owns the closed keys of a map, by the name of the map. Needed if no current map names the owner
+    /// of these keys.
     pub owners: BTreeMap<MapName, ShardName>,
-    /// Why, for the audit trail; needed with `owners`.
+    /// The reason, for the audit trail. Required with `owners`.
     pub reason: Option<String>,
 }
 
-/// What was found and done.
+/// What a cleanup found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CleanupReport {
-    /// Everything of ours, with what becomes of it.
+    /// Every object of Shardwright on the shards, with the decision about it.
     pub leftovers: Vec<Leftover>,
     /// What was done.
     pub done: Vec<String>,
-    /// What was not done, and shards that could not be looked at.
+    /// What failed, and the shards that could not be inspected.
     pub failed: Vec<String>,
 }
 
 impl Controller {
-    /// Looks at shards for what no live migration explains, and removes it if the order says so.
+    /// Finds the objects on shards that belong to no unfinished migration, and removes them if the request has `apply`.
     ///
     /// # Errors
-    /// An unknown shard, owners without a reason, or a store that is older than the fleet.
+    /// A shard is unknown, `owners` are given without a reason, or the store is older than the fleet: the shards have
+    /// recorded flips that the store does not contain.
     pub async fn cleanup(
         &self,
         request: &CleanupRequest,
@@ -89,7 +93,7 @@ impl Controller {
             match self.inventory(shard).await {
                 Ok(inventory) => {
                     let mut reference = shard_ref(std::slice::from_ref(shard), &shard.name)?;
-                    // A database that is not registered: what is swept is the one that was looked at.
+                    // The sweep must reach the database that was inspected, also if the shard is not registered.
                     reference.identity.get_or_insert(inventory.server.clone());
                     inventories.push(inventory);
                     reached.push(reference);
@@ -97,12 +101,12 @@ impl Controller {
                 Err(error) => report.failed.push(format!("shard {}: {error}", shard.name)),
             }
         }
-        // The others say who owns the keys, and are left as they are.
+        // The other registered shards show who owns the keys. Nothing is changed on them.
         inventories.extend(self.rest_of_fleet(&shards).await?);
         if request.apply {
             self.refuse_older_store(&inventories).await?;
         }
-        // Read after the looks: what began meanwhile is live.
+        // Read after the inspection: a migration that has begun since then counts as unfinished.
         let ground = self.ground_of_sweep(request).await?;
         let mut tasks = Vec::new();
         for (shard, (leftovers, sweeps)) in reached.into_iter().zip(judge(&ground, &inventories)) {
@@ -120,6 +124,7 @@ impl Controller {
         Ok(report)
     }
 
+    /// Returns the shards of the request, registered or not.
     async fn chosen(&self, request: &CleanupRequest) -> Result<Vec<ShardRecord>, ControlError> {
         let mut shards = self.inner.store.shards().await?;
         for name in &request.shards {
@@ -143,7 +148,8 @@ impl Controller {
         Ok(shards)
     }
 
-    /// What the registered shards show that are not among `chosen`; one that is not reached shows nothing.
+    /// Returns the inventories of the registered shards that are not in `chosen`, except of shards that cannot be
+    /// reached.
     async fn rest_of_fleet(&self, chosen: &[ShardRecord]) -> Result<Vec<Inventory>, ControlError> {
         let mut shards = self.inner.store.shards().await?;
         shards.retain(|shard| !chosen.iter().any(|chosen| chosen.name == shard.name));
@@ -152,7 +158,8 @@ impl Controller {
         Ok(inventories.into_iter().filter_map(Result::ok).collect())
     }
 
-    /// A map that lost flips names the wrong owners. The reconciler may not have looked yet, or not look at all.
+    /// Returns an error if the store has lost flips, because its maps then name the wrong owners. The reconciler may
+    /// not have found this yet.
     async fn refuse_older_store(&self, inventories: &[Inventory]) -> Result<(), ControlError> {
         let mut inventories = inventories.to_vec();
         let registered = self.inner.store.shards().await?;
@@ -168,6 +175,7 @@ impl Controller {
         }
     }
 
+    /// Returns the knowledge of the store that decides what may be removed.
     async fn ground_of_sweep(&self, request: &CleanupRequest) -> Result<SweepInput, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let live = unfinished
@@ -181,7 +189,7 @@ impl Controller {
         })
     }
 
-    /// Refusals become permanent first; where one fails, nothing else is changed.
+    /// Carries out the tasks. The permanent refusals come first; if one fails, nothing else is changed.
     async fn sweep(&self, tasks: Vec<SweepTask>, report: &mut CleanupReport) {
         let closes = |sweep: &Sweep| {
             let refuses = |guards: &Guards| guards.refuse.is_some();
@@ -198,8 +206,8 @@ impl Controller {
                     continue;
                 }
                 let name = part.shard.name.clone();
-                let asked = Inspection::Sweep(Box::new(part));
-                match self.inspect(asked, WORK).await {
+                let sweep = Inspection::Sweep(Box::new(part));
+                match self.inspect(sweep, WORK).await {
                     Err(error) => report.failed.push(format!("shard {name}: {error}")),
                     Ok(answer) => {
                         if let Inspected::Swept(swept) = answer {

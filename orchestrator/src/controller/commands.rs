@@ -1,4 +1,4 @@
-//! What the operator may order; each order is one transaction with a line in the journal.
+//! The commands of an operator. Each command is one transaction with an entry in the journal.
 
 use super::approval_of;
 use super::decide::needs_approval;
@@ -17,31 +17,31 @@ use plans::wire::StreamStatus;
 use serde_json::{Value, json};
 use std::fmt;
 
-/// An order.
+/// A command of an operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Command {
-    /// Let the cutover begin; after a roll back, once more.
+    /// Let the cutover begin; after a rollback, let another cutover begin.
     Approve,
-    /// Let the agent end the writers that it named, which keep the cutover from starting.
+    /// Let the agent end the transactions that it named and that prevent the cutover from starting.
     ApproveCancel,
-    /// Go on without the hooks that hold it up.
+    /// Continue without the answers of the hooks that hold the migration.
     Overrule,
     /// Stop at the next safe point.
     Pause,
-    /// Go on after a pause or a failure.
+    /// Continue after a pause or a failure.
     Resume,
-    /// Try a failed step again, at once.
+    /// Try a failed step again, immediately.
     Retry,
-    /// Take everything back; until the flip.
+    /// Undo the migration; possible until the flip.
     Abort,
-    /// Give the keys back to the source; after the flip, until `finish`.
+    /// Make the source the owner of the keys again; possible from the flip until `finish`.
     Rollback,
-    /// End the hold: the old rows go.
+    /// End the hold: the agent removes the old rows.
     Finish,
 }
 
 impl Command {
-    /// Every order.
+    /// Every command.
     pub const ALL: [Self; 9] = [
         Self::Approve,
         Self::ApproveCancel,
@@ -54,7 +54,7 @@ impl Command {
         Self::Finish,
     ];
 
-    /// The word on the command line and in the API.
+    /// Returns the name of the command on the command line and in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -70,19 +70,20 @@ impl Command {
         }
     }
 
-    /// The order called `name`.
+    /// Returns the command called `name`.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|command| command.name() == name)
     }
 
-    /// The orders that the state of `snapshot` allows, tried on a draft that is thrown away.
+    /// Returns the commands that the state of `snapshot` allows. Each one is tried on a draft that is then discarded.
     #[must_use]
     pub fn allowed(snapshot: &Snapshot) -> Vec<Self> {
         Self::tried(snapshot, obey)
     }
 
-    /// The orders that `snapshot` takes as one of several migrations: an approval also before it is due.
+    /// Returns the commands that `snapshot` accepts as one of several migrations of an operation. Such a migration also
+    /// accepts an approval before it waits for one.
     #[must_use]
     pub fn allowed_ahead(snapshot: &Snapshot) -> Vec<Self> {
         Self::tried(snapshot, obey_ahead)
@@ -126,7 +127,7 @@ impl Command {
     }
 }
 
-/// Failures after which both sides are compared once more, whatever the operator mended.
+/// Failures after which the agent compares both shards again when the migration is resumed.
 const COMPARE_AGAIN: [&str; 2] = ["schema.drift", "guard.changed"];
 
 impl fmt::Display for Command {
@@ -136,10 +137,10 @@ impl fmt::Display for Command {
 }
 
 impl Controller {
-    /// Carries out an order of `actor`.
+    /// Carries out a command of `actor`.
     ///
     /// # Errors
-    /// [`ControlError::Illegal`] in a state that does not allow it.
+    /// [`ControlError::Illegal`] if the state of the migration does not allow the command.
     pub async fn command(
         &self,
         id: &MigrationId,
@@ -150,10 +151,10 @@ impl Controller {
         self.command_at(id, command, actor, reason, None).await
     }
 
-    /// As [`Controller::command`], of a migration that still is as it was at `revision`.
+    /// Carries out a command like [`Controller::command`], but only if the migration still has this `revision`.
     ///
     /// # Errors
-    /// Also [`ControlError::Changed`].
+    /// Also [`ControlError::Changed`], if the migration has another revision.
     pub async fn command_at(
         &self,
         id: &MigrationId,
@@ -184,10 +185,10 @@ impl Controller {
         Ok(after)
     }
 
-    /// Whether an order could be carried out now; nothing is changed.
+    /// Checks whether a command could be carried out now. Changes nothing.
     ///
     /// # Errors
-    /// As [`Controller::command`].
+    /// The errors of [`Controller::command`].
     pub async fn try_command(
         &self,
         id: &MigrationId,
@@ -205,7 +206,7 @@ impl Controller {
 }
 
 impl Controller {
-    /// What is known of those who approve, for an order that is an approval.
+    /// Returns the tokens that the check of an approver needs, if the command is an approval.
     pub(super) async fn tokens_for(
         &self,
         command: Command,
@@ -216,7 +217,7 @@ impl Controller {
         Ok(Some(self.inner.store.tokens().await?))
     }
 
-    /// Refuses a roll back that cannot be made, as far as the stream back has said so.
+    /// Returns an error if a rollback is impossible according to the last report of the reverse stream.
     async fn check_roll_back(&self, id: &MigrationId) -> Result<(), ControlError> {
         let snapshot = self.load(id).await?;
         let m = &snapshot.migration;
@@ -225,7 +226,7 @@ impl Controller {
         }
         let figures = self.figures(id);
         let stream = figures.as_ref().and_then(|f| f.stream.as_ref());
-        // The cause first: a stream that ended of it tells what it met only.
+        // The change on the source comes first: a stream that ended because of it reports only the consequence.
         match self
             .source_changed(&snapshot)
             .or_else(|| roll_back_obstacle(m, stream))
@@ -239,10 +240,10 @@ impl Controller {
     }
 }
 
-/// Lag of the stream back over which the roll back would only wait, milliseconds.
+/// The lag of the reverse stream above which a rollback would mainly wait, in milliseconds.
 const MAX_LAG_MS: i64 = 30_000;
 
-/// Failures of the stream back that no resumption mends.
+/// Failures of the reverse stream that a resume does not repair.
 const STREAM_IS_LOST: [&str; 6] = [
     "publication.changed",
     "server.changed",
@@ -252,7 +253,7 @@ const STREAM_IS_LOST: [&str; 6] = [
     "stream.progress",
 ];
 
-/// Why the keys cannot go back now.
+/// Returns why a rollback is impossible now.
 fn roll_back_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<String> {
     let stream = stream.filter(|stream| stream.direction == Direction::Reverse);
     let failures = [
@@ -275,7 +276,8 @@ fn roll_back_obstacle(m: &Migration, stream: Option<&StreamStatus>) -> Option<St
     })
 }
 
-/// The command that plans the way back of a migration that keeps no stream.
+/// Returns the command that plans the move of the keys back to the source, for an offline migration. It has no reverse
+/// stream, so a rollback is impossible.
 pub(super) fn move_back(m: &Migration) -> String {
     let moving = &m.plan.moving;
     format!(
@@ -304,7 +306,8 @@ fn illegal(draft: &MigrationDraft, command: Command) -> ControlError {
     }
 }
 
-/// An order to one of several migrations: an approval is kept for a cutover that is not due yet.
+/// Carries out a command for one of several migrations of an operation. An approval is also recorded if the cutover is
+/// not due yet.
 pub(super) fn obey_ahead(
     draft: &mut MigrationDraft,
     command: Command,
@@ -314,7 +317,7 @@ pub(super) fn obey_ahead(
     let due = m.state == MigrationState::Waiting;
     if command != Command::Approve || due {
         return match obey(draft, command, data) {
-            // Others of the operation may still wait for this word.
+            // Other migrations of the operation may still wait for this approval.
             Err(ControlError::Word(ApprovalError::AlreadyApproved { .. })) => Ok(None),
             other => other,
         };
@@ -326,7 +329,7 @@ pub(super) fn obey_ahead(
     match approvals::give(draft, &data) {
         Ok(true) => {}
         Ok(false) => return Ok(Some(())),
-        // Others of the operation may still wait for this word.
+        // Other migrations of the operation may still wait for this approval.
         Err(ControlError::Word(ApprovalError::AlreadyApproved { .. })) => return Ok(None),
         Err(error) => return Err(error),
     }
@@ -339,7 +342,8 @@ pub(super) fn obey_ahead(
     Ok(Some(()))
 }
 
-/// `None`: not possible now; what has ended takes no order.
+/// Carries out a command on the draft. Returns `None` if the state does not allow the command. A migration that has
+/// ended allows no command.
 pub(super) fn obey(
     draft: &mut MigrationDraft,
     command: Command,
@@ -399,7 +403,7 @@ pub(super) fn resume(draft: &mut MigrationDraft, data: Value) -> Result<Option<(
     if failed.is_some_and(|failure| COMPARE_AGAIN.contains(&failure.code.as_str())) {
         super::ways::compare_again(draft)?;
     }
-    // A pause stopped the stream; where no step is due, a new dispatch starts it again.
+    // The pause stopped the stream. If no step is due, a new dispatch must start the stream again.
     let idle = needs_approval(draft.snapshot());
     let m = draft.migration();
     m.failure = None;
@@ -407,26 +411,27 @@ pub(super) fn resume(draft: &mut MigrationDraft, data: Value) -> Result<Option<(
     Ok(Some(()))
 }
 
-/// Ends the pause of a step at once.
+/// Ends the backoff of steps immediately, and calls the hooks that hold the migration again.
 fn hasten(draft: &mut MigrationDraft, data: &Value) -> Result<Option<()>, ControlError> {
     if draft.snapshot().migration.state == MigrationState::Paused {
         return Ok(None);
     }
-    let asked_again = super::hooks::request_again(draft);
+    let is_requested_again = super::hooks::request_again(draft);
     let resting = resting(draft);
     for id in &resting {
         draft.step(id, StepEvent::Retried, data.clone())?;
     }
-    Ok((asked_again || !resting.is_empty()).then_some(()))
+    Ok((is_requested_again || !resting.is_empty()).then_some(()))
 }
 
-/// Steps that failed or wait out a pause.
+/// Returns the steps that have failed or are in backoff.
 fn resting(draft: &MigrationDraft) -> Vec<StepId> {
     let steps = draft.snapshot().steps.iter();
     let resting = steps.filter(|s| matches!(s.state, StepState::Failed | StepState::Backoff));
     resting.map(|step| step.id.clone()).collect()
 }
 
+/// Aborts the migration: adds the step `unwind`, or ends the migration at once if it has not started.
 fn abort(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlError> {
     if draft.snapshot().step_of(StepKind::Unwind).is_some() {
         return Ok(None);
@@ -436,7 +441,7 @@ fn abort(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlE
         return Ok(None);
     }
     if draft.snapshot().migration.started_at.is_none() {
-        // Nothing was created, so that no agent is needed.
+        // The migration has created nothing, so no agent is needed.
         return super::settle::end(draft).map(Some);
     }
     draft.append(&[StepKind::Unwind])?;
@@ -446,7 +451,7 @@ fn abort(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlE
     Ok(Some(()))
 }
 
-/// After a roll back: the cutover once more, once enough people want it.
+/// Approves another cutover after a rollback. The cutover begins when there are enough approvals.
 fn again(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlError> {
     let mut tried = MigrationDraft::new(draft.snapshot().clone(), draft.actor(), draft.now);
     if end_hold(&mut tried, HoldEnd::Again, data.clone())?.is_none() {
@@ -459,6 +464,7 @@ fn again(draft: &mut MigrationDraft, data: Value) -> Result<Option<()>, ControlE
     }
 }
 
+/// Records how the hold is to end, if the ownership of the keys allows it.
 fn end_hold(
     draft: &mut MigrationDraft,
     end: HoldEnd,

@@ -1,4 +1,4 @@
-//! Uses per key that client libraries count; the last minute, in memory, lost with the process.
+//! Counts of key uses that client libraries report. The memory of the process holds those of the last minute.
 
 use super::{ControlError, Controller, clock};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -9,40 +9,41 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
 
-/// How long a report counts.
+/// How long a report is counted.
 const KEPT: TimeDelta = TimeDelta::seconds(60);
-/// Reports that are kept of one map.
+/// The largest number of reports that are kept for one map.
 const MOST: usize = 1024;
-/// Keys that an answer names.
+/// The largest number of keys in an answer.
 const NAMED: usize = 50;
 
-/// What one client counted since its last report.
+/// The counts of one client since its last report.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientReport {
-    /// Keys with the number of their uses.
+    /// The keys, each with the number of its uses.
     pub counts: Vec<(Key, u64)>,
-    /// Milliseconds in which they were counted.
+    /// The time in which the uses were counted, in milliseconds.
     pub window_ms: u64,
 }
 
-/// Uses of one key over the last minute, all clients together.
+/// The uses of one key in the last minute, summed over all clients.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientCount {
     /// The key.
     pub key: Key,
-    /// Its uses.
+    /// The number of uses in the last minute.
     pub uses: u64,
-    /// Uses per second.
+    /// The mean number of uses per second.
     pub per_second: f64,
 }
 
 type CounterTable = BTreeMap<MapName, VecDeque<(DateTime<Utc>, ClientReport)>>;
 
-/// Reports by map.
+/// The reports of each map.
 #[derive(Debug, Default)]
 pub(super) struct ClientCounters(Mutex<CounterTable>);
 
 impl ClientCounters {
+    /// Adds a report, and removes reports that are too old or too many.
     fn add(&self, map: &MapName, report: ClientReport, now: DateTime<Utc>) {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let reports = table.entry(map.clone()).or_default();
@@ -52,6 +53,7 @@ impl ClientCounters {
         }
     }
 
+    /// Returns the uses of each key in the last minute, the most used keys first.
     fn read(&self, map: &MapName, now: DateTime<Utc>) -> Vec<ClientCount> {
         let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let reports = table.get(map).into_iter().flatten();
@@ -77,17 +79,17 @@ impl ClientCounters {
 }
 
 impl Controller {
-    /// Takes a client's report.
+    /// Records a client's report.
     ///
     /// # Errors
-    /// An unknown map, or what the store says.
+    /// The map does not exist, or the store failed.
     pub async fn count(&self, map: &MapName, report: ClientReport) -> Result<(), ControlError> {
         self.bare_map(map).await?;
         self.inner.counters.add(map, report, clock());
         Ok(())
     }
 
-    /// What clients counted over the last minute, the most used key first.
+    /// Returns the counts of the last minute, the most used keys first.
     pub(super) fn counted(&self, map: &MapName) -> Vec<ClientCount> {
         self.inner.counters.read(map, clock())
     }

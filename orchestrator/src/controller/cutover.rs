@@ -1,9 +1,12 @@
-//! Answers for the map during a cutover: begin (C2), seal (C7), flip (C9), release.
+//! The controller's part of a cutover (docs/protocol.md, C1 to C11). The controller begins an attempt (C2), permits the
+//! seal (C7), flips (C9), and records that an attempt was given up. The seal closes the old owner without a time limit;
+//! the flip is the transaction that makes the new owner the owner in the map.
 //!
-//! Between seal and flip a store transaction holds the migration's row; it is never flipped by time, only dropped.
-//! What the flip changes is written into it as soon as the seal is granted, while the agent closes the shard: the flip
-//! itself is a commit.
-//! A flip whose transaction is gone is looked up under the row's lock, so that the answer is final.
+//! From the seal to the flip a transaction of the control store locks the row of the migration. A time limit can only
+//! roll this transaction back; no time limit ever commits it. The controller writes the changes of the flip into the
+//! transaction as soon as it has permitted the seal, while the agent seals the shard, so the flip itself is only a
+//! commit. If the transaction of a flip has ended, the controller reads the outcome while it locks the row, so that the
+//! answer is final.
 
 mod attempts;
 mod evidence;
@@ -27,11 +30,11 @@ use plans::wire::{CutoverAnswer, CutoverCall, CutoverQuery, Markers};
 use serde_json::json;
 
 impl Controller {
-    /// Answers a cutover.
+    /// Answers a query of an agent during a cutover.
     ///
     /// # Errors
-    /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`]; after a store error the outcome is unknown, and asking
-    /// again tells.
+    /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`]. After an error of the store the outcome is unknown;
+    /// the agent must query again.
     pub(crate) async fn cutover(
         &self,
         call: &CutoverCall,
@@ -69,7 +72,7 @@ impl Controller {
         Ok(answer)
     }
 
-    /// True while the row is held between seal and flip.
+    /// Returns whether this process locks the row of the migration between seal and flip.
     pub(super) fn is_sealed(&self, id: &MigrationId) -> bool {
         self.inner.attempts.with(|table| {
             let entry = table.get(id);
@@ -77,7 +80,7 @@ impl Controller {
         })
     }
 
-    /// Gives up what this process knows of a migration's attempt.
+    /// Forgets the attempt of a migration. If the attempt is sealed, its transaction is rolled back.
     pub(super) async fn forget_attempts(&self, id: &MigrationId) {
         let known = self.inner.attempts.with(|table| table.remove(id));
         if let Some((_, CutoverAttempt::Sealed(seal, _))) = known {
@@ -86,7 +89,7 @@ impl Controller {
         }
     }
 
-    /// Gives up what this process knows of any attempt, and with it the seals.
+    /// Forgets all attempts, and rolls back the transactions of those that are sealed.
     pub(super) async fn forget_every_attempt(&self) {
         let known = self.inner.attempts.with(std::mem::take);
         for (_, attempt) in known.into_values() {
@@ -96,7 +99,7 @@ impl Controller {
         }
     }
 
-    /// Gives up seals that are older than the limit.
+    /// Forgets sealed attempts that are older than the limit.
     pub(super) async fn drop_old_seals(&self) {
         let limit = clock() - delta(self.inner.settings.seal_limit);
         let old: Vec<MigrationId> = self.inner.attempts.with(|table| {
@@ -111,6 +114,8 @@ impl Controller {
         }
     }
 
+    /// Begins an attempt (C2): records it in the ownership of the migration, and chooses the ids of its markers.
+    /// Refuses it if the cutover step is not running, or if another cutover of the map is in its write-blocked window.
     async fn begin(
         &self,
         shown: CallerBinding<'_>,
@@ -174,8 +179,9 @@ impl Controller {
         })
     }
 
-    /// Holds the row and writes the flip once, and takes it back: writes are not refused yet, and the store's session
-    /// knows then what it will be asked. What keeps it from that is met, and said, by the seal.
+    /// Writes the flip once into a transaction, and rolls it back. The source still accepts writes at this time.
+    /// Afterwards the session of the store has prepared the statements of the flip. An error is only logged: if its
+    /// cause remains, the seal fails with the same error and reports it.
     async fn warm_up_flip(&self, shown: CallerBinding<'_>, direction: Direction) {
         let id = shown.migration;
         let warmed_up = async {
@@ -190,8 +196,8 @@ impl Controller {
         }
     }
 
-    /// Another migration of the map whose write stop is under way: one of the two would be in vain, because each
-    /// flips from the version at which it began.
+    /// Returns another migration of the map that is in its write-blocked window. Each of the two would flip from the
+    /// map version at which it began, so one of them would fail.
     async fn rival_cutover(&self, own: &Migration) -> Result<Option<MigrationId>, ControlError> {
         let now = clock();
         let others = self.inner.store.unfinished().await?;
@@ -204,6 +210,9 @@ impl Controller {
         Ok(rivals.next().map(|other| other.migration.id.clone()))
     }
 
+    /// Permits the seal (C7): locks the row of the migration until the flip. Refuses it if the attempt is not the
+    /// current one, if the map has another version than at the beginning of the attempt, or if evidence about the
+    /// target is missing.
     async fn seal(
         &self,
         shown: CallerBinding<'_>,
@@ -268,6 +277,8 @@ impl Controller {
         Ok(CutoverAnswer::Granted)
     }
 
+    /// Flips (C9): commits the transaction that holds the lock since the seal. If this process no longer has it,
+    /// returns the outcome that the store has recorded.
     async fn flip(
         &self,
         shown: CallerBinding<'_>,
@@ -293,7 +304,8 @@ impl Controller {
         Ok(CutoverAnswer::Flipped { map_version })
     }
 
-    /// Under the row's lock: whatever flip was under way is committed or will never be.
+    /// Returns the outcome of a flip. The function locks the row, so the transaction of the flip has ended: it is
+    /// committed, or never will be.
     async fn recorded_flip(
         &self,
         shown: CallerBinding<'_>,
@@ -307,7 +319,8 @@ impl Controller {
         Ok(answer?.unwrap_or_else(not_sealed))
     }
 
-    /// The losing shard is opened after [`CutoverAnswer::Released`], so that this is only said while the map names it.
+    /// Records that an attempt was given up. The agent opens the old owner after [`CutoverAnswer::Released`], so this
+    /// answer requires that the map still names the old owner.
     async fn release(
         &self,
         shown: CallerBinding<'_>,
@@ -343,7 +356,7 @@ impl Controller {
     }
 }
 
-/// What a flip in this direction changes: the migration, and the map.
+/// Returns what a flip in this direction changes: the migration and the map.
 fn flip_of(
     sealed: &dyn SealedMigration,
     direction: Direction,
@@ -364,7 +377,7 @@ fn flip_of(
     Ok((change, next))
 }
 
-/// The flip, as far as the migration's own row says it.
+/// Drafts the changes of a flip to the migration.
 pub(super) fn draft_flip(
     draft: &mut MigrationDraft,
     direction: Direction,
@@ -384,14 +397,14 @@ pub(super) fn draft_flip(
             let m = draft.migration();
             m.map_version_back = Some(version);
             m.hold_end = None;
-            // Nothing kept them the same on the target since the flip.
+            // No stream has kept the reference tables on the target current since the flip.
             m.plan.moving.tables.retain(|table| !table.is_reference());
         }
     }
     Ok(())
 }
 
-/// Why an attempt cannot begin.
+/// Returns why an attempt cannot begin.
 fn cannot_begin(draft: &MigrationDraft, direction: Direction) -> Option<CutoverAnswer> {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;
@@ -411,7 +424,7 @@ fn cannot_begin(draft: &MigrationDraft, direction: Direction) -> Option<CutoverA
     (m.state != state).then(|| refused(&format!("the migration is {}", m.state)))
 }
 
-/// Why sealing is not allowed.
+/// Returns why the seal is not permitted.
 fn may_seal(m: &Migration, direction: Direction, attempt: AttemptNo) -> Option<String> {
     let state = match direction {
         Direction::Forward => MigrationState::Running,
@@ -426,7 +439,7 @@ fn may_seal(m: &Migration, direction: Direction, attempt: AttemptNo) -> Option<S
     (m.state != state).then(|| format!("the migration is {}", m.state))
 }
 
-/// The ownership while an attempt is under way.
+/// Returns the state of the ownership during an attempt.
 fn fencing(direction: Direction) -> Ownership {
     match direction {
         Direction::Forward => Ownership::Fencing,
@@ -434,10 +447,12 @@ fn fencing(direction: Direction) -> Ownership {
     }
 }
 
-/// The version by which the shard that gains the keys in `direction` owns them; `None` while it does not.
+/// Returns the map version in which the shard that is the new owner in `direction` became the owner; `None` if it is
+/// not the owner.
 ///
-/// The direction decides, not what was ordered since nor how far the steps are: a flip forward stays one when a roll
-/// back is ordered before its shard was opened, and a released attempt to go back is not the flip before it.
+/// Only the direction decides, not a later request or the progress of the steps. If a rollback is requested before the
+/// target is open, the forward flip is still reported. An attempt of a rollback that was given up is not confused with
+/// the forward flip before it.
 fn made(m: &Migration, direction: Direction) -> Option<MapVersion> {
     match direction {
         Direction::Forward => m.map_version_after,
@@ -446,7 +461,7 @@ fn made(m: &Migration, direction: Direction) -> Option<MapVersion> {
     .filter(|_| !old_owner_owns(m.ownership, direction))
 }
 
-/// True while the map names the shard that would lose the keys in `direction`.
+/// Returns whether the map names the shard that is the old owner in `direction`.
 fn old_owner_owns(ownership: Ownership, direction: Direction) -> bool {
     let source = match ownership {
         Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => true,
@@ -455,7 +470,7 @@ fn old_owner_owns(ownership: Ownership, direction: Direction) -> bool {
     source == (direction == Direction::Forward)
 }
 
-/// The answer when the map was changed in this direction.
+/// Returns the answer for a flip in this direction that is already in the map.
 fn flipped(m: &Migration, direction: Direction) -> Option<CutoverAnswer> {
     made(m, direction).map(|map_version| CutoverAnswer::Flipped { map_version })
 }

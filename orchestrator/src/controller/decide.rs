@@ -1,6 +1,7 @@
-//! What to do next with a migration; pure: a snapshot, what holds it back and the time in, decisions out.
+//! Decides what to do next with a migration. The functions are pure: they compute decisions from a snapshot of the
+//! migration, from the result of its start gate, and from the time.
 //!
-//! Offers wait for an agent to claim; everything else is settled by the controller at once.
+//! An offer waits until an agent claims it. The controller carries out all other decisions immediately.
 
 use super::queue::StartGate;
 use crate::store::{HoldEnd, HookRequest, Snapshot, Step};
@@ -13,36 +14,36 @@ use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 
-/// One thing to do.
+/// A decision about a migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Decision {
-    /// Take up what was submitted.
+    /// Start the planned migration.
     Start,
-    /// Something holds it back; say what.
+    /// Record the reason why the migration has to wait.
     Wait(String),
-    /// It can never start; why.
+    /// Let the migration fail, because it can never start, for this reason.
     Refuse(String),
-    /// The owner showed no sign of life for too long.
+    /// End the lease of the owner, because no heartbeat has arrived in time.
     Expire,
-    /// The cutover needs the operator's word.
+    /// Wait for the operator's approval of the cutover.
     AwaitApproval,
-    /// The hold has lasted as long as the plan says.
+    /// End the hold, because it has lasted as long as the plan specifies.
     EndHold,
-    /// Give up the way back, so that the old rows may go (I8).
+    /// Set the ownership to COMPLETED. Afterwards a rollback is impossible and the old rows may be dropped (I8).
     Complete,
-    /// Add the steps of the way back.
+    /// Add the steps of the rollback.
     GoBack,
-    /// After a roll back: nothing is to be tried again, so that the copy may go.
+    /// After a rollback: give up the possibility of another cutover, so that the copy on the target may be dropped.
     LetGo,
-    /// After a roll back: take the steps to another cutover.
+    /// After a rollback: add the steps of another cutover.
     GoAgain,
-    /// Nothing is left to do.
+    /// End the migration: no step is left.
     End,
-    /// An agent may take this step; `None`: an agent is needed to keep the migration going.
+    /// An agent may take this step. `None`: no step is due, but an agent must take the migration over.
     Offer(Option<StepId>),
 }
 
-/// What is to be done with `snapshot` at `now`; a planned one stays so until its gate was looked at.
+/// Returns what to do with `snapshot` at `now`. A planned migration stays planned until its start gate was evaluated.
 #[must_use]
 pub fn decide(snapshot: &Snapshot, gate: Option<&StartGate>, now: DateTime<Utc>) -> Vec<Decision> {
     let m = &snapshot.migration;
@@ -71,7 +72,7 @@ pub fn decide(snapshot: &Snapshot, gate: Option<&StartGate>, now: DateTime<Utc>)
     decision.into_iter().collect()
 }
 
-/// When [`decide`] may say something else although nothing happened.
+/// Returns the next time at which [`decide`] may return something else without any change of the snapshot.
 #[must_use]
 pub fn due(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     let m = &snapshot.migration;
@@ -86,7 +87,7 @@ pub fn due(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
         .min()
 }
 
-/// The change stream that must run; an offline move has none.
+/// Returns the change stream that must run; `None` for an offline move.
 #[must_use]
 pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
     if snapshot.migration.plan.mode == Mode::Offline {
@@ -103,18 +104,19 @@ pub fn stream(snapshot: &Snapshot) -> Option<Direction> {
     }
 }
 
-/// True from the end of the roll back until the copy is dropped, or the cutover begins again.
+/// Returns whether the forward stream is held after a rollback: until the copy on the target is dropped, or until the
+/// cutover begins again.
 fn is_held_back(snapshot: &Snapshot) -> bool {
     snapshot.is_open(StepKind::HoldBack) && !snapshot.goes_back()
 }
 
-/// The first step that is neither done nor skipped.
+/// Returns the first step that is neither done nor skipped.
 #[must_use]
 pub fn next_step(snapshot: &Snapshot) -> Option<&Step> {
     snapshot.steps.iter().find(|step| !step.has_ended())
 }
 
-/// True when the cutover waits for the operator's word.
+/// Returns whether the cutover waits for the operator's approval.
 #[must_use]
 pub fn needs_approval(snapshot: &Snapshot) -> bool {
     let m = &snapshot.migration;
@@ -123,6 +125,7 @@ pub fn needs_approval(snapshot: &Snapshot) -> bool {
         && next_step(snapshot).is_some_and(|step| step.kind == StepKind::Cutover)
 }
 
+/// Returns the next decision about a migration that is not paused, failed or being aborted.
 fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     let m = &snapshot.migration;
     if snapshot.running().is_some() {
@@ -133,7 +136,8 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         return Some(Decision::End);
     };
     if m.ownership == Ownership::Flipped {
-        // A hold that does not run need not run to be finished; a roll back needs its stream.
+        // A hold that is not running can be finished without running again. A rollback needs its stream, so it must run
+        // again.
         let past_cutover = matches!(step.kind, StepKind::Hold | StepKind::DropOld);
         let past_hold = step.kind == StepKind::DropOld;
         match m.hold_end {
@@ -156,7 +160,7 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         if m.state == MigrationState::Running {
             return Some(Decision::AwaitApproval);
         }
-        // A stream that was stopped by a pause or a failure is started again by a new dispatch.
+        // A pause or a failure has stopped the stream. A new dispatch starts it again.
         let anew = m.renew.then_some(Decision::Offer(None));
         return anew.or_else(|| keep_going(snapshot, now));
     }
@@ -167,16 +171,16 @@ fn going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
         return keep_going(snapshot, now);
     }
     if m.hook.as_ref().is_some_and(HookRequest::holds) {
-        // What an attempt before left closed is opened meanwhile.
+        // An earlier attempt may have left keys closed. The agent opens them while the hooks hold the migration.
         let anew = m.renew.then_some(Decision::Offer(None));
         return anew.or_else(|| keep_going(snapshot, now));
     }
     offer(snapshot, step, now)
 }
 
-/// What a cutover that nobody has to approve waits for outside of the migration's hours.
+/// Returns what a cutover waits for that needs no approval, outside of the hours of the migration.
 ///
-/// One that was begun goes on at any time: it may have left keys closed.
+/// A cutover that has begun continues at any time, because it may have left keys closed.
 pub(super) fn outside_hours(
     snapshot: &Snapshot,
     step: &Step,
@@ -192,25 +196,25 @@ pub(super) fn outside_hours(
     (!hours.contains(now.timestamp_millis())).then(|| format!("the cutover's hours, {hours}"))
 }
 
-/// When the hours begin that such a cutover waits for.
+/// Returns when the hours begin that such a cutover waits for.
 fn opening(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     outside_hours(snapshot, next_step(snapshot)?, now)?;
     let hours = snapshot.limits().throttle.hours?;
     DateTime::from_timestamp_millis(hours.next(now.timestamp_millis()))
 }
 
-/// Keys that an interrupted attempt may have left closed are not left so because nobody resumes: an
-/// agent is asked to own the migration, which releases the attempt, or opens the new owner.
+/// Offers a paused or failed migration to an agent if an interrupted attempt may have left its keys closed, so that
+/// they do not stay closed until an operator resumes. The agent gives up the attempt, or opens the new owner.
 fn closed_keys(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
-    // An owner that is to begin anew has not taken over since its last attempt.
+    // An owner that must get a new epoch (`renew`) has not taken over since its last attempt.
     let recovered = snapshot.live_owner(now).is_some() && !snapshot.migration.renew;
     let needs_offer = !recovered && snapshot.running().is_none() && left_closed(snapshot);
     needs_offer.then_some(Decision::Offer(None))
 }
 
-/// True when an attempt was begun and its step has not said that the keys are open on one of the shards.
+/// Returns whether an attempt has begun whose step has not reported that the keys are open on one of the shards.
 ///
-/// The store knows of a release before the shard does, and of a flip before the new owner opens.
+/// The store records that an attempt is given up before the shard opens, and a flip before the new owner opens.
 fn left_closed(snapshot: &Snapshot) -> bool {
     let m = &snapshot.migration;
     match m.ownership {
@@ -218,7 +222,7 @@ fn left_closed(snapshot: &Snapshot) -> bool {
         Ownership::Ready => m.attempt.0 > 0,
         Ownership::Flipped => snapshot.is_open(StepKind::Cutover) || snapshot.goes_back(),
         Ownership::RolledBack => snapshot.goes_back(),
-        // A roll back that was begun may have sealed the target before it was withdrawn.
+        // A rollback may have sealed the target before it was withdrawn.
         Ownership::Completed => {
             snapshot.step_of(StepKind::Rollback).is_some() && snapshot.is_open(StepKind::DropOld)
         }
@@ -226,6 +230,7 @@ fn left_closed(snapshot: &Snapshot) -> bool {
     }
 }
 
+/// Returns the next decision about a migration that is being aborted.
 fn unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     let unwind = snapshot.step_of(StepKind::Unwind)?;
     if unwind.state == StepState::Done {
@@ -237,6 +242,7 @@ fn unwinding(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     offer(snapshot, unwind, now)
 }
 
+/// Offers the step if it is due; otherwise offers the migration without a step if it has no live owner.
 fn offer(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decision> {
     let open = matches!(step.state, StepState::Pending | StepState::Backoff);
     let rested = step.next_at.is_none_or(|at| at <= now);
@@ -246,12 +252,13 @@ fn offer(snapshot: &Snapshot, step: &Step, now: DateTime<Utc>) -> Option<Decisio
     keep_going(snapshot, now)
 }
 
-/// Without an owner an agent is needed although no step is due.
+/// Offers the migration without a step if it has no live owner.
 fn keep_going(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<Decision> {
     let alone = snapshot.live_owner(now).is_none();
     alone.then_some(Decision::Offer(None))
 }
 
+/// Returns whether the steps that must come first in the graph of the plan have ended.
 fn dependencies_are_done(snapshot: &Snapshot, step: &Step) -> bool {
     let Some(node) = snapshot.migration.plan.graph.node(&step.id) else {
         return true;
@@ -260,7 +267,7 @@ fn dependencies_are_done(snapshot: &Snapshot, step: &Step) -> bool {
     steps.all(|other| !node.after.contains(&other.id) || other.has_ended())
 }
 
-/// When a hold that runs ends by itself.
+/// Returns when the running hold ends without a command.
 #[must_use]
 pub fn hold_limit(snapshot: &Snapshot) -> Option<DateTime<Utc>> {
     let m = &snapshot.migration;

@@ -1,4 +1,5 @@
-//! Directory tables of the operator's, read by an agent, so that a map can be imported.
+//! Directory tables of the operator: tables that list which shard owns which keys. An agent reads one so that it can be
+//! imported as a map.
 
 use super::dispatch::shard_ref;
 use super::{ControlError, Controller};
@@ -12,16 +13,16 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DirectoryRequest {
-    /// Its schema, as the catalog has it; `public` unless said otherwise.
+    /// The schema of the table, as in the catalog. Default: `public`.
     #[serde(default = "public")]
     pub schema: String,
-    /// Its name; an ordinary or partitioned table, or a materialized view.
+    /// The name of an ordinary table, a partitioned table or a materialized view.
     pub table: String,
-    /// The columns of the key, or of the bounds of a range or of buckets.
+    /// The columns that contain the key, or the bounds of a range of keys or virtual shards.
     pub keys: Vec<String>,
-    /// The column with the shard's name.
+    /// The column that contains the name of the shard.
     pub shard: String,
-    /// The reading is given up after this time, milliseconds; a minute unless said otherwise.
+    /// The time limit for the read, in milliseconds. Default: 60000.
     #[serde(default = "a_minute")]
     pub timeout_ms: u32,
 }
@@ -38,7 +39,7 @@ impl Controller {
     /// Reads the rows of a directory table.
     ///
     /// # Errors
-    /// An unknown shard, no agent, or what the server says of the table.
+    /// The shard is unknown, no agent is connected, or the server reported an error about the table.
     pub async fn read_directory(
         &self,
         shard: &ShardName,

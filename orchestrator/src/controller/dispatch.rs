@@ -1,8 +1,10 @@
-//! Gives work to agents: an inspection first, then steps of the migrations that they own or that nobody owns. An agent that
-//! inspects already is given a step first: a check of a large fleet asks for one inspection after the other.
+//! Dispatch of work to agents: first an inspection, then steps of migrations that the agent owns or that have no live
+//! owner. An agent that already performs an inspection gets a step first, because a check of a large fleet needs many
+//! inspections, one after the other.
 //!
-//! The dispatch is committed before the agent hears of it. An agent has one claim open at a time and says in it
-//! what it holds: what it was given and does not name was lost on the way, and is given again.
+//! A dispatch is committed before the answer is sent to the agent. An agent has one open claim at a time, and the claim
+//! lists what the agent holds. If the list lacks work that the controller has dispatched to it, the answer was lost,
+//! and the controller dispatches the work again.
 
 use super::binding::{is_process, shows_secret};
 use super::decide::{Decision, decide, due, stream};
@@ -25,10 +27,11 @@ use std::collections::BTreeSet;
 use tokio::time::Instant;
 
 impl Controller {
-    /// Work in `reach` for this agent, as soon as there is some; `None` after [`super::Settings::claim_wait`].
+    /// Waits for work in `reach` for this agent, and returns it. Returns `None` after
+    /// [`super::ControllerSettings::claim_wait`].
     ///
     /// # Errors
-    /// [`ControlError::Protocol`], [`ControlError::NameInUse`], or what the store says.
+    /// [`ControlError::Protocol`], [`ControlError::NameInUse`], or an error of the store.
     pub(crate) async fn claim(
         &self,
         claim: &Claim,
@@ -51,7 +54,7 @@ impl Controller {
         loop {
             changes.borrow_and_update();
             if !self.has_name(&claim.agent, &claim.instance) {
-                // Its successor has the name by now.
+                // Another process uses the name of the agent now.
                 return Ok(None);
             }
             let inspection = || {
@@ -82,12 +85,12 @@ impl Controller {
             if Instant::now() >= deadline {
                 return Ok(None);
             }
-            // Ends by a change, by the next due time, or at the deadline.
+            // The wait ends with a change, at the next due time, or at the deadline.
             let _ = tokio::time::timeout(wait, changes.changed()).await;
         }
     }
 
-    /// Takes back what this process was given in an answer that it never got.
+    /// Withdraws work that was dispatched to this process in an answer that it never received.
     async fn take_back_unheard(
         &self,
         claim: &Claim,
@@ -102,7 +105,7 @@ impl Controller {
                 if !is_unheard(draft.snapshot(), claim, token) {
                     return Ok(());
                 }
-                // The owner stays where it can: what it holds for the copy is not given up.
+                // The process stays the owner if possible, so that it keeps the snapshots that it holds for the copy.
                 let running = draft.snapshot().running().map(|step| step.id.clone());
                 if let Some(id) = running {
                     draft.step(&id, StepEvent::Interrupted, json!({ "why": why }))?;
@@ -117,7 +120,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Gives the migration's next work to the agent, if it may have it.
+    /// Dispatches the next work of the migration to the agent, if the agent may take it.
     async fn offer(
         &self,
         snapshot: &Snapshot,
@@ -159,7 +162,7 @@ impl Controller {
         Ok(Some(dispatch))
     }
 
-    /// Writes into the audit trail who was given what; the journal has it besides.
+    /// Records the claim in the audit trail, in addition to the journal.
     async fn audit_claim(&self, claim: &Claim, token: &CallerToken, dispatch: &Dispatch) {
         let object = format!("migration {}", dispatch.migration);
         let step = dispatch.step.as_ref().map(|(id, _)| id);
@@ -175,6 +178,7 @@ impl Controller {
         }
     }
 
+    /// Returns the message with everything that the agent needs for the step, or for the migration without a step.
     async fn dispatch(
         &self,
         snapshot: &Snapshot,
@@ -201,7 +205,7 @@ impl Controller {
             stream: stream(snapshot),
             map: m.plan.map.clone(),
             incarnation: self.inner.store.incarnation().to_owned(),
-            // After a roll back the shards know the version that it made.
+            // After a rollback, the shards have recorded the map version of the rollback.
             map_version: match m.ownership {
                 Ownership::RolledBack => m.map_version_back.unwrap_or(m.map_version_before),
                 Ownership::Ready
@@ -228,8 +232,8 @@ impl Controller {
         })
     }
 
-    /// The source has rows of this map that are not this migration's: keys that it owns, and the rows of other
-    /// migrations, which may still come to it or go back to it.
+    /// Returns whether the source has rows of this map that do not belong to this migration: rows of other keys that it
+    /// owns, and rows of other migrations, which still move to the source or may return to it.
     async fn source_keeps_keys(&self, own: &Migration) -> Result<bool, ControlError> {
         let (name, moving) = (&own.plan.map, &own.plan.moving);
         let store = &self.inner.store;
@@ -248,7 +252,7 @@ impl Controller {
     }
 }
 
-/// A registered shard as an agent needs it.
+/// Returns what an agent needs to know about a registered shard.
 pub(super) fn shard_ref(
     shards: &[ShardRecord],
     name: &ShardName,
@@ -258,10 +262,10 @@ pub(super) fn shard_ref(
     Ok(found.reference())
 }
 
-/// What this agent may take: nothing while another process is the live owner.
+/// Returns what this agent may take; `None` while another process is the live owner.
 fn offered(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> Option<Option<StepId>> {
     let now = clock();
-    // An older agent would not ask what cascades have skipped.
+    // An older agent would not find the changes of cascades that the guard has suppressed.
     if claim.protocols().newest < CASCADES && skips_rows(snapshot) {
         return None;
     }
@@ -280,7 +284,7 @@ fn offered(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> Option<Op
         })
 }
 
-/// Whether cascades may skip the migration's rows.
+/// Returns whether the guard may suppress changes that cascades make to the rows of the migration.
 fn skips_rows(snapshot: &Snapshot) -> bool {
     let mut steps = snapshot.steps.iter();
     let created = steps.find(|step| step.kind == StepKind::CreateTarget);
@@ -289,6 +293,7 @@ fn skips_rows(snapshot: &Snapshot) -> bool {
     created.is_some_and(|created| created.cascades)
 }
 
+/// Returns whether both shards of the migration are in reach.
 fn is_in_reach(reach: &ShardReach, snapshot: &Snapshot) -> bool {
     let moving = &snapshot.migration.plan.moving;
     let contains = |shards: &BTreeSet<ShardName>| {
@@ -297,7 +302,7 @@ fn is_in_reach(reach: &ShardReach, snapshot: &Snapshot) -> bool {
     reach.as_ref().is_none_or(contains)
 }
 
-/// True when this process owns the migration and does not know it, its secret, or that the step runs.
+/// Returns whether this process owns the migration but its claim lacks the migration, its secret, or the running step.
 fn is_unheard(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> bool {
     let m = &snapshot.migration;
     let owner = m.owner.as_ref();
@@ -313,8 +318,8 @@ fn is_unheard(snapshot: &Snapshot, claim: &Claim, token: &CallerToken) -> bool {
     !(knows && shows_secret(m, owner, claim))
 }
 
-/// The agent becomes the owner, under a new epoch unless it was the owner and nothing failed; the secret that its calls
-/// show from now on, which is the one that it has where it stays the owner.
+/// Makes the agent the owner, under a new epoch, unless it is the owner already and nothing has failed. Returns the
+/// secret that the agent must send with its calls. If the agent stays the owner, it keeps its secret.
 fn give(
     draft: &mut MigrationDraft,
     claim: &Claim,
@@ -349,7 +354,7 @@ fn give(
             draft.step(id, StepEvent::Dispatched, data)?;
             let m = draft.migration();
             if id.as_str() == StepKind::Cutover.name() && m.cancel.is_none() {
-                // Its hours have come.
+                // The cutover no longer waits for its hours.
                 m.waiting_for = None;
             }
         }
@@ -358,7 +363,7 @@ fn give(
     Ok(secret)
 }
 
-/// A secret for who can show it; an agent of protocol 3 is bound to its token alone.
+/// Returns a new secret if the agent supports secrets. The work of an agent of protocol 3 is bound to its token alone.
 fn new_secret(claim: &Claim) -> Option<WireSecret> {
     let understands = claim.protocols().newest >= SECRETS;
     understands.then(|| WireSecret::of(rand::random()))
@@ -374,7 +379,7 @@ fn process_of(claim: &Claim) -> AgentProcess {
     }
 }
 
-/// The kind of a step by its id.
+/// Returns the kind of a step by its id.
 pub(super) fn kind_of(snapshot: &Snapshot, id: &StepId) -> Option<StepKind> {
     let mut steps = snapshot.steps.iter();
     steps.find(|step| &step.id == id).map(|step| step.kind)

@@ -1,8 +1,9 @@
-//! The doctor: what would stand in the way of a move, of the whole fleet, of a shard or a map, or of a request.
+//! The doctor: finds what would prevent a move. It examines the whole fleet, a shard, a map, or the shards and moves of
+//! a request.
 //!
-//! Order: each shard by itself, side by side; for a request also each of its moves, as a plan surveys them.
-//! A shard that cannot be looked at is named beside what was found on the others.
-//! Absent: judging; the rows of `plans::doctor` say how grave a finding is.
+//! Agents first examine each shard alone, several shards concurrently. For a request they also survey each of its
+//! moves, as for a plan. Shards that could not be inspected are listed together with the findings of the others. The
+//! rows of `plans::doctor` define the severity of each finding.
 
 use super::dispatch::shard_ref;
 use super::planning::{AT_ONCE, survey_scopes};
@@ -20,59 +21,59 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What to examine; nothing named: every shard with every map.
+/// What to examine. Without any field: every shard with every map.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct DoctorRequest {
-    /// This shard only.
+    /// Examine this shard only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardName>,
-    /// The shards of this map, and its tables only.
+    /// Examine the shards of this map, with the tables of this map only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map: Option<MapName>,
-    /// The shards and the moves of this request, in YAML or JSON.
+    /// Examine the shards and the moves of this request, in YAML or JSON.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub request: Option<String>,
 }
 
-/// Everything that was found.
+/// The result of an examination.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnosis {
-    /// Findings that refuse a move.
+    /// The number of findings for which a move is refused.
     pub refused: usize,
-    /// Findings that may hurt.
+    /// The number of warnings: findings that may cause problems.
     pub warnings: usize,
-    /// Findings that are worth knowing.
+    /// The number of notes: findings that need no action.
     pub notes: usize,
-    /// Shards by name.
+    /// The examined shards, ordered by name.
     pub shards: Vec<Examined>,
-    /// The moves of a request, with what its two shards alone do not show.
+    /// The moves of the request, with the findings that concern both shards of a move together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub moves: Vec<MoveExamined>,
-    /// What could not be looked at.
+    /// The shards that could not be inspected.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failed: Vec<UnexaminedShard>,
 }
 
-/// What two shards show together.
+/// The findings that concern both shards of a move together.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveExamined {
-    /// Where the keys are.
+    /// The shard that owns the keys now.
     pub source: ShardName,
-    /// Where they go.
+    /// The shard that receives the keys.
     pub target: ShardName,
-    /// The gravest first.
+    /// The findings, the most severe first.
     pub findings: Vec<Finding>,
 }
 
-/// Shards that could not be looked at, and why.
+/// Shards that could not be inspected, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct UnexaminedShard {
-    /// One, or the two of a move.
+    /// One shard, or the source and the target of a move.
     pub shards: Vec<ShardName>,
-    /// What the agent says.
+    /// The message of the agent.
     pub message: String,
-    /// What mends it.
+    /// What to do about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hint: Option<String>,
 }
@@ -94,7 +95,7 @@ impl Diagnosis {
         }
     }
 
-    /// Everything that was found, shard by shard and then move by move.
+    /// Returns all findings: those of the shards, then those of the moves.
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         let of_shards = self.shards.iter().flat_map(|shard| &shard.findings);
         of_shards.chain(self.moves.iter().flat_map(|m| &m.findings))
@@ -102,10 +103,10 @@ impl Diagnosis {
 }
 
 impl Controller {
-    /// Has agents examine what is asked for; everything that is found, at once.
+    /// Lets agents examine what is requested, and returns all findings together.
     ///
     /// # Errors
-    /// A shard, map or request that does not exist or cannot be read, or no agent to look.
+    /// The shard or map does not exist, the request cannot be read, or no agent is connected.
     pub async fn doctor(&self, request: DoctorRequest) -> Result<Diagnosis, ControlError> {
         if let Some(text) = &request.request {
             if request.shard.is_some() || request.map.is_some() {
@@ -157,7 +158,7 @@ impl Controller {
         Ok(Diagnosis::new(examined, Vec::new(), failed))
     }
 
-    /// The shards of a request with the tables that it names, and its moves.
+    /// Examines the shards of a request, with the tables that it names, and its moves.
     async fn doctor_request(&self, request: &Request) -> Result<Diagnosis, ControlError> {
         let outlined = self.outlined(request).await?;
         let (map, moves) = (&outlined.map, &outlined.outline.moves);
@@ -205,7 +206,7 @@ impl Controller {
         Ok(Diagnosis::new(examined, found, failed))
     }
 
-    /// Asks agents, shard by shard.
+    /// Lets agents examine the shards of the tasks.
     async fn examine(
         &self,
         tasks: Vec<DoctorTask>,
@@ -233,10 +234,12 @@ impl Controller {
     }
 }
 
+/// Returns whether the shard owns keys of the map.
 fn holds(map: &ShardMap, shard: &ShardName) -> bool {
     !map.owned_by(shard).is_empty()
 }
 
+/// Returns the tables of a map, as the agent needs them.
 fn tables(map: &ShardMap, settings: &MapSettings) -> MapTables {
     MapTables {
         map: map.name.clone(),
@@ -245,7 +248,7 @@ fn tables(map: &ShardMap, settings: &MapSettings) -> MapTables {
     }
 }
 
-/// What the survey of a move found that the examinations of its shards did not.
+/// Returns the findings of the survey of a move that the examinations of its shards do not contain.
 fn between(m: &MoveOutline, found: Vec<Finding>, examined: &[Examined]) -> MoveExamined {
     let known = |finding: &Finding| {
         let mut known = examined.iter().flat_map(|e| &e.findings);
@@ -260,7 +263,8 @@ fn between(m: &MoveOutline, found: Vec<Finding>, examined: &[Examined]) -> MoveE
     }
 }
 
-/// Takes out what a move says better: which rows refer to rows of other keys depends on the keys that it takes.
+/// Removes findings of a shard that the survey of a move reports more precisely: whether rows reference rows of other
+/// keys depends on the keys that the move takes.
 fn without_implied(examined: &mut [Examined], moves: &[(&MoveOutline, Vec<Finding>)]) {
     const CROSSINGS: [&str; 2] = ["foreign_key.mixed", "foreign_key.loose"];
     for shard in examined {
@@ -271,7 +275,7 @@ fn without_implied(examined: &mut [Examined], moves: &[(&MoveOutline, Vec<Findin
     }
 }
 
-/// What an agent could not look at; anything else ends the whole question.
+/// Returns the failure of an agent as a part of the result. Any other error ends the whole examination.
 fn unexamined(
     shards: Vec<ShardName>,
     error: ControlError,

@@ -1,6 +1,7 @@
-//! A change of one migration in the making: every state goes through the machines of `plans`.
+//! A draft: the changes of one migration before they are committed. A migration has a state, the ownership of its keys,
+//! and steps. Each change of these uses the state machines of `plans`.
 //!
-//! No effects; what was drafted happens when the store commits it.
+//! A draft has no effect until the store commits it.
 
 use super::{CallerToken, approvals, hints};
 use crate::store::{Migration, MigrationChange, NewEvent, Snapshot, Step};
@@ -14,7 +15,7 @@ use plans::state::step::{StepEvent, StepState};
 use plans::step::StepKind;
 use serde_json::{Value, json};
 
-/// A migration as it will be, with what happened to it.
+/// A migration as it will be after the change, with the journal entries of the change.
 #[derive(Debug)]
 pub(crate) struct MigrationDraft {
     before: Snapshot,
@@ -22,14 +23,14 @@ pub(crate) struct MigrationDraft {
     lease_changed: bool,
     events: Vec<NewEvent>,
     actor: String,
-    /// The token that acts for the actor, where an agent does.
+    /// The token of the agent that acts for the actor; `None` if no agent acts.
     token: Option<String>,
-    /// The time of everything in this change.
+    /// The time that all entries of this change get.
     pub(crate) now: DateTime<Utc>,
 }
 
 impl MigrationDraft {
-    /// Begins from what the store has.
+    /// Starts a draft from the state in the store.
     pub(crate) fn new(before: Snapshot, actor: &str, now: DateTime<Utc>) -> Self {
         Self {
             after: before.clone(),
@@ -42,22 +43,22 @@ impl MigrationDraft {
         }
     }
 
-    /// Every line of the journal from now on names the token by which an agent acts.
+    /// Adds the token of an agent to all following journal entries.
     pub(super) fn by(&mut self, token: &CallerToken) {
         self.token = Some(token.name().to_owned());
     }
 
-    /// The migration with all changes so far.
+    /// Returns the migration with all changes so far.
     pub(crate) fn snapshot(&self) -> &Snapshot {
         &self.after
     }
 
-    /// The migration's own fields.
+    /// Returns the fields of the migration, to change them.
     pub(crate) fn migration(&mut self) -> &mut Migration {
         &mut self.after.migration
     }
 
-    /// Writes a line of the journal.
+    /// Adds an entry to the journal.
     pub(crate) fn note(&mut self, kind: &str, step: Option<&StepId>, mut data: Value) {
         if let (Some(token), Value::Object(fields)) = (&self.token, &mut data) {
             fields.insert("token".to_owned(), json!(token));
@@ -71,7 +72,7 @@ impl MigrationDraft {
         });
     }
 
-    /// Moves the migration on.
+    /// Applies an event to the state of the migration.
     pub(crate) fn migrate(
         &mut self,
         event: MigrationEvent,
@@ -91,7 +92,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Moves the ownership of the keys on.
+    /// Applies an event to the ownership of the keys.
     pub(crate) fn own(
         &mut self,
         event: OwnershipEvent,
@@ -103,7 +104,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Moves a step on, with the fields that follow from it.
+    /// Applies an event to a step, and changes the fields of the step that depend on its state.
     pub(crate) fn step(
         &mut self,
         id: &StepId,
@@ -166,12 +167,12 @@ impl MigrationDraft {
         Ok(step)
     }
 
-    /// Who causes this change.
+    /// Returns the actor of this change.
     pub(crate) fn actor(&self) -> &str {
         &self.actor
     }
 
-    /// Adds steps behind the last one; one that is there, and was left out, is taken after all.
+    /// Adds steps after the last one. A step that exists and was skipped becomes pending again.
     pub(crate) fn append(&mut self, kinds: &[StepKind]) -> Result<(), IllegalTransition> {
         for kind in kinds {
             if self.after.step_of(*kind).is_some() {
@@ -185,7 +186,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// The step is to be done, whether it was done before or left out.
+    /// Makes a step that is done or skipped pending again.
     pub(crate) fn restore(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
         let Some(step) = self.after.step_of(kind).cloned() else {
             return Ok(());
@@ -203,7 +204,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// The step is left out, whether it was done before or not.
+    /// Skips a step, whether it is done or not.
     pub(crate) fn leave(&mut self, kind: StepKind) -> Result<(), IllegalTransition> {
         let Some(step) = self.after.step_of(kind).cloned() else {
             return Ok(());
@@ -217,7 +218,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Nobody is in the way of the cutover any more, or it is not at its gate.
+    /// Withdraws the request to end transactions: none prevents the cutover any more, or no cutover step is running.
     pub(crate) fn clear_cancel(&mut self) -> Result<(), IllegalTransition> {
         if self.after.migration.cancel.take().is_none() {
             return Ok(());
@@ -230,7 +231,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// The migration fails and keeps everything else.
+    /// Sets the migration to failed. The rest of its state stays as it is.
     pub(crate) fn fail(&mut self, failure: &Failure) -> Result<(), IllegalTransition> {
         let mut failed = self.after.clone();
         failed.migration.state = failed.migration.state.next(MigrationEvent::Failed)?;
@@ -242,13 +243,13 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// Sets when the owner's lease runs out.
+    /// Sets when the owner's lease ends.
     pub(crate) fn lease(&mut self, until: DateTime<Utc>) {
         self.after.lease_until = Some(until);
         self.lease_changed = true;
     }
 
-    /// Takes the migration from its owner; a step that it ran is as if it had not begun.
+    /// Removes the owner from the migration. A step that the owner was performing becomes pending again.
     pub(crate) fn disown(&mut self, why: &str) -> Result<(), IllegalTransition> {
         let owner = self.after.migration.owner.take();
         self.after.lease_until = None;
@@ -264,7 +265,7 @@ impl MigrationDraft {
         Ok(())
     }
 
-    /// The change, or `None` if there is none.
+    /// Returns the change, or `None` if nothing was changed.
     pub(crate) fn change(self) -> Option<MigrationChange> {
         if self.events.is_empty() && self.after == self.before && !self.lease_changed {
             return None;
@@ -295,7 +296,7 @@ impl MigrationDraft {
     }
 }
 
-/// An event's name as the journal writes it.
+/// Returns the name of an event in the journal. All `Resumed…` events have the name `resumed`.
 fn word(event: impl serde::Serialize) -> String {
     match serde_json::to_value(event) {
         Ok(Value::String(word)) if word.starts_with("resumed") => "resumed".to_owned(),

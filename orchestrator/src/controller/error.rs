@@ -1,4 +1,4 @@
-//! Why the controller did not do what was asked.
+//! The errors of the controller.
 
 use super::identify::DsnRefused;
 use crate::store::StoreError;
@@ -15,16 +15,16 @@ use plans::throttle::InvalidSetting;
 use plans::wire::Protocols;
 use std::time::Duration;
 
-/// What a call about a migration lacks of its owner's.
+/// Why a call about a migration does not come from the owner of the migration.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
-    /// It was claimed by another token.
+    /// Another token claimed the migration.
     #[error("token {0} did not claim it")]
     Token(String),
-    /// Nothing is shown.
+    /// The call contains no secret.
     #[error("the call shows no secret of its dispatch")]
     NoSecret,
-    /// Something else is shown.
+    /// The call contains the secret of another dispatch.
     #[error("the call shows the secret of another dispatch")]
     OtherSecret,
 }
@@ -35,117 +35,117 @@ impl From<DsnRefused> for ControlError {
     }
 }
 
-/// Why the controller did not do what was asked.
+/// The errors of the controller.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// The store refused or failed.
+    /// The store refused a change, or failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Not possible in the migration's state.
+    /// The command is not possible in the state of the migration.
     #[error(
         "{command} is not possible: migration {migration} is {state}, its keys are {ownership}"
     )]
     Illegal {
-        /// What was asked.
+        /// The command.
         command: String,
         /// The migration.
         migration: MigrationId,
-        /// Where it is.
+        /// The state of the migration.
         state: MigrationState,
-        /// Who owns the keys.
+        /// The ownership of the keys.
         ownership: plans::state::cutover::Ownership,
         /// What is possible instead.
         hint: Option<String>,
     },
-    /// A machine refused a transition.
+    /// A state machine refused a transition.
     #[error(transparent)]
     Transition(#[from] IllegalTransition),
-    /// The caller does not own the migration any more.
+    /// The caller no longer owns the migration.
     #[error("stale epoch {theirs} of migration {migration}: it is now {current}")]
     StaleEpoch {
         /// The migration.
         migration: MigrationId,
-        /// The caller's.
+        /// The epoch of the caller.
         theirs: Epoch,
-        /// The one in force.
+        /// The current epoch.
         current: Epoch,
     },
-    /// The migration is not as it was when the caller looked.
+    /// The migration has changed since the revision that the caller knows.
     #[error("migration {migration} has changed since: it is at revision {current}")]
     Changed {
         /// The migration.
         migration: MigrationId,
-        /// Its revision now.
+        /// The current revision of the migration.
         current: i64,
     },
-    /// A report could not be written in the form that was asked for.
+    /// The report could not be written in the requested form.
     #[error("the report could not be written")]
     Report(#[source] askama::Error),
-    /// A report about a step that its agent does not hold.
+    /// An agent reported about a step that it is not performing.
     #[error("step {step} of migration {migration} is not running under epoch {epoch}")]
     NotRunning {
         /// The migration.
         migration: MigrationId,
         /// The step.
         step: String,
-        /// The caller's epoch.
+        /// The epoch of the agent.
         epoch: Epoch,
     },
-    /// Agent and controller have no version of the messages in common.
+    /// The agent and the controller have no protocol version in common.
     #[error("the agent speaks {theirs}, this controller {ours}")]
     Protocol {
-        /// The agent's.
+        /// The versions of the agent.
         theirs: Protocols,
-        /// Ours.
+        /// The versions of the controller.
         ours: Protocols,
     },
-    /// The work is another process's: the token, or the secret of the dispatch, is not the owner's.
+    /// The work belongs to another process: the token or the secret of the dispatch is not that of the owner.
     #[error("migration {migration} under epoch {epoch} is the work of agent {agent}: {why}")]
     NotOwner {
         /// The migration.
         migration: MigrationId,
-        /// The owner's epoch.
+        /// The epoch of the owner.
         epoch: Epoch,
-        /// The owner.
+        /// The agent that owns the migration.
         agent: AgentName,
-        /// What the call lacks.
+        /// How the call differs from one of the owner.
         why: BindingError,
     },
-    /// The owner does not show what the target must have before its keys are given to it.
+    /// The evidence of the owner does not prove that the target is ready to become the new owner.
     #[error("the evidence for migration {migration} does not hold: {what}")]
     Evidence {
         /// The migration.
         migration: MigrationId,
-        /// What is missing, or is not as the controller knows it.
+        /// What is missing, or differs from what the controller knows.
         what: String,
     },
-    /// An inspection is answered by somebody else than who was given it.
+    /// The answer to an inspection comes under another token than the one that claimed it.
     #[error("this inspection was given to another token than {token}")]
     NotRequested {
-        /// Who answers.
+        /// The token of the answer.
         token: String,
     },
-    /// Another process has the agent's name, and may live.
+    /// Another process, which may still run, uses the name of the agent.
     #[error("the name {agent} is in use by a process on host {theirs}; this one is on host {ours}")]
     NameInUse {
         /// The name.
         agent: AgentName,
-        /// Where the process runs that has it.
+        /// The host of the process that uses the name.
         theirs: String,
-        /// Where the one runs that is refused.
+        /// The host of the process that is refused.
         ours: String,
-        /// The name is free once the other process was silent for so long.
+        /// The name becomes free when the other process has sent nothing for this time.
         silence: Duration,
     },
-    /// An agent's token opens nothing to an agent of another name.
+    /// The token belongs to an agent with another name.
     #[error("the token of agent {token} does not let agent {agent} in")]
     OtherAgent {
-        /// What the agent calls itself.
+        /// The name that the agent sends.
         agent: AgentName,
-        /// Whom the token is for.
+        /// The agent to which the token belongs.
         token: String,
     },
-    /// An agent's token is bound to labels that a shard of the migration does not carry.
+    /// The token of the agent is restricted to labels, and a shard of the migration does not have them.
     #[error(
         "migration {migration} is out of this token's reach: shard {shard} does not carry its labels"
     )]
@@ -155,103 +155,104 @@ pub enum ControlError {
         /// The shard.
         shard: ShardName,
     },
-    /// An agent's token is bound to labels that a shard does not carry about which the agent tells something.
+    /// The token of the agent is restricted to labels, and the shard of the report does not have them.
     #[error("shard {shard} is out of this token's reach: it does not carry its labels")]
     UnseenByToken {
         /// The shard.
         shard: ShardName,
     },
-    /// The connection string holds a password.
+    /// The connection string contains a password.
     #[error("the connection string of shard {shard} holds a password")]
     InlinePassword {
         /// The shard.
         shard: String,
     },
-    /// The connection string cannot be read; what is wrong with it is told without repeating a value.
+    /// The connection string cannot be read. The reason never contains a value from the connection string.
     #[error("the connection string of shard {shard} cannot be read: {source}")]
     UnreadableDsn {
         /// The shard.
         shard: String,
-        /// Why.
+        /// The reason.
         source: connect::DsnError,
     },
     /// A field has no usable value.
     #[error("{what}")]
     Invalid {
-        /// Which, and why.
+        /// The field, and the reason.
         what: String,
     },
-    /// A limit that cannot have this value.
+    /// A limit cannot have this value.
     #[error(transparent)]
     Limit(#[from] InvalidSetting),
-    /// A body that is not JSON of the form asked for.
+    /// The body of the request is not JSON of the expected form.
     #[error("the body cannot be read: {message}")]
     Malformed {
-        /// Line, from 1.
+        /// The line, from 1.
         line: usize,
-        /// Column, from 1.
+        /// The column, from 1.
         column: usize,
-        /// The parser's words.
+        /// The message of the parser.
         message: String,
     },
-    /// The map cannot be made.
+    /// The map is not valid.
     #[error(transparent)]
     Map(#[from] MapError),
     /// The request cannot be read.
     #[error(transparent)]
     Request(#[from] RequestError),
-    /// No plan can be made.
+    /// No plan is possible for the request.
     #[error(transparent)]
     Plan(#[from] PlanError),
     /// The plan file cannot be used.
     #[error(transparent)]
     PlanFile(#[from] PlanFileError),
-    /// What the plan was made for has changed.
+    /// Something that the plan depends on has changed.
     #[error("the plan is stale: {}", changed.join("; "))]
     Stale {
-        /// Each thing that changed.
+        /// The changes.
         changed: Vec<String>,
     },
-    /// A connection string that does not lead to the shard's database.
+    /// The connection string does not lead to the database of the shard.
     #[error(transparent)]
     Dsn(Box<DsnRefused>),
-    /// Nobody can look at the shards.
+    /// No agent took the inspection within the time limit.
     #[error("no agent is connected")]
     NoAgent,
-    /// An agent took the inspection and never answered.
+    /// An agent took the inspection and did not answer within the time limit.
     #[error("the agent did not answer in time what it sees on the shards")]
     InspectionLost,
-    /// The agent could not look at the shards.
+    /// The agent could not inspect the shards.
     #[error("the shards could not be looked at: {}", .0.message)]
     Inspection(Failure),
-    /// The agent answered something else than it was asked.
+    /// The answer of the agent does not fit the inspection.
     #[error("the agent answered another question than it was asked")]
     OtherAnswer,
-    /// An order that needs every shard to have been seen.
+    /// The command needs a successful probe of every shard. The last probe of this shard failed, or reached another
+    /// database.
     #[error("shard {shard} could not be looked at")]
     Unseen {
         /// The shard.
         shard: ShardName,
     },
-    /// The shards prove more than the control store knows.
+    /// The control store is older than the fleet: the shards have recorded flips that the store does not contain.
     #[error("{why}")]
     StoreOlder {
-        /// What proves it.
+        /// The evidence for it.
         why: String,
     },
-    /// An order for an operation that none of its migrations can take.
+    /// No migration of the operation can carry out the command.
     #[error("{command} is not possible: operation {operation} is {state}")]
     NoneCan {
-        /// What was asked.
+        /// The command.
         command: String,
         /// The operation.
         operation: MigrationId,
-        /// Where it is.
+        /// The state of the operation.
         state: super::operations::OperationState,
         /// What is possible instead.
         hint: Option<String>,
     },
-    /// An offline move has no stream back.
+    /// A rollback of an offline migration is impossible, because it has no reverse stream.
     #[error(
         "rollback is not possible: migration {migration} moved its keys offline, and offline moves keep no stream back"
     )]
@@ -260,125 +261,126 @@ pub enum ControlError {
         migration: MigrationId,
         /// The map.
         map: MapName,
-        /// Where the keys were.
+        /// The shard that owned the keys before the move.
         from: ShardName,
-        /// Where they are.
+        /// The shard that owns the keys now.
         to: ShardName,
     },
-    /// The keys cannot go back.
+    /// A rollback is impossible.
     #[error("migration {migration} cannot be rolled back: {reason}")]
     NoRollBack {
         /// The migration.
         migration: MigrationId,
-        /// Why.
+        /// The reason.
         reason: String,
     },
     /// The plan breaks rules of the map and gives no reason.
     #[error("the plan breaks rules of the map: {}", broken.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     RulesBroken {
-        /// Each break.
+        /// The broken rules.
         broken: Vec<RuleBreak>,
     },
-    /// Load and checks need the map's tables.
+    /// The map lists no tables; a measurement of the load needs them.
     #[error("map {map} lists no tables")]
     NoTables {
         /// The map.
         map: MapName,
     },
-    /// The request to mend cannot be carried out.
+    /// The requested repairs cannot be carried out.
     #[error(transparent)]
     Repair(#[from] plans::inspection::check::RepairError),
-    /// A key that no shard owns.
+    /// No shard owns the key.
     #[error("no shard owns key {key} in map {map} version {version}")]
     Unmapped {
         /// The key.
         key: Key,
         /// The map.
         map: MapName,
-        /// Its version.
+        /// The version of the map.
         version: MapVersion,
     },
-    /// Somebody's word that does not count.
+    /// The controller does not accept an approval, the number of approvals in a plan, or a command without a reason.
     #[error(transparent)]
     Word(#[from] ApprovalError),
-    /// The change lost against others again and again.
+    /// Other changes of the same migration were faster each time, so this change was given up.
     #[error("migration {migration} is changing too fast")]
     Contended {
         /// The migration.
         migration: MigrationId,
     },
-    /// A fail point was armed.
+    /// An armed fail point has returned this error.
     #[error(transparent)]
     Injected(#[from] fail_point::Injected),
 }
 
-/// Why somebody's word does not count.
+/// Why the controller does not accept an approval, the number of approvals in a plan, or a command without a reason.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
-    /// Where more than one has to approve, who submitted the operation does not.
+    /// The user submitted the operation, and the plan requires several approvals.
     #[error(
         "{by} submitted migration {migration}, and it asks for the approval of {needed} others"
     )]
     Own {
         /// The migration.
         migration: MigrationId,
-        /// Who.
+        /// The user.
         by: String,
-        /// How many have to approve it.
+        /// The number of required approvals.
         needed: u32,
     },
-    /// Nobody's word counts twice.
+    /// The user has already approved.
     #[error("{by} has approved the cutover of migration {migration} already")]
     AlreadyApproved {
         /// The migration.
         migration: MigrationId,
-        /// Who.
+        /// The user.
         by: String,
     },
-    /// A token that was made after the plan was submitted may have been made for its sake.
+    /// The token was created after the operation was submitted. The submitter may have created it for a second
+    /// approval.
     #[error("the token of {by} is younger than migration {migration}, and does not count for it")]
     Young {
         /// The migration.
         migration: MigrationId,
-        /// Who.
+        /// The user.
         by: String,
     },
-    /// Who made a token, or the token of who made it, may hold it.
+    /// One of two users created the token of the other, so both tokens may belong to the same person.
     #[error(
         "{by} does not count as another person than {other} for migration {migration}: one of them made the other's token"
     )]
     Related {
         /// The migration.
         migration: MigrationId,
-        /// Who.
+        /// The user who approves.
         by: String,
-        /// Who submitted it, or has approved it.
+        /// The user who submitted the operation, or has approved it.
         other: String,
     },
-    /// An order that somebody has to be able to explain later.
+    /// The command needs a reason.
     #[error("overrule says no reason why migration {migration} goes on without its hooks")]
     NoReason {
         /// The migration.
         migration: MigrationId,
     },
-    /// A plan that asks for fewer approvals than this controller does.
+    /// The plan requires fewer approvals than this controller.
     #[error("the plan requires {planned}, and this controller {needed} approvals of each cutover")]
     TooFew {
-        /// The plan's, in words.
+        /// The number that the plan requires, as text.
         planned: String,
-        /// The controller's.
+        /// The number that the controller requires.
         needed: u32,
     },
-    /// Without tokens nobody knows who approves.
+    /// The controller requires no tokens, so it does not know who approves.
     #[error("the plan requires {needed} approvals, and this controller requires no token")]
     UnknownApprover {
-        /// The plan's.
+        /// The number that the plan requires.
         needed: u32,
     },
 }
 
 impl ControlError {
-    /// No migration, map or shard has this name.
+    /// The error for a migration, a map, a shard or another record that does not exist.
     pub(crate) fn missing(what: &'static str, name: &str) -> Self {
         Self::Store(StoreError::Missing {
             what,

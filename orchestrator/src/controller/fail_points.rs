@@ -1,4 +1,5 @@
-//! Names of the controller's fail points; a registry wants them written out.
+//! The names of the controller's fail points. Each name must be a literal, because the registry of fail points needs it
+//! at compile time.
 
 use plans::step::StepKind;
 
@@ -20,19 +21,19 @@ macro_rules! every_step {
     };
 }
 
-/// After the dispatch of this step was committed, before the agent hears of it.
+/// After the dispatch of this step was committed, before the answer to the agent is sent.
 pub(super) fn claimed(kind: StepKind) -> &'static str {
     every_step!(kind, "claimed")
 }
 
-/// After the outcome of this step was committed, before the agent hears of it.
+/// After the outcome of this step was committed, before the answer to the agent is sent.
 pub(super) fn settled(kind: StepKind) -> &'static str {
     every_step!(kind, "settled")
 }
 
-/// A cutover attempt is FENCING, its agent does not know yet.
+/// A cutover attempt has begun: the ownership is FENCING. The agent does not know this yet.
 pub(super) const BEGUN: &str = "controller.cutover.begun";
-/// The row is held, the flip is about to be committed.
+/// The row of the migration is locked, and the flip is about to be committed.
 pub(super) const BEFORE_FLIP: &str = "controller.cutover.before_flip";
-/// The flip is committed, its agent does not know yet.
+/// The flip is committed. The agent does not know this yet.
 pub(super) const AFTER_FLIP: &str = "controller.cutover.after_flip";

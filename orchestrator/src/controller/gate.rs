@@ -1,7 +1,7 @@
-//! Looks whether planned migrations may start, in one pass over all that have not ended.
+//! The start gate: checks which planned migrations may start, in one pass over all unfinished migrations.
 //!
-//! What a move waits for is mostly known from the pass itself. An operation is read only where a move comes after one
-//! that has ended, and once in a pass however many of its moves wait.
+//! The unfinished migrations usually suffice to find what a move waits for. The pass reads an operation from the store
+//! only if a move follows one that has ended, and only once for all of its moves.
 
 use super::queue::{self, StartGate};
 use super::{ControlError, Controller};
@@ -11,12 +11,13 @@ use plans::state::migration::MigrationState;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// The moves of operations, as this pass has read them.
+/// The moves of the operations that this pass has read.
 #[derive(Debug, Default)]
 pub(super) struct OperationMoves(HashMap<MigrationId, Vec<Migration>>);
 
 impl Controller {
-    /// Whether a planned migration may start, seen from all that have not ended.
+    /// Returns whether a planned migration may start; `all` are the unfinished migrations. Returns `None` if the
+    /// migration is not planned.
     pub(super) async fn gate(
         &self,
         snapshot: &Snapshot,
@@ -29,18 +30,18 @@ impl Controller {
         }
         let all: Vec<&Migration> = all.iter().map(|other| &other.migration).collect();
         let store = &self.inner.store;
-        let mut siblings = queue::moves_of_operation(own, &all);
-        if !queue::knows_all(own, &siblings) {
+        let mut moves = queue::moves_of_operation(own, &all);
+        if !queue::knows_all(own, &moves) {
             if !operations.0.contains_key(&own.operation) {
                 let read = store.operation(&own.operation).await?;
                 let moves = read.map(|found| found.migrations).unwrap_or_default();
                 operations.0.insert(own.operation.clone(), moves);
             }
-            // Of those that have not ended the pass knows as much or more.
+            // For unfinished migrations, `all` is at least as new as this read. It comes first, so it counts.
             let read = operations.0.get(&own.operation).into_iter().flatten();
-            siblings.extend(read);
+            moves.extend(read);
         }
-        let reasons = queue::reasons(own, &all, &siblings);
+        let reasons = queue::reasons(own, &all, &moves);
         if !reasons.is_empty() {
             return Ok(Some(StartGate::Held(reasons.join("; "))));
         }

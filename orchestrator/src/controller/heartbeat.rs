@@ -1,6 +1,7 @@
-//! Signs of life: leases are extended, figures kept, orders given back.
+//! Heartbeats: the controller extends the leases of the agent, keeps the figures of progress that it reports, and
+//! returns a directive for each migration: continue, pause, end the hold, or release the migration.
 //!
-//! A heartbeat touches no row that a cutover holds.
+//! A heartbeat does not write to the rows of migrations, because a cutover may hold a lock on one.
 
 use super::{CallerBinding, CallerToken, ControlError, Controller, clock, delta};
 use crate::access::SecretDigest;
@@ -19,30 +20,33 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The last figures of one migration, as its owner sent them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MigrationFigures {
-    /// The step that runs.
+    /// The running step.
     pub step: Option<StepId>,
-    /// How far it is.
+    /// The progress of the step.
     pub progress: Progress,
-    /// The change stream.
+    /// The state of the change stream.
     pub stream: Option<StreamStatus>,
-    /// When they came.
+    /// When the heartbeat with these figures arrived.
     pub at: DateTime<Utc>,
 }
 
-/// Figures with the times when they, and a reading of them, were last written to the store.
+/// The last figures of a migration, with the times at which figures and a reading of them were last written to the
+/// store.
 #[derive(Debug)]
 struct FigureEntry {
     figures: MigrationFigures,
+    /// When the figures were last written.
     saved_at: DateTime<Utc>,
+    /// When a reading was last written.
     read_at: DateTime<Utc>,
 }
 
 type FigureMap = BTreeMap<MigrationId, FigureEntry>;
 
-/// Figures are written to the store no more often.
+/// The shortest time between two writes of the same migration's figures to the store.
 const SAVE_EVERY: TimeDelta = TimeDelta::milliseconds(900);
 
-/// Figures by migration; lost with the process.
+/// The figures of each migration. Only the memory of the process holds the newest ones.
 #[derive(Debug, Default)]
 pub(super) struct FigureTable(Mutex<FigureMap>);
 
@@ -51,18 +55,18 @@ impl FigureTable {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Another process hears of them from now on.
+    /// Forgets all figures: from now on the agents send heartbeats to another controller.
     pub(super) fn clear(&self) {
         self.with(BTreeMap::clear);
     }
 }
 
 impl Controller {
-    /// Takes a heartbeat and says what to do with each migration that the agent holds.
+    /// Processes a heartbeat, and returns a directive for each migration that the agent holds.
     ///
     /// # Errors
-    /// [`ControlError::NotOwner`] where it shows another secret than that of what it says it holds,
-    /// [`ControlError::NameInUse`] where it shows another key, or what the store says.
+    /// [`ControlError::NotOwner`] if the agent sends a wrong secret for a migration that it holds,
+    /// [`ControlError::NameInUse`] if the agent sends a wrong key, or an error of the store.
     pub async fn heartbeat(
         &self,
         beat: &Heartbeat,
@@ -103,7 +107,7 @@ impl Controller {
         })
     }
 
-    /// Notes that the process speaks; false where another one has its name.
+    /// Records that the process is alive. Returns `false` if another process uses its name.
     async fn is_alive(&self, beat: &Heartbeat) -> Result<bool, ControlError> {
         let process = AgentProcess {
             key: beat.key.as_ref().map(SecretDigest::of_wire),
@@ -118,7 +122,8 @@ impl Controller {
         }
     }
 
-    /// Whether what is said of an own migration is the owner's word; false of what was given under another epoch.
+    /// Returns whether a report about a migration comes from its owner under the current epoch. Fails if the epoch is
+    /// right but the token or the secret is wrong.
     fn is_shown(
         own: &Snapshot,
         holding: &MigrationStatus,
@@ -138,7 +143,7 @@ impl Controller {
         Ok(true)
     }
 
-    /// The last figures of a migration.
+    /// Returns the last figures of a migration.
     #[must_use]
     pub fn figures(&self, id: &MigrationId) -> Option<MigrationFigures> {
         self.inner
@@ -146,16 +151,16 @@ impl Controller {
             .with(|table| table.get(id).map(|kept| kept.figures.clone()))
     }
 
-    /// How far a migration was over time, oldest reading first.
+    /// Returns the readings of the progress of a migration over time, oldest first.
     ///
     /// # Errors
-    /// What the store says; also of an unknown migration.
+    /// The migration does not exist, or the store failed.
     pub async fn course(&self, id: &MigrationId) -> Result<Vec<FigureReading>, ControlError> {
         self.load(id).await?;
         Ok(self.store().readings(id).await?)
     }
 
-    /// A step that was settled runs no more.
+    /// Records that a step is no longer running.
     pub(super) fn forget_figures(&self, id: &MigrationId, step: &StepId) {
         self.inner.figures.with(|table| {
             let figures = table.get_mut(id).map(|kept| &mut kept.figures);
@@ -165,7 +170,8 @@ impl Controller {
         });
     }
 
-    /// What the agent has to do with a migration, which is its `own` or none of its business.
+    /// Returns the directive for a migration. `own` is `None` if the agent does not own it; then the agent must release
+    /// it.
     fn directive(&self, own: Option<&Snapshot>, holding: &MigrationStatus) -> Directive {
         let migration = holding.migration.clone();
         let Some(snapshot) = own else {
@@ -184,9 +190,10 @@ impl Controller {
         }
     }
 
-    /// True when the agent runs what it was given, or was given it only just now.
+    /// Returns whether the agent is performing the running step, or got it only a short time ago.
     ///
-    /// An agent that never got the answer to its claim must not keep the lease of a step that nobody runs.
+    /// If an agent never received the answer to its claim, it must not extend the lease of a step that no agent
+    /// performs.
     fn is_true(&self, snapshot: &Snapshot, holding: &MigrationStatus) -> bool {
         let running = snapshot.running();
         let same = running.is_none_or(|step| Some(&step.id) == holding.step.as_ref());
@@ -197,7 +204,7 @@ impl Controller {
         same || fresh
     }
 
-    /// Keeps the figures here; what of it the store is to keep of a migration that was `begun` then.
+    /// Keeps the figures in memory. Returns what the store is to keep of them; `begun` is the start of the migration.
     fn keep(&self, holding: &MigrationStatus, begun: Option<DateTime<Utc>>) -> OwnerBeat {
         let id = &holding.migration;
         let now = clock();
@@ -234,7 +241,7 @@ impl Controller {
         }
     }
 
-    /// A stream that stopped for good is the migration's failure.
+    /// Lets the migration fail if its stream has failed and will not be tried again.
     async fn fail_with_stream(
         &self,
         snapshot: &Snapshot,
@@ -259,6 +266,7 @@ impl Controller {
     }
 }
 
+/// Returns whether a migration in this state can fail because its stream failed.
 fn is_active(state: MigrationState) -> bool {
     matches!(
         state,
@@ -269,13 +277,13 @@ fn is_active(state: MigrationState) -> bool {
     )
 }
 
-/// True of what the process that sends the heartbeat owns.
+/// Returns whether the process that sent the heartbeat owns the migration.
 fn is_own(snapshot: &Snapshot, beat: &Heartbeat) -> bool {
     let owner = snapshot.migration.owner.as_ref();
     owner.is_some_and(|owner| (&owner.agent, &owner.instance) == (&beat.agent, &beat.instance))
 }
 
-/// What the owner has to do.
+/// Returns what the owner has to do.
 fn action(snapshot: &Snapshot) -> Action {
     let m = &snapshot.migration;
     let running = snapshot.running().map(|step| step.kind);

@@ -1,17 +1,18 @@
-//! Hints that are true in the state in which they are shown.
+//! Fits the hints of failures to the state in which they are displayed.
 //!
-//! Whoever reports a failure says what mends it, and names commands in backticks; it does not know what the migration
-//! takes by then. Here, and nowhere else, a hint loses the commands that are refused in this state and gets what is
-//! possible instead. The parts of a hint are separated by `; `, `, then ` and `, or `.
+//! The reporter of a failure writes a hint with commands in backticks, but it does not know which commands the
+//! migration accepts when the hint is displayed. Only this module removes the commands that the current state refuses,
+//! and adds what is possible instead. The parts of a hint are separated by `; `, `, then ` and `, or `.
 
 use super::commands::Command;
 use crate::store::Snapshot;
 use plans::failure::Failure;
 use plans::state::cutover::Ownership;
 
+/// The separators between the parts of a hint.
 const SEPARATORS: [&str; 3] = ["; ", ", then ", ", or "];
 
-/// The failure with a hint whose commands the migration takes as it is.
+/// Returns the failure with a hint that contains only commands that the migration accepts in its current state.
 #[must_use]
 pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
     let allowed = Command::allowed(snapshot);
@@ -30,7 +31,7 @@ pub(crate) fn fit(failure: &Failure, snapshot: &Snapshot) -> Failure {
     }
 }
 
-/// The parts of a hint that name no command but these.
+/// Returns the hint without the parts that contain a command which is not in `allowed`.
 fn keep(hint: &str, allowed: &[Command]) -> String {
     let mut kept = String::new();
     let (mut rest, mut before) = (hint, "");
@@ -62,7 +63,7 @@ fn keep(hint: &str, allowed: &[Command]) -> String {
     }
 }
 
-/// The commands that a text names in backticks.
+/// Returns the commands that a text contains in backticks.
 fn commands(text: &str) -> impl Iterator<Item = Command> {
     let quoted = text.split('`').skip(1).step_by(2);
     quoted.filter_map(|quoted| {
@@ -71,7 +72,7 @@ fn commands(text: &str) -> impl Iterator<Item = Command> {
     })
 }
 
-/// What goes on once the cause is mended.
+/// Returns what continues the migration when the cause is repaired.
 fn next(snapshot: &Snapshot, allowed: &[Command]) -> Option<&'static str> {
     let may = |command| allowed.contains(&command);
     if !may(Command::Resume) {

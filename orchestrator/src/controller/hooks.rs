@@ -1,9 +1,10 @@
-//! Hooks that are asked before a phase of a migration: while one says no, or nothing, the phase does not begin.
+//! Hooks that are called before a phase of a migration. The phase does not begin while a hook refuses or does not
+//! answer.
 //!
-//! Every change that makes a migration ready for such a phase writes down, in its own transaction, that the hooks are
-//! to be asked, so that no agent gets the step before they have answered. A phase that has begun is never held: the
-//! cutover's hooks are asked before each attempt, and never inside one.
-//! A pause or a failure takes the answer away, an overruling too; the next time they are asked anew.
+//! Each change that makes a migration ready for such a phase records, in its own transaction, that the hooks must be
+//! called. So no agent gets the step before the hooks have answered. Hooks never interrupt a phase: those of the
+//! cutover are called before each attempt, never during one. A pause or a failure discards the answers, and also an
+//! operator's command to overrule the hooks; later the hooks are called again.
 
 use super::decide::{needs_approval, next_step, outside_hours};
 use super::draft::MigrationDraft;
@@ -22,10 +23,10 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Pause after an answer could not be kept.
+/// The pause after the answer of a hook could not be stored.
 const AFTER_ERROR: Duration = Duration::from_millis(500);
 
-/// The phase that is about to begin.
+/// Returns the phase that is about to begin, if hooks can be called before it.
 fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase> {
     let m = &snapshot.migration;
     let goes = matches!(
@@ -37,13 +38,13 @@ fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase>
     let due = matches!(step.state, StepState::Pending | StepState::Backoff)
         && step.next_at.is_none_or(|at| at <= now);
     let free = match phase {
-        // An attempt that was begun goes on: it may have left keys closed.
+        // A cutover that has begun continues, because it may have left keys closed.
         MigrationPhase::BeforeCutover => {
             m.ownership == Ownership::Ready
                 && !needs_approval(snapshot)
                 && outside_hours(snapshot, step, now).is_none()
         }
-        // The hold has to be ended first.
+        // The hold must end first.
         MigrationPhase::BeforeDrop => m.ownership == Ownership::Completed,
         MigrationPhase::BeforeCopy
         | MigrationPhase::Submitted
@@ -63,7 +64,8 @@ fn next_phase(snapshot: &Snapshot, now: DateTime<Utc>) -> Option<MigrationPhase>
     (due && free).then_some(phase)
 }
 
-/// True while the operator's word for this phase counts: through all its attempts, until it was stopped.
+/// Returns whether the command to overrule the hooks of this phase still holds: until the phase is over, or until the
+/// migration is paused or fails.
 fn is_at(snapshot: &Snapshot, phase: MigrationPhase) -> bool {
     let m = &snapshot.migration;
     let stopped = matches!(m.state, MigrationState::Paused | MigrationState::Failed);
@@ -71,17 +73,18 @@ fn is_at(snapshot: &Snapshot, phase: MigrationPhase) -> bool {
     !stopped && at == Some(phase)
 }
 
-/// What becomes of the question to the hooks.
+/// What to do with the recorded call of hooks.
 #[derive(Debug, PartialEq, Eq)]
 enum HookTurn {
-    /// It stays as it is.
+    /// The recorded call does not change.
     Keep,
-    /// They are asked before this phase.
+    /// The hooks are to be called before this phase.
     Request(MigrationPhase),
-    /// Nothing is asked any more.
+    /// The recorded call is removed.
     Forget,
 }
 
+/// Returns what to do with the recorded call of hooks, by the state of the migration.
 fn turn(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> HookTurn {
     let known = snapshot.migration.hook.as_ref();
     if known.is_none() && !hooks.has_requests() {
@@ -102,7 +105,7 @@ fn turn(snapshot: &Snapshot, hooks: &Hooks, now: DateTime<Utc>) -> HookTurn {
     }
 }
 
-/// Has the hooks asked that the next phase needs, and forgets those of another one.
+/// Records the call of the hooks that the next phase needs, and removes the call for another phase.
 pub(super) fn arm(draft: &mut MigrationDraft, hooks: &Hooks) {
     let now = draft.now;
     match turn(draft.snapshot(), hooks, now) {
@@ -122,12 +125,13 @@ pub(super) fn arm(draft: &mut MigrationDraft, hooks: &Hooks) {
     }
 }
 
-/// Whether hooks would have to be asked although nothing has changed: a pause is over, or the file is another one.
+/// Returns whether the recorded call must change although the migration has not changed: the pause of a step has ended,
+/// or the hooks file is a new one.
 pub(super) fn is_stale(snapshot: &Snapshot, hooks: &Hooks) -> bool {
     turn(snapshot, hooks, clock()) != HookTurn::Keep
 }
 
-/// The operator goes on without them; `None`: nobody holds it up.
+/// Records the operator's command to continue without the hooks. Returns `None` if no hook holds the migration.
 pub(super) fn overrule(
     draft: &mut MigrationDraft,
     data: &Value,
@@ -142,7 +146,7 @@ pub(super) fn overrule(
     else {
         return Ok(None);
     };
-    // An order that is only tried says nothing of a reason.
+    // A command that is only tried has no reason.
     if let Some(reason) = data.get("reason")
         && reason.as_str().is_none_or(|text| text.trim().is_empty())
     {
@@ -155,7 +159,7 @@ pub(super) fn overrule(
     Ok(Some(()))
 }
 
-/// Has them asked again at once; `false`: they are not waited for.
+/// Lets the hooks be called again immediately. Returns `false` if the migration does not wait for a hook.
 pub(super) fn request_again(draft: &mut MigrationDraft) -> bool {
     let now = draft.now;
     let request = draft.migration().hook.as_mut();
@@ -169,21 +173,21 @@ pub(super) fn request_again(draft: &mut MigrationDraft) -> bool {
 }
 
 impl Controller {
-    /// Calls these hooks from now on; said once, before [`Controller::run`].
+    /// Sets the hooks to call. Must be called before [`Controller::run`]; only the first call has an effect.
     pub fn hook(&self, hooks: Hooks) {
-        // Said before: what came first counts.
+        // An error means that the hooks are set already; the first value remains.
         let _ = self.inner.hooks.set(hooks);
     }
 
-    /// The hooks, which may be none.
+    /// Returns the hooks; the list may be empty.
     pub(super) fn hooks(&self) -> &Hooks {
         self.inner.hooks.get_or_init(Hooks::default)
     }
 
-    /// Asks the hooks that migrations wait for, until the task is dropped.
+    /// Calls the hooks that migrations wait for. Runs until the task is dropped.
     pub(super) async fn run_hook_requests(&self) {
         let mut changes = self.inner.changes.subscribe();
-        let (mut calls, mut asking) = (FuturesUnordered::new(), BTreeSet::new());
+        let (mut calls, mut running) = (FuturesUnordered::new(), BTreeSet::new());
         if !self.hooks().has_requests() {
             return;
         }
@@ -200,28 +204,28 @@ impl Controller {
                             .hook
                             .as_ref()
                             .filter(|request| request.holds());
-                        let Some(request) = request.filter(|_| !asking.contains(id)) else {
+                        let Some(request) = request.filter(|_| !running.contains(id)) else {
                             continue;
                         };
                         if request.next_at > clock() {
                             next = next.min(request.next_at);
                             continue;
                         }
-                        asking.insert(id.clone());
+                        running.insert(id.clone());
                         calls.push(self.call_hooks(snapshot.as_ref().clone(), request.clone()));
                     }
                 }
             }
             let sleep = (next - clock()).to_std().unwrap_or_default();
             tokio::select! {
-                Some(id) = calls.next() => { asking.remove(&id); }
+                Some(id) = calls.next() => { running.remove(&id); }
                 _ = changes.changed() => {}
                 () = tokio::time::sleep(sleep) => {}
             }
         }
     }
 
-    /// Asks each hook of the phase in turn until one does not say yes, and writes down what came of it.
+    /// Calls the hooks of the phase one after the other until one refuses or does not answer, and records the result.
     async fn call_hooks(&self, snapshot: Snapshot, call_hooks: HookRequest) -> MigrationId {
         let id = snapshot.migration.id.clone();
         let mut reply = None;
@@ -260,7 +264,7 @@ impl Controller {
         id
     }
 
-    /// Calls a hook until it answers, as often as it has attempts.
+    /// Calls a hook until it answers, at most as often as its setting `attempts` allows.
     async fn insist(&self, hook: &Hook, message: &HookMessage) -> HookAnswer {
         let mut attempt = 0;
         loop {
@@ -279,7 +283,7 @@ impl Controller {
     }
 }
 
-/// Writes the answer down, unless something else has been decided meanwhile.
+/// Records the answer, unless the recorded call has changed in the meantime.
 fn settle(
     draft: &mut MigrationDraft,
     answered: &HookRequest,

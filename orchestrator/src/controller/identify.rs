@@ -1,8 +1,9 @@
-//! Which database a shard is: asked for before it is registered, and before its connection string is changed.
+//! Identification of databases: which database a shard is, before the shard is registered and before its connection
+//! string is changed.
 //!
-//! A connection string that leads to another shard's database is refused in every case. One that leads to another
-//! database than the shard's is refused, unless an operator says that the shard was replaced, and no unfinished
-//! migration uses it. Absent: what a session does that is in another database; the agent refuses it.
+//! The controller always refuses a connection string that leads to the database of another shard. It also refuses one
+//! that leads to a database that is not the shard's, unless the operator declares that the shard was replaced and no
+//! unfinished migration uses it. At run time, the agent checks in each session that it is in the right database.
 
 use super::{ControlError, Controller};
 use crate::store::{NewShard, ShardRecord, Snapshot};
@@ -17,49 +18,49 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// An agent that was not heard for so long is not waited for.
+/// Agents that have sent nothing for this time count as not connected.
 const LIVE: chrono::TimeDelta = chrono::TimeDelta::seconds(90);
 
-/// A connection string that is not the shard's.
+/// Why a connection string is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DsnRefused {
-    /// It leads to the database of another shard.
+    /// The connection string leads to the database of another shard.
     #[error(
         "the connection string of shard {shard} leads to the database of shard {other}: {identity}"
     )]
     Duplicate {
         /// The shard.
         shard: ShardName,
-        /// Whose database it is.
+        /// The shard to which the database belongs.
         other: ShardName,
-        /// Which one.
+        /// The database.
         identity: DatabaseIdentity,
     },
-    /// It leads to another database than before.
+    /// The connection string leads to another database than before.
     #[error(
         "the connection string leads to another database than that of shard {shard}: {found}; the shard is {known}"
     )]
     Another {
         /// The shard.
         shard: ShardName,
-        /// Where it leads.
+        /// The database to which the connection string leads.
         found: DatabaseIdentity,
-        /// What was registered.
+        /// The registered database.
         known: DatabaseIdentity,
         /// An unfinished migration that uses the shard.
         migration: Option<MigrationId>,
     },
-    /// A migration uses the shard, and the role lacks rights.
+    /// A migration uses the shard, and the role of the connection string lacks privileges.
     #[error("migration {migration} uses shard {shard}, and the role of the connection string lacks rights there: {}", .lacks.join("; "))]
     Rights {
         /// The shard.
         shard: ShardName,
         /// The migration.
         migration: MigrationId,
-        /// The statements that grant what is missing.
+        /// The statements that grant the missing privileges.
         lacks: Vec<String>,
     },
-    /// Only an agent can say where it leads.
+    /// No agent is connected that could find out to which database the connection string leads.
     #[error(
         "no agent could say whether the connection string leads to the database of shard {shard}"
     )]
@@ -69,17 +70,19 @@ pub enum DsnRefused {
     },
 }
 
-/// What a new connection string is checked against.
+/// A new connection string of a registered shard.
 pub(super) struct ExpectedShard<'a> {
+    /// The registered shard.
     pub(super) known: &'a ShardRecord,
+    /// The new connection string.
     pub(super) dsn: &'a str,
-    /// The operator says that the shard is another database now.
+    /// True if the operator declares that the shard is another database now.
     pub(super) replaced: bool,
 }
 
 impl Controller {
-    /// The database of a shard that is to be registered; none where no agent is there to reach it: the first look at
-    /// the shard identifies it then.
+    /// Returns the database of a shard that is to be registered; `None` if no agent is connected. The first later probe
+    /// of the shard then identifies it.
     pub(super) async fn identify_new(
         &self,
         new: &NewShard,
@@ -97,7 +100,8 @@ impl Controller {
         Ok(Some(found))
     }
 
-    /// The database of a registered shard under another connection string, if it may be that one.
+    /// Returns the database of a registered shard under another connection string, or an error if the shard may not be
+    /// that database.
     pub(super) async fn identify_changed(
         &self,
         wanted: ExpectedShard<'_>,
@@ -120,7 +124,7 @@ impl Controller {
         self.refuse_duplicate(&shard, &found.identity).await?;
         let migration = users.first().map(|user| user.migration.id.clone());
         let known = wanted.known.identity.as_ref();
-        // A migration may still be aborted on the standby that was promoted in the shard's place.
+        // If a standby was promoted in the place of the shard, a migration may still be aborted on it.
         let may_be = |known: &DatabaseIdentity| {
             wanted.replaced && (migration.is_none() || known.was_promoted_to(&found.identity))
         };
@@ -145,7 +149,7 @@ impl Controller {
         }
     }
 
-    /// Refuses a database that is another shard's.
+    /// Refuses a database that belongs to another shard.
     pub(super) async fn refuse_duplicate(
         &self,
         shard: &ShardName,
@@ -168,7 +172,7 @@ impl Controller {
         }
     }
 
-    /// Writes down which database a shard is from now on.
+    /// Records which database the shard is from now on.
     pub(super) async fn note_database(
         &self,
         number: i32,
@@ -183,7 +187,7 @@ impl Controller {
         Ok(self.inner.store.put_server(&observed).await?)
     }
 
-    /// What an agent finds where the reference leads; none where no agent reaches it.
+    /// Returns the database that an agent finds under the reference; `None` if no agent is connected.
     pub(super) async fn identify(
         &self,
         shard: ShardRef,
@@ -209,7 +213,7 @@ impl Controller {
         }
     }
 
-    /// The unfinished migrations that use a shard.
+    /// Returns the unfinished migrations that use a shard.
     async fn users_of(&self, shard: &ShardName) -> Result<Vec<Arc<Snapshot>>, ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let uses = |snapshot: &&Arc<Snapshot>| {
@@ -220,6 +224,7 @@ impl Controller {
     }
 }
 
+/// Returns the tables that the migrations move, for which the role needs privileges.
 fn tables(users: &[Arc<Snapshot>]) -> Vec<TableName> {
     let tables = users
         .iter()

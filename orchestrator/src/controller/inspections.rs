@@ -1,4 +1,5 @@
-//! Inspections that wait for an agent, and for its answer; lost with the process, and asked again by the user.
+//! Inspections are checks of shards by an agent outside of a migration. This file has those that wait for an agent, or
+//! for its answer. Only the memory of the process holds them: if it ends, users must repeat their requests.
 
 use super::{CallerToken, ControlError, Controller, ShardReach};
 use plans::failure::Failure;
@@ -15,16 +16,19 @@ type InspectionReply = Result<Inspected, Failure>;
 
 #[derive(Debug, Default)]
 struct QueuedInspection {
+    /// The inspections that no agent has taken yet, oldest first.
     queue: VecDeque<InspectionTask>,
+    /// For each inspection in the queue: notifies its caller when an agent takes it.
     claimed: BTreeMap<String, oneshot::Sender<()>>,
+    /// For each inspection: sends the answer to its caller.
     answers: BTreeMap<String, oneshot::Sender<InspectionReply>>,
-    /// Who was given each.
+    /// The process that took each inspection.
     takers: BTreeMap<String, AssignedProcess>,
-    /// The shards that each is about, until it is answered or given up.
+    /// The shards of each inspection, until it is answered or given up.
     about: BTreeMap<String, Vec<ShardName>>,
 }
 
-/// A process that was given an inspection, and what it was given.
+/// The process that took an inspection, and the inspection.
 #[derive(Debug)]
 struct AssignedProcess {
     token: CallerToken,
@@ -32,11 +36,11 @@ struct AssignedProcess {
     task: InspectionTask,
 }
 
-/// Inspections under way.
+/// All inspections that wait for an agent or an answer.
 #[derive(Debug, Default)]
 pub(super) struct Inspections(Mutex<QueuedInspection>);
 
-/// Forgets an inspection whose asker is gone.
+/// Removes an inspection when its caller no longer waits.
 struct InspectionQuery<'a> {
     inspections: &'a Inspections,
     id: String,
@@ -54,11 +58,12 @@ impl Drop for InspectionQuery<'_> {
 }
 
 impl Inspections {
+    /// Locks the inspections of this process.
     fn waiting(&self) -> MutexGuard<'_, QueuedInspection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The oldest inspection in reach that no agent has taken.
+    /// Takes the oldest inspection in reach that no agent has taken yet.
     pub(super) fn take(
         &self,
         reach: &ShardReach,
@@ -74,7 +79,7 @@ impl Inspections {
         let first = waiting.queue.iter().position(is_in_reach)?;
         let task = waiting.queue.remove(first)?;
         if let Some(claimed) = waiting.claimed.remove(&task.id) {
-            // The asker may be gone; then nobody waits for the answer either.
+            // The send fails if the caller no longer waits.
             let _ = claimed.send(());
         }
         let taker = AssignedProcess {
@@ -86,7 +91,8 @@ impl Inspections {
         Some(task)
     }
 
-    /// Takes back what this process was given in an answer that it never got: it works on `heard` alone.
+    /// Puts inspections back into the queue that this process took but does not list in `heard`: the answer with the
+    /// inspection did not reach it.
     pub(super) fn take_back_unheard(&self, instance: &InstanceId, heard: &[String]) {
         let mut waiting = self.waiting();
         let QueuedInspection {
@@ -105,12 +111,12 @@ impl Inspections {
         });
     }
 
-    /// Gives up all of them: agents speak to another process from now on.
+    /// Gives up all inspections: from now on the agents claim from another controller.
     pub(super) fn clear(&self) {
         *self.waiting() = QueuedInspection::default();
     }
 
-    /// A shard out of reach that an inspection is about.
+    /// Returns a shard of the inspection that is out of reach.
     fn beyond(&self, reach: &ShardReach, id: &str) -> Option<ShardName> {
         let reach = reach.as_ref()?;
         let waiting = self.waiting();
@@ -118,14 +124,14 @@ impl Inspections {
         shards.find(|shard| !reach.contains(*shard)).cloned()
     }
 
-    /// Whether an inspection that waits for its answer was given to another token.
+    /// Returns whether another token took this inspection, and its answer is still awaited.
     fn is_of_another(&self, id: &str, token: &CallerToken) -> bool {
         let waiting = self.waiting();
         let waits = waiting.answers.contains_key(id);
         waits && waiting.takers.get(id).map(|taker| &taker.token) != Some(token)
     }
 
-    /// Hands an answer to whoever asked.
+    /// Sends an answer to the caller that waits for it.
     pub(super) fn settle(&self, id: &str, reply: InspectionReply) {
         if let Some(answer) = self.waiting().answers.remove(id) {
             let _ = answer.send(reply);
@@ -134,9 +140,9 @@ impl Inspections {
 }
 
 impl Controller {
-    /// Refuses an answer of another token than was asked, or about shards that are out of reach.
+    /// Refuses an answer about shards that are out of reach, and an answer under another token than that of the claim.
     ///
-    /// What names the answer is random and told to nobody else: it is the secret of the inspection.
+    /// The id of an inspection is random, and only the process that took it knows the id. So the id is also its secret.
     pub(crate) fn check_inspection(
         &self,
         reach: &ShardReach,
@@ -154,7 +160,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Waits for an agent to take the task, then for its answer, which may take `work` longer than usual.
+    /// Waits until an agent takes the inspection, and then for the answer. The second wait is longer by `work`.
     pub(super) async fn inspect(
         &self,
         inspection: Inspection,

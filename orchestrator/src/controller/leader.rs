@@ -1,8 +1,10 @@
-//! Which part this process has: it leads under a term and acts, or it follows, reads and names the leader.
+//! Leadership: this process leads under a term, the number of its leadership, and acts; or it follows: then it only
+//! reads, and names the leader.
 //!
-//! Order: stand for the lead every half second; while it leads, pass over the migrations; when the lease could not be
-//! renewed for as long as it lasts, or another one has taken over, stop in the middle of whatever is under way.
-//! Nothing here makes a late write harmless: the store refuses it (I4). The clock decides only when others are asked.
+//! The process campaigns for the leadership twice per second by default. While it leads, it passes over the migrations.
+//! It stops immediately, also in the middle of an action, when another process has taken over, or when the lease could
+//! not be renewed during its whole duration. Safety does not depend on these times, because the store refuses a write
+//! under an old term (I4).
 
 use super::{ControlError, Controller};
 use crate::store::{Leader, LeaderCandidate, RemoteChange, StoreError, Term};
@@ -12,42 +14,45 @@ use std::time::Duration;
 use tokio::sync::{Notify, watch};
 use tokio::time::Instant;
 
-/// Pause after the store's news could not be heard.
+/// The pause after an error while waiting for notifications of the store.
 const AFTER_ERROR: Duration = Duration::from_millis(500);
-/// The pages of a follower look again so often: figures are not told.
+/// How often the pages of a follower are refreshed. A follower receives no heartbeats.
 const REFRESH_INTERVAL: Duration = Duration::from_secs(1);
-/// Longest wait for a store that is to hear that we stop.
+/// The longest wait for the store when this process gives up its lease.
 const RESIGN_WAIT: Duration = Duration::from_secs(2);
 
-/// The part of this process.
+/// The role of this process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LeadershipState {
-    /// It decides.
+    /// It leads under this term.
     Leads(Term),
-    /// It reads; who leads, if that is known and its lease has not run out.
+    /// It follows the leader; `None` if the leader is unknown or its lease has ended.
     Follows(Option<Leader>),
 }
 
 impl LeadershipState {
-    /// True where nothing can be asked of the leader for the moment.
+    /// Returns whether no leader can be called at the moment.
     fn is_open(&self, own: &str) -> bool {
         match self {
             Self::Leads(_) => false,
-            // A predecessor at our own address is gone, although its lease lasts.
+            // The leader has our own address, so it is an earlier process that has ended, although its lease has not.
             Self::Follows(Some(leader)) => leader.url == own,
             Self::Follows(None) => true,
         }
     }
 }
 
-/// What this process knows of the lead.
+/// What this process knows about the leadership.
 #[derive(Debug)]
 pub(super) struct Leadership {
+    /// The random id of this process, which the lease of the leader contains.
     holder: InstanceId,
+    /// The URL that the lease of the leader contains.
     url: OnceLock<String>,
-    /// By which other URLs it is called.
+    /// Other URLs of this process.
     also_at: OnceLock<Vec<String>>,
     role: watch::Sender<LeadershipState>,
+    /// Wakes the task that campaigns.
     wake: Notify,
 }
 
@@ -64,9 +69,9 @@ impl Default for Leadership {
 }
 
 impl Controller {
-    /// Says where this process is reached, unless that was said before.
+    /// Sets the URL of this process, unless it is set already.
     pub fn advertise(&self, url: &str) {
-        // Said before: what the operator names comes before the address that is listened on.
+        // An error means that the URL is set already: the operator's setting comes before the address of the listener.
         let _ = self
             .inner
             .lead
@@ -74,25 +79,25 @@ impl Controller {
             .set(url.trim_end_matches('/').to_owned());
     }
 
-    /// Says by which other URLs it is called, as that of a load balancer, unless that was said before.
+    /// Sets other URLs of this process, for example that of a load balancer, unless they are set already.
     pub fn also_at(&self, urls: Vec<String>) {
-        // It is said once, at the start.
+        // This is set only once, at the start.
         let _ = self.inner.lead.also_at.set(urls);
     }
 
-    /// Where this process is reached; empty until it was said.
+    /// Returns the URL of this process; empty until it is set.
     #[must_use]
     pub fn url(&self) -> &str {
         self.inner.lead.url.get().map_or("", String::as_str)
     }
 
-    /// Every URL by which this process is called: [`Self::url`], and those of something in front of it.
+    /// Returns every URL of this process: [`Self::url`], and those of load balancers in front of it.
     pub fn urls(&self) -> impl Iterator<Item = &str> {
         let also = self.inner.lead.also_at.get().into_iter().flatten();
         std::iter::once(self.url()).chain(also.map(|url| url.trim_end_matches('/')))
     }
 
-    /// The part of this process for the moment.
+    /// Returns the current role of this process.
     #[must_use]
     pub fn role(&self) -> LeadershipState {
         let role = self.inner.lead.role.borrow().clone();
@@ -104,7 +109,7 @@ impl Controller {
         }
     }
 
-    /// The part of this process, once it leads or knows who does, at the latest after `patience`.
+    /// Waits until this process leads or knows the leader, at most for `patience`, and returns its role.
     pub async fn settled_role(&self, patience: Duration) -> LeadershipState {
         let mut roles = self.inner.lead.role.subscribe();
         let deadline = Instant::now() + patience;
@@ -124,10 +129,10 @@ impl Controller {
         }
     }
 
-    /// Stands for the lead once.
+    /// Campaigns for the leadership once.
     ///
     /// # Errors
-    /// What the store says; after the lease's time without an answer this process follows.
+    /// An error of the store. An answer that does not come within the duration of the lease is an error too.
     pub async fn campaign(&self) -> Result<LeadershipState, ControlError> {
         let settings = &self.inner.settings;
         let candidate = LeaderCandidate {
@@ -152,7 +157,7 @@ impl Controller {
         Ok(role)
     }
 
-    /// Stops leading and lets others take over at once.
+    /// Gives up the leadership, so that another process can take over immediately.
     pub async fn resign(&self) {
         let led = self.store().term().is_some();
         self.set_role(LeadershipState::Follows(None));
@@ -166,7 +171,7 @@ impl Controller {
         }
     }
 
-    /// Stands for the lead again and again.
+    /// Campaigns for the leadership repeatedly, until the task is dropped.
     pub(super) async fn keep_campaigning(&self) {
         let settings = &self.inner.settings;
         let mut renewed = Instant::now();
@@ -184,14 +189,14 @@ impl Controller {
             }
             let waits =
                 tokio::time::timeout(settings.leader_renew, self.inner.lead.wake.notified());
-            // Asked for in a hurry by many at once: still not more often than this.
+            // Many requests may wake this task at the same time. The pause limits how often it campaigns.
             if waits.await.is_ok() {
                 tokio::time::sleep(settings.leader_renew / 10).await;
             }
         }
     }
 
-    /// Acts under each term that this process wins, and forgets what it knew when the term is over.
+    /// Acts under each term that this process wins, and forgets the state of the term when the term has ended.
     pub(super) async fn act_for_ever(&self) {
         let mut roles = self.inner.lead.role.subscribe();
         loop {
@@ -211,16 +216,16 @@ impl Controller {
         }
     }
 
-    /// Returns when this process does not lead under `term` any more.
+    /// Waits until this process no longer leads under `term`.
     async fn until_lost(&self, term: Term) {
         let mut roles = self.inner.lead.role.subscribe();
-        // An error: the controller is gone, and this with it.
+        // An error means that the controller is dropped, and this task with it.
         let _ = roles
             .wait_for(|role| *role != LeadershipState::Leads(term))
             .await;
     }
 
-    /// Tells readers of this process what other processes did.
+    /// Notifies the readers in this process of changes that other processes made.
     pub(super) async fn hear_for_ever(&self) {
         let notified = async {
             loop {
@@ -251,6 +256,7 @@ impl Controller {
         tokio::join!(notified, polled);
     }
 
+    /// Sets the role of this process, and wakes its tasks if the role has changed.
     fn set_role(&self, role: LeadershipState) {
         let changed = self.inner.lead.role.send_if_modified(|known| {
             let changed = !same(known, &role);
@@ -262,7 +268,7 @@ impl Controller {
         }
     }
 
-    /// Gives up everything that only counts while this process leads.
+    /// Forgets everything that is only valid while this process leads.
     async fn forget_all(&self) {
         self.forget_every_attempt().await;
         self.inner.figures.clear();
@@ -272,7 +278,7 @@ impl Controller {
     }
 }
 
-/// True where only the lease's time differs.
+/// Returns whether two roles are the same, except for the time of the lease.
 fn same(a: &LeadershipState, b: &LeadershipState) -> bool {
     match (a, b) {
         (LeadershipState::Leads(a), LeadershipState::Leads(b)) => a == b,

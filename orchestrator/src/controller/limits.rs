@@ -1,5 +1,5 @@
-//! What a migration may take of its shards: changed by the operator at any time, told to its agent with the next
-//! heartbeat, together with what the application reports of itself.
+//! Limits of a migration. The operator can change them at any time. The controller sends them to the agent with the
+//! answer to the next heartbeat, together with the latency that the application reports.
 
 use super::draft::MigrationDraft;
 use super::{ControlError, Controller, clock};
@@ -13,28 +13,29 @@ use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 
-/// One limit and its new value.
+/// A limit and its new value.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LimitChange {
-    /// Which.
+    /// The limit.
     pub limit: Setting,
-    /// As a person writes it; `off` takes it away.
+    /// The new value, for example `20MB/s` for the rate of the copy. `off` removes the limit; for `streams` it restores
+    /// the number of the plan.
     pub value: String,
-    /// Why; kept in the journal.
+    /// The reason, for the journal.
     #[serde(default)]
     pub reason: Option<String>,
 }
 
-/// An application's word about its own latency.
+/// The latency of an application, as the application reports it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyReport {
-    /// 99 of 100 requests of the last seconds took no longer, milliseconds.
+    /// The 99th percentile of the duration of requests in the last seconds, in milliseconds.
     pub p99_ms: f64,
 }
 
-/// The last report for each map; in memory, lost with the process.
+/// The last report for each map. Only the memory of the process holds it.
 #[derive(Debug, Default)]
 pub(super) struct Latencies(Mutex<BTreeMap<MapName, (f64, DateTime<Utc>)>>);
 
@@ -45,10 +46,11 @@ impl Latencies {
 }
 
 impl Controller {
-    /// Sets a limit of a migration that has not ended.
+    /// Sets a limit of an unfinished migration.
     ///
     /// # Errors
-    /// [`ControlError::Limit`] for a value that it cannot have, [`ControlError::Illegal`] after the end.
+    /// [`ControlError::Limit`] if the limit cannot have this value, [`ControlError::Illegal`] if the migration has
+    /// ended.
     pub async fn set_limit(
         &self,
         id: &MigrationId,
@@ -62,10 +64,10 @@ impl Controller {
         Ok(after)
     }
 
-    /// Takes what the application that uses a map reports of itself.
+    /// Records the latency that an application reports for a map.
     ///
     /// # Errors
-    /// An unknown map, a p99 that is none, or what the store says.
+    /// The map does not exist, `p99_ms` is not a number above 0, or the store failed.
     pub async fn hear_latency(
         &self,
         map: &MapName,
@@ -84,7 +86,7 @@ impl Controller {
         Ok(())
     }
 
-    /// The last report for a map, with its age.
+    /// Returns the last report for a map, with its age.
     pub(super) fn latency(&self, map: &MapName) -> Option<Latency> {
         let (p99_ms, at) = self.inner.latencies.with(|table| table.get(map).copied())?;
         Some(Latency {
@@ -94,6 +96,7 @@ impl Controller {
     }
 }
 
+/// Sets the limit on the draft, and records it in the journal.
 fn set(draft: &mut MigrationDraft, change: &LimitChange) -> Result<(), ControlError> {
     let m = &draft.snapshot().migration;
     if m.finished_at.is_some() {
@@ -116,6 +119,7 @@ fn set(draft: &mut MigrationDraft, change: &LimitChange) -> Result<(), ControlEr
     Ok(())
 }
 
+/// Returns the error for a migration that has ended.
 fn ended(m: &Migration, limit: Setting) -> ControlError {
     ControlError::Illegal {
         command: format!("set {limit}"),

@@ -1,6 +1,6 @@
-//! Where the load of a map is: every shard measured side by side, and what its clients counted.
+//! The load of a map: agents measure the shards, several at a time, and the counts of the clients are added.
 //!
-//! Absent: moving anything; the answer proposes, the operator plans.
+//! The answer only proposes moves. The operator plans them.
 
 use super::counters::ClientCount;
 use super::planning::{AT_ONCE, LoadQuery};
@@ -21,15 +21,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct LoadRequest {
-    /// What load is counted by; writes when they are watched, rows otherwise.
+    /// The measure of the load. Default: writes if `watch_seconds` is above 0, otherwise rows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<Measure>,
-    /// Seconds for which the log is watched; 0: not at all.
+    /// For how many seconds to count writes in the log (WAL) of the shards, at most 3600. 0: not at all.
     pub watch_seconds: u32,
-    /// How many of the hottest keys are named; 10 unless said otherwise.
+    /// The largest number of hot keys in the answer, 1 to 1000. Default: 10.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hottest: Option<u32>,
-    /// Into how many items a range map's keys are divided on each shard; 64 unless said otherwise.
+    /// For a range map: into how many items to divide the keys of each shard, 1 to 4096. Default: 64.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub items: Option<u32>,
 }
@@ -39,23 +39,23 @@ pub struct LoadRequest {
 pub struct MapLoad {
     /// The map.
     pub map: MapName,
-    /// Its version.
+    /// The version of the map.
     pub version: MapVersion,
-    /// What load is counted by.
+    /// The measure of the load.
     pub by: Measure,
-    /// Milliseconds for which the log was watched.
+    /// For how long writes were counted, in milliseconds.
     pub watched_ms: u64,
-    /// True when rows and bytes come from samples.
+    /// True if rows and bytes are estimated from samples.
     pub sampled: bool,
-    /// Shards by name.
+    /// The load of each shard, ordered by name.
     pub shards: Vec<ShardLoad>,
-    /// The hottest keys of all shards, the hottest first.
+    /// The hot keys of all shards, the hottest first.
     pub hottest: Vec<HotKeyLoad>,
-    /// Keys that alone carry more than their shard's fair share, and what to do about each.
+    /// Keys whose own load exceeds the fair share of a whole shard, with a proposal for each.
     pub proposals: Vec<IsolationProposal>,
-    /// Virtual shards, ranges or keys of all shards.
+    /// The load of each virtual shard, range or key.
     pub items: Vec<ShardItem>,
-    /// Uses per key that client libraries counted over the last minute, the most used first.
+    /// The uses of keys that client libraries counted in the last minute, the most used first.
     pub counted: Vec<ClientCount>,
     /// What could not be measured, and why.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -67,21 +67,21 @@ pub struct MapLoad {
 pub struct ShardLoad {
     /// The shard.
     pub shard: ShardName,
-    /// How much load it should carry, relative to the others.
+    /// The capacity of the shard: how much load it should carry, relative to the other shards.
     pub capacity: u32,
-    /// Rows, estimated.
+    /// The estimated number of rows.
     pub rows: u64,
-    /// Bytes, estimated.
+    /// The estimated size, in bytes.
     pub bytes: u64,
-    /// Row changes seen.
+    /// The number of row changes that were counted.
     pub writes: u64,
-    /// Row changes per second.
+    /// The number of row changes per second.
     pub writes_per_second: f64,
-    /// Its load by what load is counted by.
+    /// The load of the shard, in the unit of the measure.
     pub cost: u64,
-    /// Its part of all shards' load, by capacity.
+    /// The part of the total load that corresponds to the shard's part of the total capacity.
     pub fair_share: u64,
-    /// Its load as a multiple of the fair share.
+    /// The load of the shard divided by its fair share.
     pub of_fair_share: f64,
 }
 
@@ -90,46 +90,46 @@ pub struct ShardLoad {
 pub struct HotKeyLoad {
     /// The key.
     pub key: Key,
-    /// The shard where it is.
+    /// The shard that owns the key.
     pub shard: ShardName,
-    /// Rows, estimated.
+    /// The estimated number of rows.
     pub rows: u64,
-    /// Row changes seen.
+    /// The number of row changes that were counted.
     pub writes: u64,
-    /// Row changes per second.
+    /// The number of row changes per second.
     pub writes_per_second: f64,
 }
 
-/// A key that should have a shard of its own.
+/// A key that should be moved to a shard of its own.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IsolationProposal {
     /// The key.
     pub key: Key,
-    /// The shard where it is.
+    /// The shard that owns the key.
     pub shard: ShardName,
-    /// Its load.
+    /// The load of the key, in the unit of the measure.
     pub cost: u64,
-    /// The fair share of its shard.
+    /// The fair share of the shard.
     pub fair_share: u64,
-    /// The command.
+    /// What to do, as text.
     pub proposal: String,
 }
 
-/// A virtual shard, range or key and where it is.
+/// The load of a virtual shard, a range or a key, with its shard.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardItem {
-    /// The shard.
+    /// The shard that owns it.
     pub shard: ShardName,
-    /// Its load.
+    /// The keys and their load.
     #[serde(flatten)]
     pub item: ItemLoad,
 }
 
 impl Controller {
-    /// Measures every shard that owns keys of a map, side by side.
+    /// Measures every shard that owns keys of a map, several at a time.
     ///
     /// # Errors
-    /// [`ControlError::NoTables`], no agent, or what an agent says of a shard.
+    /// [`ControlError::NoTables`], no agent is connected, or an agent reported an error about a shard.
     pub async fn map_load(
         &self,
         name: &MapName,
@@ -194,6 +194,7 @@ fn proposal(hot: HotKey) -> IsolationProposal {
     }
 }
 
+/// Returns the items of all shards.
 fn items(loads: Vec<Load>) -> Vec<ShardItem> {
     let items = loads.into_iter().flat_map(|load| {
         let shard = load.shard;
@@ -206,6 +207,7 @@ fn items(loads: Vec<Load>) -> Vec<ShardItem> {
     items.collect()
 }
 
+/// Returns the hot keys of all shards, the hottest first.
 fn hottest(loads: &[Load], watched: bool) -> Vec<HotKeyLoad> {
     let keys = loads.iter().flat_map(|load| {
         load.hottest.iter().map(|hot| HotKeyLoad {
@@ -225,6 +227,7 @@ fn hottest(loads: &[Load], watched: bool) -> Vec<HotKeyLoad> {
     hottest
 }
 
+/// Returns the load of each shard, with its fair share.
 fn shard_loads(loads: &[Load], fleet: &[ShardInfo], by: &Measure) -> Vec<ShardLoad> {
     let capacity = |load: &Load| {
         let mut shards = fleet.iter();

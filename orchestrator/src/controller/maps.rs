@@ -1,4 +1,5 @@
-//! Maps: made, read, changed by hand. Owners change by migrations only; by hand come keys that nobody owns yet.
+//! Shard maps: created, read, and changed by hand. Only migrations change the owner of keys. An operator can only
+//! assign keys that have no owner yet.
 
 use super::marked::MarkedMap;
 use super::shards::{check_name, invalid};
@@ -15,33 +16,33 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// A map to make.
+/// A map to create.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMap {
-    /// Its name.
+    /// The name of the map.
     pub name: MapName,
-    /// How keys are divided.
+    /// How the keys are divided: by range, hash or list.
     pub strategy: Strategy,
-    /// Types of the key's columns.
+    /// The types of the key columns.
     pub key: Vec<KeyType>,
-    /// Virtual shards of a hash map; 4096 unless said otherwise.
+    /// The number of virtual shards of a hash map. Default: 4096.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buckets: Option<u32>,
-    /// Tables, rules, sequences.
+    /// Tables, rules, sequences and other settings.
     #[serde(default)]
     pub settings: MapSettings,
-    /// Who owns what.
+    /// The owner of each key set.
     pub mappings: Vec<NewMapping>,
 }
 
-/// A mapping of a map to make.
+/// A mapping: a key set and its owner.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewMapping {
     /// The keys.
     pub keys: KeySet,
-    /// Their owner.
+    /// The shard that owns the keys.
     pub shard: ShardName,
 }
 
@@ -49,20 +50,20 @@ pub struct NewMapping {
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "edit", rename_all = "snake_case", deny_unknown_fields)]
 pub enum MapEdit {
-    /// Adjacent mappings of one shard become one.
+    /// Joins adjacent mappings of the same shard.
     Join {},
-    /// Keys that nobody owns get an owner.
+    /// Assigns keys that have no owner to shards.
     Assign {
-        /// Who owns what from now on.
+        /// The new owner of each key set.
         mappings: Vec<NewMapping>,
     },
 }
 
 impl NewMap {
-    /// Version 1 of the map among the shards `known`, of no control store yet.
+    /// Returns version 1 of the map, without the id of a control store. `known` are the registered shards.
     ///
     /// # Errors
-    /// An unknown shard, an overlap, an empty key set, or contradictory settings.
+    /// An unknown shard, keys with two owners, an empty key set, or contradictory settings.
     pub(crate) fn into_map(self, known: &[ShardName]) -> Result<ShardMap, ControlError> {
         check_name("map", self.name.as_str())?;
         if self.mappings.is_empty() && self.strategy != Strategy::List {
@@ -90,10 +91,10 @@ impl NewMap {
 }
 
 impl MapEdit {
-    /// The map after the edit, its version unchanged, among the shards `known`.
+    /// Returns the map after the change, with the same version number. `known` are the registered shards.
     ///
     /// # Errors
-    /// Keys that have an owner, or an unknown shard.
+    /// The keys have an owner already, or a shard is unknown.
     pub(crate) fn applied(
         self,
         map: &ShardMap,
@@ -109,11 +110,12 @@ impl MapEdit {
     }
 }
 
-/// A map's settings with what `change` names in the place of what there is; a null takes a field away, and a table that
-/// the change lists under `tables` or `through` leaves the lists that it does not name.
+/// Returns the settings of a map after a change. The fields of `change` replace the fields of the settings; a null
+/// removes a field. A table that the change lists under `tables` or `through` is removed from the lists that the change
+/// does not contain.
 ///
 /// # Errors
-/// Unknown or contradictory settings.
+/// The settings are unknown or contradictory.
 pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettings, ControlError> {
     let mut merged = serde_json::to_value(&map.settings).unwrap_or_default();
     let (Some(all), Value::Object(change)) = (merged.as_object_mut(), change) else {
@@ -132,6 +134,7 @@ pub(crate) fn settings_after(map: &ShardMap, change: &Value) -> Result<MapSettin
     checked(settings, map)
 }
 
+/// Returns an error if a mapping names a shard that is not registered.
 fn check_shards(mappings: &[NewMapping], known: &[ShardName]) -> Result<(), ControlError> {
     let missing = mappings
         .iter()
@@ -141,16 +144,16 @@ fn check_shards(mappings: &[NewMapping], known: &[ShardName]) -> Result<(), Cont
     })
 }
 
-/// What an audit line calls a map.
+/// Returns the name of a map in the audit trail.
 pub(super) fn object(map: &MapName) -> String {
     format!("map {map}")
 }
 
 impl Controller {
-    /// Makes version 1 of a map.
+    /// Creates version 1 of a map.
     ///
     /// # Errors
-    /// An unknown shard, an overlap, an empty key set, contradictory settings, or a name that is taken.
+    /// An unknown shard, keys with two owners, an empty key set, contradictory settings, or a name that exists already.
     pub async fn create_map(&self, new: NewMap, actor: &str) -> Result<ShardMap, ControlError> {
         let shards = self.inner.store.shards().await?;
         let names: Vec<ShardName> = shards.into_iter().map(|shard| shard.name).collect();
@@ -167,37 +170,38 @@ impl Controller {
         Ok(map)
     }
 
-    /// A map with the marks of what is being moved, as one of its own.
+    /// Returns a copy of a map in which the mappings with moving keys are marked.
     ///
     /// # Errors
-    /// As [`Controller::marked_map`].
+    /// The errors of [`Controller::marked_map`].
     pub async fn map(&self, name: &MapName) -> Result<ShardMap, ControlError> {
         Ok(self.marked_map(name).await?.into_map())
     }
 
-    /// A map with the marks of what is being moved; nothing of it is copied.
+    /// Returns a map, and which of its mappings have moving keys, without a copy of the map.
     ///
     /// # Errors
-    /// [`crate::store::StoreError::Missing`], or what the store says.
+    /// [`crate::store::StoreError::Missing`], or an error of the store.
     pub async fn marked_map(&self, name: &MapName) -> Result<MarkedMap, ControlError> {
-        // Migrations first: a flip in between leaves a mark for a moment rather than losing one.
+        // The migrations are read first. If a flip commits in between, a mark remains for a moment; in the other order
+        // a mark could be missing.
         let unfinished = self.inner.store.unfinished().await?;
         Ok(MarkedMap::new(self.bare_map(name).await?, &unfinished))
     }
 
-    /// A map as the store has it.
+    /// Returns a map as it is in the store, without marks.
     ///
     /// # Errors
-    /// As [`Controller::marked_map`].
+    /// The errors of [`Controller::marked_map`].
     pub async fn bare_map(&self, name: &MapName) -> Result<Arc<ShardMap>, ControlError> {
         let map = self.inner.store.map(name).await?;
         map.ok_or_else(|| ControlError::missing("map", name.as_str()))
     }
 
-    /// A version of a map.
+    /// Returns a version of a map.
     ///
     /// # Errors
-    /// An unknown map or version, or what the store says.
+    /// The map or the version does not exist, or the store failed.
     pub async fn map_at(
         &self,
         name: &MapName,
@@ -208,10 +212,10 @@ impl Controller {
         map.ok_or_else(|| ControlError::missing("version", &format!("{version} of map {name}")))
     }
 
-    /// What changed from one version of a map to another.
+    /// Returns the differences between two versions of a map.
     ///
     /// # Errors
-    /// As [`Controller::map_at`].
+    /// The errors of [`Controller::map_at`].
     pub async fn map_difference(
         &self,
         name: &MapName,
@@ -223,10 +227,10 @@ impl Controller {
         Ok(difference(&before, &after))
     }
 
-    /// The mapping that a key of a map belongs to, and the key as the map has it.
+    /// Returns the mapping of a key, and the key in the form that the map uses.
     ///
     /// # Errors
-    /// [`ControlError::Unmapped`], or a key that is none of the map's.
+    /// [`ControlError::Unmapped`] if no shard owns the key, or an error if the key does not have the types of the map.
     pub async fn locate(&self, name: &MapName, key: &Key) -> Result<(Key, Mapping), ControlError> {
         let marked = self.marked_map(name).await?;
         let map = marked.bare();
@@ -250,10 +254,11 @@ impl Controller {
         Ok((key, mapping))
     }
 
-    /// Makes the next version of a map by hand; the same version where nothing changes.
+    /// Creates the next version of a map by a change by hand. Returns the current version if nothing changes.
     ///
     /// # Errors
-    /// Keys that have an owner or are being moved, an unknown shard, or somebody else's new version.
+    /// The keys have an owner or are moving, a shard is unknown, or another request has created a version in the
+    /// meantime.
     pub async fn edit_map(
         &self,
         name: &MapName,
@@ -276,11 +281,11 @@ impl Controller {
         Ok(next)
     }
 
-    /// Changes some of a map's settings: what `change` names replaces what there is, and a table that it lists under
-    /// `tables` or `through` leaves the lists that it does not name.
+    /// Changes settings of a map. The fields of `change` replace the fields of the settings. A table that it lists
+    /// under `tables` or `through` is removed from the lists that it does not contain.
     ///
     /// # Errors
-    /// Unknown or contradictory settings, or somebody else's change at the same time.
+    /// The settings are unknown or contradictory, or another request has changed them at the same time.
     pub async fn set_map(
         &self,
         name: &MapName,
@@ -313,7 +318,7 @@ fn active(new: NewMapping) -> Mapping {
     }
 }
 
-/// Settings whose rules name keys as the map has them, without contradictions.
+/// Checks settings for contradictions, and returns them with the keys of rules in the form that the map uses.
 fn checked(mut settings: MapSettings, map: &ShardMap) -> Result<MapSettings, ControlError> {
     let problems = settings.problems();
     if !problems.is_empty() {

@@ -1,4 +1,4 @@
-//! A map with the marks of what is being moved, beside the map that all readers share.
+//! A map with marks on the mappings that have moving keys. All readers share the same map without marks.
 
 use crate::store::Snapshot;
 use plans::id::ShardName;
@@ -7,11 +7,11 @@ use plans::shard_map::{Mapping, MappingState, ShardMap};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// A map, and which of its mappings have keys that are being moved.
+/// A map, and which of its mappings have moving keys.
 #[derive(Debug, Clone)]
 pub struct MarkedMap {
     map: Arc<ShardMap>,
-    /// Places of such mappings, with those of their keys that are being moved.
+    /// Indexes of the mappings with moving keys, and the moving keys of each.
     moving: BTreeMap<usize, KeySet>,
 }
 
@@ -23,10 +23,10 @@ impl PartialEq for MarkedMap {
 }
 
 impl MarkedMap {
-    /// The marks that the unfinished migrations give to `map`.
+    /// Marks the mappings of `map` with the keys that unfinished migrations move.
     ///
-    /// Keys that are being moved belong to the source until the flip, to the target until a roll back: only these
-    /// are compared, however many shards the map has.
+    /// Moving keys belong to the source until the flip, and to the target from the flip until a rollback. Therefore
+    /// only the mappings of sources and targets are compared with the moving keys.
     #[must_use]
     pub fn new(map: Arc<ShardMap>, unfinished: &[Arc<Snapshot>]) -> Self {
         let mut keys: BTreeMap<&ShardName, Vec<&KeySet>> = BTreeMap::new();
@@ -51,13 +51,13 @@ impl MarkedMap {
         Self { map, moving }
     }
 
-    /// The map without marks.
+    /// Returns the map without marks.
     #[must_use]
     pub fn bare(&self) -> &ShardMap {
         &self.map
     }
 
-    /// The state of the mapping at `place`.
+    /// Returns the state of the mapping with the index `place`.
     #[must_use]
     pub fn state(&self, place: usize) -> MappingState {
         match self.moving.contains_key(&place) {
@@ -66,19 +66,19 @@ impl MarkedMap {
         }
     }
 
-    /// Every mapping with those of its keys that are being moved.
+    /// Returns every mapping with its moving keys.
     pub fn moving_keys(&self) -> impl Iterator<Item = (&Mapping, Option<&KeySet>)> {
         let mappings = self.map.mappings.iter().enumerate();
         mappings.map(|(place, mapping)| (mapping, self.moving.get(&place)))
     }
 
-    /// Every mapping with its state.
+    /// Returns every mapping with its state.
     pub fn mappings(&self) -> impl Iterator<Item = (&Mapping, MappingState)> {
         let mappings = self.map.mappings.iter().enumerate();
         mappings.map(|(place, mapping)| (mapping, self.state(place)))
     }
 
-    /// The marks written into a map of its own.
+    /// Returns a copy of the map that contains the marks.
     #[must_use]
     pub fn into_map(self) -> ShardMap {
         let mut map = Arc::unwrap_or_clone(self.map);

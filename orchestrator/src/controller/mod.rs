@@ -1,9 +1,10 @@
-//! The controller: one pass over all unfinished migrations whenever something happened or is due.
+//! The controller: one pass over all unfinished migrations, whenever something has changed or is due.
 //!
-//! Of several processes one leads (`leader`); only that one acts.
-//! `decide` says what to do and has no effects; `dispatch` gives work to agents, `settle` writes down what came of it,
-//! `recover` deals with those that are gone, `commands` are the operator's, `cutover` answers for the map.
-//! Every change: load, draft, compare-and-set; on a lost race again.
+//! One of several controller processes leads (`leader`); only the leader acts. `decide` returns what to do, without
+//! effects. `dispatch` gives work to agents. `settle` applies decisions and the reports of agents. `recover` handles
+//! restarts of controllers and agents. `commands` carries out the commands of operators. `cutover` changes the map.
+//! Each change loads a migration, drafts the change and commits it by compare-and-set. If another change was faster, it
+//! starts again.
 
 mod admission;
 mod approvals;
@@ -87,36 +88,38 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
-/// Times that the controller keeps, and whom it lets in.
+/// Time limits of the controller, and who may access it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ControllerSettings {
-    /// A leader that is silent for this long, by the store's clock, is followed by another controller.
+    /// The duration of the leader's lease. If the leader does not renew it in this time, by the store's clock, another
+    /// controller can lead.
     pub leader_lease: Duration,
-    /// Between two renewals of the leader's lease.
+    /// The time between two renewals of the leader's lease.
     pub leader_renew: Duration,
-    /// An owner without a heartbeat for this long loses its migration.
+    /// The duration of an agent's lease. An owner that sends no heartbeat for this time loses its migration.
     pub lease: Duration,
-    /// Longest wait of a claim without work.
+    /// The longest time for which a claim waits for work.
     pub claim_wait: Duration,
-    /// Longest wait for an agent that takes an inspection, and again for its answer.
+    /// The longest wait until an agent takes an inspection, and again until it answers.
     pub inspection_wait: Duration,
-    /// Longest time between seal and flip.
+    /// The longest time between seal and flip.
     pub seal_limit: Duration,
-    /// Pause after a failed attempt to unwind that has no pause of its own.
+    /// The pause after a failed attempt to unwind, if the failure does not specify a pause.
     pub unwind_pause: Duration,
-    /// How often every shard is looked at, and compared with the map; `None`: never, and nothing waits for it.
+    /// How often every shard is probed and compared with the map. `None`: never; then migrations do not wait for a
+    /// probe.
     pub reconcile_every: Option<Duration>,
-    /// Pauses between attempts.
+    /// The pauses between attempts.
     pub retry: RetryPolicy,
-    /// Who must show a token.
+    /// Which callers must present a token.
     pub rule: AccessRule,
-    /// Of the token in the admin token file, which opens everything; `None`: there is no such file.
+    /// The digest of the token in the admin token file, which permits everything; `None` if there is no such file.
     pub admin: Option<SecretDigest>,
-    /// Nobody may change anything through this process; agents go on.
+    /// If true, this process refuses all changes by users. Agents continue to work.
     pub read_only: bool,
-    /// How many people approve a cutover at least.
+    /// The least number of approvals that a cutover needs.
     pub approvals: u32,
-    /// What becomes of an order without a line in the audit trail.
+    /// What happens to a command that cannot be recorded in the audit trail.
     pub audit: AuditRule,
 }
 
@@ -141,15 +144,16 @@ impl Default for ControllerSettings {
     }
 }
 
-/// Lost races of one change before it is given up.
+/// How many times a change is attempted while other changes are faster.
 const RACES: u32 = 16;
-/// Decisions about one migration in one pass.
+/// The largest number of decisions about one migration in one pass.
 const DECISIONS: u32 = 16;
-/// Longest sleep between two passes, and the pause after one that failed.
+/// The longest sleep between two passes.
 const IDLE: TimeDelta = TimeDelta::seconds(10);
+/// The pause after a failed pass.
 const AFTER_ERROR: TimeDelta = TimeDelta::milliseconds(500);
 
-/// Decides and remembers; all clones are one controller.
+/// The controller. All clones share the same state.
 #[derive(Debug, Clone)]
 pub struct Controller {
     inner: Arc<ControllerInner>,
@@ -159,8 +163,11 @@ pub struct Controller {
 struct ControllerInner {
     store: Arc<dyn Store>,
     settings: ControllerSettings,
+    /// Wakes the task that passes over the migrations.
     wake: Notify,
+    /// The number of changes that this process has published.
     changes: watch::Sender<u64>,
+    /// The number of heartbeats that this process has published.
     beats: watch::Sender<u64>,
     figures: heartbeat::FigureTable,
     attempts: cutover::CutoverAttempts,
@@ -178,7 +185,7 @@ struct ControllerInner {
 }
 
 impl Controller {
-    /// A controller over `store`; it does nothing by itself before [`Controller::run`].
+    /// Returns a controller over `store`. It does not act before [`Controller::run`].
     #[must_use]
     pub fn new(store: Arc<dyn Store>, settings: ControllerSettings) -> Self {
         let inner = ControllerInner {
@@ -206,30 +213,30 @@ impl Controller {
         }
     }
 
-    /// The store, for reading.
+    /// Returns the store, for reads.
     #[must_use]
     pub fn store(&self) -> &dyn Store {
         self.inner.store.as_ref()
     }
 
-    /// What this process has counted.
+    /// Returns the counters of this process.
     pub(crate) fn observed(&self) -> &ProcessMetrics {
         &self.inner.observed
     }
 
-    /// Tells of every committed change.
+    /// Returns a receiver that is notified of every committed change.
     #[must_use]
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.inner.changes.subscribe()
     }
 
-    /// Tells of every heartbeat with new figures.
+    /// Returns a receiver that is notified of every heartbeat with new figures.
     #[must_use]
     pub fn beats(&self) -> watch::Receiver<u64> {
         self.inner.beats.subscribe()
     }
 
-    /// Stands for the lead, and acts while it leads, until the task is dropped.
+    /// Campaigns for the leadership, and acts while this process leads. Runs until the task is dropped.
     pub async fn run(&self) {
         tokio::join!(
             self.keep_campaigning(),
@@ -238,7 +245,7 @@ impl Controller {
         );
     }
 
-    /// Passes over the migrations until the task is dropped; a store that fails is asked again.
+    /// Passes over the migrations until the task is dropped. After an error of the store it tries again.
     async fn act(&self) {
         let mut notified = false;
         loop {
@@ -261,7 +268,7 @@ impl Controller {
         }
     }
 
-    /// One pass; returns when the next one is due.
+    /// Makes one pass, and returns when the next one is due.
     async fn pass(&self) -> Result<DateTime<Utc>, ControlError> {
         let mut next = clock() + IDLE;
         self.drop_old_seals().await;
@@ -287,7 +294,7 @@ impl Controller {
             match advanced.await {
                 Ok((at, after)) => {
                     next = next.min(at.unwrap_or(next));
-                    // What starts here holds back what comes after it.
+                    // The migrations after this one may have to wait for it, if it has just started.
                     all[index] = after;
                 }
                 Err(error) => {
@@ -299,7 +306,7 @@ impl Controller {
         Ok(next)
     }
 
-    /// Writes down what the dropping of a migration's old rows waits for.
+    /// Records what a migration waits for before its old rows are dropped.
     async fn note_drop_obstacles(
         &self,
         snapshot: &Snapshot,
@@ -317,7 +324,8 @@ impl Controller {
         self.change(&m.id, "controller", edit).await.map(|_| ())
     }
 
-    /// Settles everything that needs no agent; returns when more is due, and what came of it.
+    /// Carries out all decisions that need no agent. Returns when another decision is due, and the migration
+    /// afterwards.
     async fn advance(
         &self,
         mut snapshot: Arc<Snapshot>,
@@ -343,7 +351,7 @@ impl Controller {
         Ok((Some(clock() + AFTER_ERROR), snapshot))
     }
 
-    /// Loads, drafts and commits, again when somebody else was faster.
+    /// Loads a migration, drafts a change and commits it. If another change was faster, it starts again.
     async fn change<T>(
         &self,
         id: &MigrationId,
@@ -360,7 +368,7 @@ impl Controller {
             let Some(change) = draft.change() else {
                 return Ok((value, after));
             };
-            // Also when the caller goes away during the commit, somebody must look.
+            // The change must be announced also if the caller's task is dropped during the commit.
             let mut notice = ChangeNotice(Some(self));
             let committed = self.inner.store.commit(&change).await;
             if !matches!(committed, Ok(true)) {
@@ -376,10 +384,10 @@ impl Controller {
         })
     }
 
-    /// One migration.
+    /// Returns a migration.
     ///
     /// # Errors
-    /// [`StoreError::Missing`], or what the store says.
+    /// [`StoreError::Missing`], or an error of the store.
     pub async fn load(&self, id: &MigrationId) -> Result<Snapshot, ControlError> {
         let found = self.inner.store.load(id).await?;
         found.ok_or_else(|| ControlError::missing("migration", id.as_str()))
@@ -402,17 +410,17 @@ impl Drop for ChangeNotice<'_> {
     }
 }
 
-/// The time, as exact as the store keeps it.
+/// Returns the current time with the precision of the store.
 pub(crate) fn clock() -> DateTime<Utc> {
     Utc::now().trunc_subsecs(6)
 }
 
-/// A span of time for the calendar.
+/// Converts a duration to a time difference of the calendar.
 pub(crate) fn delta(duration: Duration) -> TimeDelta {
     TimeDelta::from_std(duration).unwrap_or(TimeDelta::MAX)
 }
 
-/// The store has nothing of that name.
+/// Returns whether the store has no record with the requested name.
 pub(crate) fn is_missing(error: &ControlError) -> bool {
     matches!(error, ControlError::Store(StoreError::Missing { .. }))
 }

@@ -1,9 +1,9 @@
-//! Hooks that are told of what has happened: every line of the journals that is theirs, at least once, in the order of
-//! each migration.
+//! Notifications of hooks: each hook receives every journal entry of the phases for which it is configured, at least
+//! once, in the order of each migration's journal.
 //!
-//! How far a hook was told is kept in the store, so that the next leader goes on there; one that is killed between an
-//! answer and its keeping has told a line that the next one tells again, under the same id.
-//! A hook that does not answer is tried for ever, holds no other hook back, and no migration.
+//! The store keeps how far each hook was notified, so the next leader continues there. If a leader is killed after the
+//! answer of a hook and before it stores this, the next leader sends the entry again, under the same id. The controller
+//! calls a hook that does not answer again and again. This delays no other hook and no migration.
 
 use super::{ControlError, Controller, clock};
 use crate::hooks::{Hook, HookAnswer, HookMessage, call};
@@ -15,26 +15,27 @@ use plans::id::MigrationId;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Lines that are read at once.
+/// The number of journal entries that are read at once.
 const LINES: i64 = 500;
-/// Pause after the store could not be asked.
+/// The pause after an error of the store.
 const AFTER_ERROR: Duration = Duration::from_millis(500);
-/// Changes are gathered for so long.
+/// How long changes are collected before the next read of the journals.
 const GATHER: Duration = Duration::from_millis(100);
 
-/// Lines behind which a journal does not grow.
+/// The last entries of a journal: after them no entries follow.
 const ENDS: [&str; 2] = ["migration.completed", "migration.unwound"];
 
-/// Revisions whose lines a hook was all told of, which the store need not know yet.
+/// How far a hook was notified of each migration, by revision. The store may contain an earlier position.
 type PublishedRevisions = BTreeMap<MigrationId, HookCursor>;
 
 impl Controller {
-    /// Tells every hook, each at its own pace, until the task is dropped.
+    /// Notifies all hooks concurrently until the task is dropped.
     pub(super) async fn run_hook_notices(&self) {
         let hooks = self.hooks().notified();
         join_all(hooks.map(|hook| self.keep_notified(hook))).await;
     }
 
+    /// Notifies one hook until the task is dropped.
     async fn keep_notified(&self, hook: &Hook) {
         let mut changes = self.inner.changes.subscribe();
         let (mut known, mut published) = (false, PublishedRevisions::new());
@@ -49,7 +50,7 @@ impl Controller {
             };
             match done.await {
                 Ok(()) => {
-                    // The sender lives as long as the controller.
+                    // This cannot fail: the sender exists as long as the controller.
                     let _ = changes.changed().await;
                     tokio::time::sleep(GATHER).await;
                 }
@@ -61,7 +62,7 @@ impl Controller {
         }
     }
 
-    /// Tells everything that the hook was not told of.
+    /// Sends everything that the hook was not notified of.
     async fn publish_all(
         &self,
         hook: &Hook,
@@ -80,14 +81,14 @@ impl Controller {
         Ok(())
     }
 
-    /// Tells of one migration; how far it was told then.
+    /// Sends the entries of one migration, and returns how far the hook is notified now.
     async fn publish_migration(
         &self,
         hook: &Hook,
         mut cursor: HookCursor,
     ) -> Result<HookCursor, ControlError> {
         let store = self.store();
-        // Lines are read after the revision, so that all lines of it are among them.
+        // The entries are read after the revision, so they include all entries of this revision.
         let revision = cursor.revision;
         let (mut keep, mut snapshot) = (false, None);
         loop {
@@ -115,14 +116,15 @@ impl Controller {
             }
         }
         cursor.revision = revision;
-        // Lines that are none of its are passed over again by the next leader, unless nobody writes any more.
+        // If no entry was for this hook, the position is not stored, and the next leader reads these entries again.
+        // After the last entry of a journal the position is always stored.
         if keep {
             store.advance_hook(&hook.name, &cursor).await?;
         }
         Ok(cursor)
     }
 
-    /// Sends a message until it has arrived.
+    /// Sends a message repeatedly until the hook has accepted it.
     async fn publish(&self, hook: &Hook, message: &HookMessage, snapshot: &Snapshot) {
         let mut attempt = 0_u32;
         loop {

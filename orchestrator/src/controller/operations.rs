@@ -1,4 +1,5 @@
-//! Operations: one state out of many, and orders that go to each migration that can take them.
+//! Operations: the state of an operation, computed from its migrations, and commands for all of its migrations that can
+//! carry them out.
 
 use super::commands::{Command, obey_ahead};
 use super::draft::MigrationDraft;
@@ -11,31 +12,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::fmt;
 
-/// Where an operation is, by where its migrations are.
+/// The state of an operation, computed from the states of its migrations.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum OperationState {
-    /// Nothing has begun.
+    /// No migration has started.
     Planned,
-    /// Some move goes on, or is about to.
+    /// A migration is running or about to start.
     Running,
-    /// A move waits for its approval.
+    /// A migration waits for the approval of its cutover, or for permission to end transactions.
     Waiting,
-    /// A move was stopped by the operator, and no other goes on.
+    /// The operator has paused a migration, and none is running.
     Paused,
-    /// A move failed.
+    /// A migration has failed.
     Failed,
-    /// A move is being taken back.
+    /// A migration is being aborted.
     Unwinding,
-    /// What is left waits for the end of a hold.
+    /// A migration is in its hold, and none is running.
     Flipped,
-    /// Every move was taken back.
+    /// Final: every migration was aborted.
     Unwound,
-    /// Every move is done.
+    /// Final: every migration is completed.
     Completed,
-    /// Every move was rolled back.
+    /// A migration was rolled back and has not ended, and none is running; or every migration has ended by a rollback.
     RolledBack,
-    /// Over, and not every move ended the same way.
+    /// Final: every migration has ended, but with different results.
     Partial,
 }
 
@@ -54,7 +55,7 @@ impl OperationState {
         Self::Partial,
     ];
 
-    /// The name in JSON and on screens.
+    /// Returns the name of the state in JSON and on pages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -72,7 +73,7 @@ impl OperationState {
         }
     }
 
-    /// The state called `name`.
+    /// Returns the state with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)
@@ -102,7 +103,8 @@ impl From<MigrationState> for OperationState {
     }
 }
 
-/// The state of an operation: each migration's state and whether it has ended; what needs the operator comes first.
+/// Returns the state of an operation from the state of each migration and whether it has ended. States that need the
+/// operator come first.
 #[must_use]
 pub fn state(migrations: &[(MigrationState, bool)]) -> OperationState {
     use MigrationState as M;
@@ -136,7 +138,7 @@ pub fn state(migrations: &[(MigrationState, bool)]) -> OperationState {
     }
 }
 
-/// [`state`] of stored migrations.
+/// Returns the [`state`] of the given migrations.
 #[must_use]
 pub fn state_of(migrations: &[Migration]) -> OperationState {
     let states = migrations.iter();
@@ -145,21 +147,21 @@ pub fn state_of(migrations: &[Migration]) -> OperationState {
 }
 
 impl Controller {
-    /// One operation.
+    /// Returns an operation.
     ///
     /// # Errors
-    /// [`crate::store::StoreError::Missing`], or what the store says.
+    /// [`crate::store::StoreError::Missing`], or an error of the store.
     pub async fn operation(&self, id: &MigrationId) -> Result<OperationRecord, ControlError> {
         let found = self.inner.store.operation(id).await?;
         found.ok_or_else(|| ControlError::missing("operation", id.as_str()))
     }
 
-    /// Carries out an order for an operation: on each migration that can take it.
+    /// Carries out a command for an operation, on each of its migrations that can carry it out.
     ///
-    /// With one move it is an order for that migration.
+    /// If the operation has one move, this is the same as the command for its migration.
     ///
     /// # Errors
-    /// [`ControlError::NoneCan`] when no migration can; otherwise as [`Controller::command`].
+    /// [`ControlError::NoneCan`] if no migration can carry it out; otherwise the errors of [`Controller::command`].
     pub async fn command_all(
         &self,
         id: &MigrationId,
@@ -175,7 +177,7 @@ impl Controller {
         let data = json!({ "reason": reason, "operation": id });
         let tokens = self.tokens_for(command).await?;
         let mut done = 0;
-        // The last moves first, so that an abort leaves none that could start in the meantime.
+        // The last moves come first, so that an abort leaves no move that could start in the meantime.
         for migration in operation.migrations.iter().rev() {
             let edit = |draft: &mut MigrationDraft| {
                 if let Some(tokens) = &tokens {
@@ -198,10 +200,10 @@ impl Controller {
         self.operation(id).await
     }
 
-    /// Whether any migration of an operation could take an order now; nothing is changed.
+    /// Checks whether any migration of an operation could carry out a command now. Changes nothing.
     ///
     /// # Errors
-    /// As [`Controller::command_all`].
+    /// The errors of [`Controller::command_all`].
     pub async fn try_command_all(
         &self,
         id: &MigrationId,
@@ -222,7 +224,7 @@ impl Controller {
     }
 }
 
-/// That no migration can take the order.
+/// Returns the error that no migration can carry out the command.
 fn none_can(operation: &OperationRecord, command: Command) -> ControlError {
     let mut moves = operation.migrations.iter();
     let offline = moves.find(|m| m.plan.mode == plans::request::Mode::Offline);

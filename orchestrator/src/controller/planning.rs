@@ -1,4 +1,5 @@
-//! Requests that become plans, with the eyes of agents: loads first, then one survey for each move.
+//! Planning: agents measure the load if the request needs it, then they survey the shards of each move, and the planner
+//! computes the plan.
 
 use super::dispatch::shard_ref;
 use super::{ControlError, Controller};
@@ -16,44 +17,45 @@ use plans::survey::{Survey, SurveyTask, TRIAL_LIMIT};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-/// Inspections of one question that are under way at once.
+/// The number of inspections for one request that run concurrently.
 pub(super) const AT_ONCE: usize = 8;
-/// Into how many items the keys of one shard are divided for a plan.
+/// The number of items into which a plan divides the keys of one shard.
 const ITEMS: u32 = 1024;
-/// How many of the hottest keys a plan looks at.
+/// The number of hot keys that a plan considers.
 const HOTTEST: u32 = 10;
 
-/// What a survey looks at.
+/// The scope of a survey.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SurveyScope<'a> {
-    /// Where the keys are.
+    /// The shard that owns the keys.
     pub(super) source: &'a ShardName,
-    /// Where they go.
+    /// The shard that receives the keys.
     pub(super) target: &'a ShardName,
     /// The keys.
     pub(super) keys: &'a KeySet,
-    /// Whether the application goes on writing.
+    /// Whether the application continues to write during the move.
     pub(super) mode: Mode,
-    /// The plan was made before.
+    /// True if the plan exists already, and the survey checks whether it is still valid.
     pub(super) again: bool,
-    /// Whether the move is tried.
+    /// Whether the agent also tries the move and rolls it back.
     pub(super) trial: bool,
 }
 
-/// The moves of a request, before anybody has looked at their tables.
+/// The moves of a request, before their tables are surveyed.
 #[derive(Debug)]
 pub(super) struct OutlinedMoves {
-    /// The map as it is.
+    /// The current map.
     pub(super) map: ShardMap,
-    /// Every shard of the fleet.
+    /// All registered shards.
     pub(super) shards: Vec<ShardRecord>,
-    /// The map's settings with what the request adds to them.
+    /// The settings of the map, with the additions of the request.
     pub(super) settings: MapSettings,
     /// The moves.
     pub(super) outline: Outline,
 }
 
-/// A look at each move. Of those between the same two shards the first is tried: the others meet the same schema.
+/// Returns the scope of a survey for each move. Of several moves between the same two shards only the first is tried,
+/// because the others use the same schema.
 pub(super) fn survey_scopes<'a>(
     moves: impl IntoIterator<Item = &'a MoveOutline>,
     options: &Options,
@@ -84,21 +86,21 @@ impl<'a> SurveyScope<'a> {
 /// What to measure on a shard.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadQuery<'a> {
-    /// The weights of items.
+    /// The measure of the load.
     pub(super) by: &'a Measure,
-    /// Seconds for which the log is watched.
+    /// For how many seconds the log is read to count writes.
     pub(super) watch_seconds: u32,
-    /// Into how many items a range map's keys are divided.
+    /// The number of items into which the keys of a range map are divided.
     pub(super) items: u32,
-    /// How many of the hottest keys are named.
+    /// The largest number of hot keys in the answer.
     pub(super) hottest: u32,
 }
 
 impl Controller {
-    /// Makes a plan of a request, with the eyes of agents.
+    /// Makes a plan for a request. Agents inspect the shards.
     ///
     /// # Errors
-    /// A request that cannot be read or does not fit, refusing findings, or no agent to look.
+    /// The request cannot be read or does not fit the map, a finding refuses the move, or no agent is connected.
     pub async fn plan(&self, text: &str) -> Result<Plan, ControlError> {
         let request = Request::parse(text)?;
         let OutlinedMoves {
@@ -114,10 +116,11 @@ impl Controller {
         self.with_approvals(planner::plan(&request, &map, outline, &surveys)?)
     }
 
-    /// What a request would move, as far as the map tells it; `None` where that takes a look at loads. Asks no agent.
+    /// Returns what a request would move, without an inspection by agents; `None` if this depends on a measurement of
+    /// the load.
     ///
     /// # Errors
-    /// A request that cannot be read or does not fit the map.
+    /// The request cannot be read, or does not fit the map.
     pub async fn sketch(&self, text: &str) -> Result<Option<Outline>, ControlError> {
         let request = Request::parse(text)?;
         let map = self.map(request.map()).await?;
@@ -131,7 +134,7 @@ impl Controller {
         Ok(Some(outline))
     }
 
-    /// Refuses keys that a migration moves already: those keys alone, not the piece of the map that they are in.
+    /// Refuses keys that a migration is already moving. Other keys of the same mapping are accepted.
     async fn refuse_moving(&self, map: &MapName, outline: &Outline) -> Result<(), ControlError> {
         let unfinished = self.inner.store.unfinished().await?;
         let problems = outline.moves.iter().filter_map(|planned| {
@@ -152,7 +155,7 @@ impl Controller {
         }
     }
 
-    /// The moves of a request, after a look at the loads where it asks for one.
+    /// Returns the moves of a request. If the request needs it, agents first measure the load.
     pub(super) async fn outlined(&self, request: &Request) -> Result<OutlinedMoves, ControlError> {
         let map = self.map(request.map()).await?;
         let shards = self.inner.store.shards().await?;
@@ -188,7 +191,7 @@ impl Controller {
         })
     }
 
-    /// Asks an agent to look at two shards.
+    /// Lets an agent survey two shards.
     pub(super) async fn survey(
         &self,
         scope: SurveyScope<'_>,
@@ -218,7 +221,7 @@ impl Controller {
         Ok(survey)
     }
 
-    /// Asks an agent where the load of a shard is.
+    /// Lets an agent measure the load of a shard.
     pub(super) async fn measure(
         &self,
         shard: &ShardName,

@@ -1,7 +1,8 @@
-//! What holds a planned migration back; pure: all migrations that have not ended in, reasons out.
+//! The queue: what a planned migration waits for. The functions are pure: they compute reasons from the unfinished
+//! migrations.
 //!
-//! A move counts as under way from its start to its flip or its end. Among migrations that share keys the
-//! older one goes first, so that no two wait for each other.
+//! A move counts as running from its start until its flip or its end. Of two migrations that share keys the older one
+//! starts first, so that they never wait for each other.
 
 use super::decide::next_step;
 use crate::store::{Migration, Snapshot};
@@ -17,15 +18,15 @@ use std::sync::Arc;
 /// Whether a planned migration may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartGate {
-    /// It may.
+    /// The migration may start.
     Open,
-    /// Not yet; what it waits for.
+    /// The migration must wait, for this reason.
     Held(String),
-    /// Never: its source does not own the keys any more.
+    /// The migration can never start, because its source no longer owns the keys.
     Lost(String),
 }
 
-/// Those of `all` that are moves of the same operation.
+/// Returns the migrations in `all` that belong to the same operation; an empty list if `own` follows no other move.
 #[must_use]
 pub fn moves_of_operation<'a>(own: &Migration, all: &[&'a Migration]) -> Vec<&'a Migration> {
     if own.plan.after.is_empty() {
@@ -35,17 +36,17 @@ pub fn moves_of_operation<'a>(own: &Migration, all: &[&'a Migration]) -> Vec<&'a
     all.filter(|m| m.operation == own.operation).collect()
 }
 
-/// True when every move that `own` comes after is one of them.
+/// Returns whether `moves_of_operation` contains every move that `own` must follow.
 #[must_use]
 pub fn knows_all(own: &Migration, moves_of_operation: &[&Migration]) -> bool {
     let mut after = own.plan.after.iter();
     after.all(|after| moves_of_operation.iter().any(|m| m.plan.id == after.id))
 }
 
-/// What `own` waits for, each reason in words; nothing: it may start.
+/// Returns the reasons why `own` must wait, as text. Without a reason it may start.
 ///
-/// `all` are the migrations that have not ended, oldest first; `siblings` those of its operation that it comes after.
-/// Of a migration that is in there twice the first counts.
+/// `all` are the unfinished migrations, oldest first. `moves_of_operation` are migrations of the same operation; if it
+/// contains a migration twice, the first one counts.
 #[must_use]
 pub fn reasons(
     own: &Migration,
@@ -96,9 +97,10 @@ pub fn reasons(
     reasons
 }
 
-/// What the old rows of `own` wait for before they are dropped; only a move that drops the tables waits.
+/// Returns what `own` waits for before its old rows are dropped. Only a migration that drops the tables waits.
 ///
-/// Of the moves of an operation that empty one shard the last one finds the tables empty, and drops them.
+/// If several moves of an operation empty one shard, the last one waits for the others, and then drops the empty
+/// tables.
 #[must_use]
 pub fn drop_waits(own: &Snapshot, all: &[Arc<Snapshot>]) -> Option<String> {
     let m = &own.migration;
@@ -127,7 +129,7 @@ pub fn drop_waits(own: &Snapshot, all: &[Arc<Snapshot>]) -> Option<String> {
     ))
 }
 
-/// Why the source of `own` cannot give the keys away, if it cannot.
+/// Returns why the source of `own` cannot release the keys, if it does not own them.
 #[must_use]
 pub fn lost(own: &Migration, map: &ShardMap) -> Option<String> {
     let moving = &own.plan.moving;
@@ -140,11 +142,13 @@ pub fn lost(own: &Migration, map: &ShardMap) -> Option<String> {
     })
 }
 
-/// Of an `older` one: planned and not stopped, it goes first where both move the same keys.
+/// Returns whether `older`, which moves some of the same keys, must start first: it is planned, and belongs to another
+/// operation.
 fn is_ahead(own: &Migration, older: &Migration) -> bool {
     older.operation != own.operation && older.state == MigrationState::Planned
 }
 
+/// Returns why a move that must come first has not reached the state that the plan requires of it.
 fn unmet(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
     let other = moves_of_operation.iter().find(|m| m.plan.id == after.id)?;
     let flipped = matches!(
@@ -165,7 +169,7 @@ fn unmet(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
     }
 }
 
-/// The first limit of its own operation that is reached: one move may reach several at once.
+/// Returns the first limit of the operation that is reached. A move may reach several limits.
 fn limit(own: &Migration, others: &[&Migration]) -> Option<String> {
     let options = &own.plan.options;
     let count_running = |touches: &dyn Fn(&Migration) -> bool| {
@@ -199,12 +203,12 @@ fn touches(m: &Migration, shard: &ShardName) -> bool {
     &m.plan.moving.source == shard || &m.plan.moving.target == shard
 }
 
-/// Started, and neither flipped nor ended.
+/// Returns whether the migration has started, and has neither flipped nor ended.
 fn is_running(m: &Migration) -> bool {
     m.holds_keys() && m.map_version_after.is_none()
 }
 
-/// A move of the same operation by its name, any other by its migration.
+/// Returns the name of a move of the same operation, or the id of another migration.
 fn named(own: &Migration, other: &Migration) -> String {
     if own.operation == other.operation {
         format!("move {}", other.plan.id)

@@ -1,9 +1,11 @@
-//! The reconciler: every shard is looked at again and again, and compared with the map.
+//! The reconciler: it probes every shard repeatedly, and compares what it finds with the map.
 //!
-//! Order of a look: the store is read, the shard, the store again. A shard that is older than the map is closed at
-//! once; a store that is older than the fleet stops everything until an operator mends it. Nothing is dispatched for
-//! a migration before both of its shards were looked at by this process.
-//! Absent: what contradicts what; `plans::inspection::reconcile` says that.
+//! For a probe the controller reads the store, then lets an agent list the objects of the shard, then reads the store
+//! again. If the shard is older than the map, the controller immediately closes the keys there that belong to other
+//! shards. If the store is older than the fleet, that is, if shards have recorded flips that the store does not
+//! contain, the controller dispatches nothing until an operator repairs the store. It dispatches nothing for a
+//! migration before this process has probed both of its shards. `plans::inspection::reconcile` defines what counts as a
+//! contradiction.
 
 mod apply;
 mod known;
@@ -30,22 +32,23 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::time::Duration;
 
-/// Extra time for an agent that closes or sweeps.
+/// Additional time for an agent that closes keys or removes objects.
 pub(super) const WORK: Duration = Duration::from_secs(300);
 
-/// What an operator orders.
+/// What the reconciler is to do in addition to a probe of every shard.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ReconcileRequest {
-    /// Move the store forward to what the shards prove.
+    /// True to add to the store the flips that the shards have recorded.
     pub apply: bool,
-    /// Shards whose server is the right one, although it is another, or older, than it was.
+    /// Shards whose server the operator accepts, although it is another server than before, or lacks a part of the log
+    /// that the earlier server had written.
     pub accept: Vec<ShardName>,
-    /// Why, for the audit trail.
+    /// The reason, for the audit trail.
     pub reason: Option<String>,
 }
 
-/// That the store is older than the fleet, if some finding says so.
+/// Returns why the store is older than the fleet, if a finding shows this.
 pub(super) fn store_older(findings: Vec<Contradiction>) -> Option<String> {
     let mut older = findings.into_iter();
     let older = older.find(|finding| finding.kind == ContradictionKind::StoreOlder)?;
@@ -56,16 +59,17 @@ pub(super) fn store_older(findings: Vec<Contradiction>) -> Option<String> {
 }
 
 impl Controller {
-    /// What the last looks at the shards showed.
+    /// Returns the result of the last probes of the shards.
     #[must_use]
     pub fn fleet(&self) -> FleetReport {
         self.inner.fleet.report()
     }
 
-    /// Looks at every shard now, and does what the operator orders.
+    /// Probes every shard now, and does what the operator requests.
     ///
     /// # Errors
-    /// What the store says, a shard that was not reached although the order needs all of them, or a mend that is refused.
+    /// An error of the store, a shard that cannot be reached although the request needs every shard, or a refused
+    /// repair.
     pub async fn reconcile(
         &self,
         request: &ReconcileRequest,
@@ -93,7 +97,7 @@ impl Controller {
         })
     }
 
-    /// Begins the looks that are due; returns when to come again.
+    /// Starts the probes that are due. Returns when to call this function again.
     pub(super) async fn schedule_probes(&self) -> Result<Option<DateTime<Utc>>, ControlError> {
         let Some(every) = self.inner.settings.reconcile_every else {
             return Ok(None);
@@ -107,9 +111,11 @@ impl Controller {
         Ok(Some(self.inner.fleet.next(now + delta(every))))
     }
 
-    /// Why no work is given out for a migration: the fleet was not looked at, or contradicts the store.
+    /// Returns why nothing may be dispatched for a migration: a shard was not probed yet, or the store is older than
+    /// the fleet.
     ///
-    /// An abort needs the source alone: what it opens is proved on the shards (I4), and a target may be lost for good.
+    /// An abort needs only a probe of the source, because the target may be lost permanently. Before the agent opens
+    /// the source, it checks the evidence on the shards (I4).
     pub(super) fn held_by_fleet(&self, m: &Migration) -> Option<String> {
         self.inner.settings.reconcile_every?;
         if let Some(why) = self.store_is_older() {
@@ -123,13 +129,14 @@ impl Controller {
         Some(format!("shard {unseen} has not been looked at yet"))
     }
 
-    /// Why nothing may be moved, while the store is older than the fleet.
+    /// Returns why no keys may move, if the store is older than the fleet.
     #[must_use]
     pub fn store_is_older(&self) -> Option<String> {
         store_older(self.inner.fleet.report().findings)
     }
 
-    /// Why the keys cannot go back: the source is not the server any more that the stream back wrote to (I10).
+    /// Returns why a rollback is impossible, if the source is no longer the server to which the reverse stream wrote
+    /// (I10).
     #[must_use]
     pub fn source_changed(&self, snapshot: &Snapshot) -> Option<String> {
         let output = snapshot.step_of(StepKind::Preflight)?.output.clone()?;
@@ -148,10 +155,10 @@ impl Controller {
         ))
     }
 
-    /// One look, with everything that follows from it at once.
+    /// Probes a shard once, and carries out what follows from the result immediately.
     async fn probe_shard(&self, shard: &ShardRecord) {
         let turn = self.inner.fleet.turn(&shard.name);
-        let _looking = turn.lock().await;
+        let _probing = turn.lock().await;
         let probed = self.read_shard(shard).await;
         if let Err(error) = &probed {
             tracing::debug!(shard = %shard.name, %error, "shard could not be looked at");
@@ -171,6 +178,7 @@ impl Controller {
         }
     }
 
+    /// Lists the objects of a shard, compares them with the store, and carries out what follows from the result.
     async fn read_shard(
         &self,
         shard: &ShardRecord,
@@ -181,7 +189,8 @@ impl Controller {
         let mut inventories = self.inner.fleet.other_inventories(&shard.name);
         inventories.push(inventory.clone());
         let first = compare(&before, &inventories);
-        // The shard is older than the map only where both readings say so: what the map gained meanwhile it may not know.
+        // A shard counts as older than the map only if both reads of the store show it: the shard may not know a
+        // version that was created during the probe.
         let findings: Vec<Contradiction> = compare(&after, &inventories)
             .into_iter()
             .filter(|finding| finding.shard == shard.name)
@@ -202,8 +211,8 @@ impl Controller {
         Ok((inventory, findings))
     }
 
-    /// Gives a database its random id that was registered before there were any, or while no agent reached it. Where
-    /// that fails the shard is known by what it has: server, timeline and OID.
+    /// Gives a database its random id if it has none, because it was registered by an earlier release or while no agent
+    /// could reach it. If this fails, the server, the timeline and the OID identify the database.
     async fn with_id(&self, shard: &ShardRecord, mut inventory: Inventory) -> Inventory {
         let known = shard.identity.as_ref().and_then(|known| known.id.as_ref());
         if inventory.server.id.is_some() || known.is_some() {
@@ -225,7 +234,7 @@ impl Controller {
         inventory
     }
 
-    /// Everything of ours on a shard, as an agent sees it now.
+    /// Lets an agent list all objects of Shardwright on a shard.
     pub(super) async fn inventory(&self, shard: &ShardRecord) -> Result<Inventory, ControlError> {
         let task = InventoryTask {
             shard: shard_ref(std::slice::from_ref(shard), &shard.name)?,
@@ -238,7 +247,7 @@ impl Controller {
         Ok(*inventory)
     }
 
-    /// Closes keys that another shard owns; not while it is in doubt who is older.
+    /// Closes keys that another shard owns. Does nothing while the store may be older than the fleet.
     async fn close(&self, shard: &ShardRecord, findings: &[Contradiction]) {
         let doubt = |finding: &Contradiction| finding.kind == ContradictionKind::StoreOlder;
         if findings.iter().any(doubt) || self.store_is_older().is_some() {
@@ -276,6 +285,7 @@ impl Controller {
         }
     }
 
+    /// Records the server of a shard, and how much log it has flushed.
     async fn note_server(
         &self,
         shard: &ShardRecord,
@@ -290,7 +300,8 @@ impl Controller {
         Ok(self.inner.store.put_server(&observed).await?)
     }
 
-    /// A server that went back is told of until somebody accepts it: its log will pass the old end.
+    /// Records the log that the server of a shard lacks. This is reported until an operator accepts the server; it
+    /// cannot be detected later, when the new log has passed the old end.
     async fn note_missing(
         &self,
         known: &StoreKnowledge,
@@ -310,6 +321,7 @@ impl Controller {
         Ok(self.inner.store.put_server(&noted).await?)
     }
 
+    /// Accepts the server of a shard, as the operator requests.
     async fn accept_server(
         &self,
         shards: &[ShardRecord],

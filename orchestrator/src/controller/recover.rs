@@ -1,6 +1,6 @@
-//! Deals with those that are gone: a controller that starts again, a process that its successor replaces.
+//! Recovery: a controller starts again, or a new process of an agent replaces an earlier one.
 //!
-//! Nothing is remembered outside the store but seals, figures and surveys, and none of them is needed.
+//! Only seals, figures and inspections exist in memory alone, and the controller can continue without them.
 
 use super::{ControlError, Controller, clock, delta};
 use crate::store::{AgentProcess, Registered};
@@ -10,24 +10,24 @@ use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// How long an agent that goes on speaking is not written down again.
+/// For how long a heartbeat or claim of a known agent process is not written to the store again.
 const KNOWN_FOR: Duration = Duration::from_secs(2);
 
-/// What a process is told of another one that names no host: it speaks an older version.
+/// The text for the host of a process that reports no host, because it uses an older protocol.
 const UNNAMED: &str = "(not named)";
 
-/// Processes that have the name of their agent, with when they were written down; they count only while this process
-/// leads.
+/// The process of each agent, with the time at which it was written to the store. They are valid only while this
+/// controller leads.
 #[derive(Debug, Default)]
 pub(super) struct KnownProcesses {
     processes: Mutex<ProcessTimes>,
-    /// Since when this process leads: agents could not be heard before.
+    /// When this controller became the leader. Before that time the agents did not call it.
     since: Mutex<Option<Instant>>,
 }
 
 type ProcessTimes = HashMap<AgentName, (AgentProcess, Instant)>;
 
-/// Nothing that `said` says is new.
+/// Returns whether `process` contains nothing that `known` does not contain.
 fn covers(known: &AgentProcess, process: &AgentProcess) -> bool {
     let protocol = process.protocol.is_none() || process.protocol == known.protocol;
     let host = process.host.is_none() || process.host == known.host;
@@ -42,6 +42,7 @@ impl KnownProcesses {
             .unwrap_or_else(|poisoned| poisoned.get_mut()))
     }
 
+    /// Returns whether the process was written to the store a short time ago, with the same properties.
     fn is_fresh(&self, process: &AgentProcess, now: Instant) -> bool {
         self.with(|known| {
             let last = known.get(&process.name);
@@ -57,25 +58,26 @@ impl KnownProcesses {
         self.since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// This process leads: agents speak to it from now on.
+    /// Records that this controller leads now, so that agents call it.
     pub(super) fn begin(&self) {
         *self.since() = Some(Instant::now());
     }
 
-    /// Other controllers see them from now on.
+    /// Forgets all processes, because another controller receives their calls from now on.
     pub(super) fn clear(&self) {
         *self.since() = None;
         self.with(HashMap::clear);
     }
 
-    /// Whether a live agent had the time to be heard, if it takes no longer than `lease`.
+    /// Returns whether this controller has led for at least `lease`, so that each live agent has had the time to call
+    /// it.
     fn has_listened(&self, lease: Duration) -> bool {
         self.since().is_some_and(|since| since.elapsed() >= lease)
     }
 }
 
 impl Controller {
-    /// Writes into the journal of each unfinished migration that a controller took it up.
+    /// Records in the journal of each unfinished migration that a controller has started.
     pub(super) async fn note_start(&self) -> Result<(), ControlError> {
         self.inner.fleet.forget();
         for snapshot in self.inner.store.unfinished().await?.iter() {
@@ -89,15 +91,17 @@ impl Controller {
         Ok(())
     }
 
-    /// How long a process is silent before another one may have its name: a lease, and how late that is written down.
+    /// Returns how long a process must be silent before another process may use its name: the lease, and the delay with
+    /// which heartbeats are written to the store.
     fn silence(&self) -> Duration {
         self.inner.settings.lease + KNOWN_FOR
     }
 
-    /// Notes that a process of an agent spoke; what an older one of the same name held is free at once.
+    /// Records a call of an agent process. If it is a new process of the agent, the migrations of the earlier process
+    /// become free immediately.
     ///
     /// # Errors
-    /// [`ControlError::NameInUse`] while another process has the name and may live.
+    /// [`ControlError::NameInUse`] while another process uses the name and may be alive.
     pub(super) async fn register(&self, process: &AgentProcess) -> Result<(), ControlError> {
         match self.register_process(process).await? {
             Registered::Known | Registered::New => Ok(()),
@@ -113,7 +117,7 @@ impl Controller {
         }
     }
 
-    /// As [`Controller::register`], which says what became of it.
+    /// Does the same as [`Controller::register`], and returns the result.
     pub(super) async fn register_process(
         &self,
         process: &AgentProcess,
@@ -137,7 +141,7 @@ impl Controller {
         Ok(registered)
     }
 
-    /// Whether this process has the name still, which it had when it was seen last.
+    /// Returns whether this process still uses the name of its agent.
     pub(super) fn has_name(&self, agent: &AgentName, instance: &InstanceId) -> bool {
         self.inner.known_processes.with(|known| {
             let known = known.get(agent);
@@ -145,6 +149,7 @@ impl Controller {
         })
     }
 
+    /// Removes the earlier processes of the agent as owners of their migrations.
     async fn free_older(
         &self,
         agent: &AgentName,

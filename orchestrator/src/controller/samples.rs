@@ -1,4 +1,4 @@
-//! Migrations made by hand, for unit tests.
+//! Sample migrations for unit tests.
 
 use crate::store::{NewOperation, Snapshot};
 use chrono::{DateTime, Utc};
@@ -11,17 +11,17 @@ use plans::request::{Mode, Options};
 use plans::shard_map::{Sequences, Strategy};
 use plans::step::FORWARD;
 
-/// A moment.
+/// Returns a fixed time plus a number of seconds.
 pub(super) fn at(second: i64) -> DateTime<Utc> {
     DateTime::from_timestamp(1_800_000_000 + second, 0).unwrap()
 }
 
-/// Keys `from <= key < to`.
+/// Returns the keys from `from` up to, but not including, `to`.
 pub(super) fn keys(from: i64, to: i64) -> KeySet {
     KeySet::range(Some(Key::Int(from)), Some(Key::Int(to)))
 }
 
-/// A move to a live shard.
+/// Returns a planned move to a live target.
 pub(super) fn planned(id: &str, source: &str, target: &str, keys: KeySet) -> PlannedMove {
     let step = |index: usize| StepId::from(FORWARD[index].name());
     let nodes = FORWARD.iter().enumerate().map(|(index, kind)| StepNode {
@@ -48,7 +48,7 @@ pub(super) fn planned(id: &str, source: &str, target: &str, keys: KeySet) -> Pla
     }
 }
 
-/// The migrations of an operation on map `m`, as they are admitted.
+/// Returns the migrations of a submitted operation on map `m`.
 pub(super) fn admitted(id: &str, moves: Vec<PlannedMove>, options: Options) -> Vec<Snapshot> {
     let plan = Plan {
         api_version: API_VERSION.to_owned(),

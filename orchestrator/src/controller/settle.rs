@@ -1,4 +1,4 @@
-//! Writes down what came of things: the controller's own decisions and the agents' reports.
+//! Applies results to migrations: the decisions of the controller and the reports of agents.
 
 use super::approval_of;
 use super::decide::{Decision, decide};
@@ -20,7 +20,7 @@ use plans::wire::{Outcome, Report, StepReport};
 use serde_json::json;
 use std::time::Duration;
 
-/// Settles the first decision that needs no agent.
+/// Carries out the first decision on the draft, if it needs no agent.
 pub(super) fn settle_next(
     draft: &mut MigrationDraft,
     gate: Option<&StartGate>,
@@ -62,7 +62,7 @@ pub(super) fn settle_next(
     Ok(())
 }
 
-/// The last transition; what was not done is left out.
+/// Ends the migration. Steps that are not done are skipped.
 pub(super) fn end(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let unwound = draft.snapshot().migration.state == MigrationState::Unwinding;
     let event = if unwound {
@@ -84,6 +84,7 @@ pub(super) fn end(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     Ok(())
 }
 
+/// Skips the steps that `which` selects.
 fn skip(draft: &mut MigrationDraft, which: impl Fn(&Step) -> bool) -> Result<(), ControlError> {
     let open = draft.snapshot().steps.iter();
     let open = open.filter(|step| step.state != StepState::Skipped && which(step));
@@ -95,11 +96,11 @@ fn skip(draft: &mut MigrationDraft, which: impl Fn(&Step) -> bool) -> Result<(),
 }
 
 impl Controller {
-    /// Takes a report; the same report again is accepted and changes nothing.
+    /// Processes a report. If the same report arrives again, it is accepted and changes nothing.
     ///
     /// # Errors
-    /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`] or [`ControlError::NotRunning`] when the step is not the
-    /// caller's.
+    /// [`ControlError::StaleEpoch`], [`ControlError::NotOwner`] or [`ControlError::NotRunning`] if the caller is not
+    /// performing the step.
     pub async fn report(&self, report: Report, token: &CallerToken) -> Result<(), ControlError> {
         let report = match report {
             Report::Inspected { id, result } => {
@@ -126,7 +127,7 @@ impl Controller {
         Ok(())
     }
 
-    /// Counts an attempt that has ended.
+    /// Adds an attempt that has ended to the metrics.
     fn observe(&self, before: &Snapshot, report: &StepReport, kind: StepKind) {
         let step = before.steps.iter().find(|step| step.id == report.step);
         let begun = step.and_then(|step| step.dispatched_at);
@@ -136,7 +137,7 @@ impl Controller {
     }
 }
 
-/// True if the report changed something.
+/// Applies a report to the draft. Returns `true` if the report changed something.
 fn settle(
     draft: &mut MigrationDraft,
     report: &StepReport,
@@ -197,6 +198,7 @@ fn settle(
     Ok(true)
 }
 
+/// Returns the step of the report.
 fn find(draft: &MigrationDraft, report: &StepReport) -> Result<Step, ControlError> {
     let mut steps = draft.snapshot().steps.iter();
     let found = steps.find(|step| step.id == report.step).cloned();
@@ -211,7 +213,7 @@ fn not_running(report: &StepReport) -> ControlError {
     }
 }
 
-/// A cutover is only done when the map says so.
+/// Returns an error if the report of a cutover does not fit the ownership: the map must have flipped.
 fn check_ownership(
     draft: &MigrationDraft,
     kind: StepKind,
@@ -227,6 +229,7 @@ fn check_ownership(
     }
 }
 
+/// Applies the failure of a step: schedules the next attempt after a pause, or lets the migration fail.
 fn failed(
     draft: &mut MigrationDraft,
     step: &Step,
@@ -254,7 +257,7 @@ fn failed(
     Ok(())
 }
 
-/// The pause before the next attempt; `None`: there is none.
+/// Returns the pause before the next attempt of the step; `None` if the controller does not try it again.
 fn pause_after(
     draft: &MigrationDraft,
     step: &Step,
@@ -262,7 +265,7 @@ fn pause_after(
     failure: &Failure,
     settings: &super::ControllerSettings,
 ) -> Option<Duration> {
-    // A gate that is not met yet is waited for as long as it takes, with growing pauses.
+    // If the conditions of a cutover are not met yet, the controller tries again without limit, after growing pauses.
     let waits = matches!(step.kind, StepKind::Cutover | StepKind::Rollback)
         && failure.retry == RetryClass::Fixed;
     let class = if waits {
@@ -279,7 +282,8 @@ fn pause_after(
     pause.filter(|_| waits || !spent || may_be_closed(step.kind, m.ownership))
 }
 
-/// True while the moving keys may be closed on both shards: nobody gives up then, whatever it takes (C7 to C10).
+/// Returns whether the moving keys may be closed on both shards, from the seal of the old owner to the opening of the
+/// new owner (C7 to C10). Then the controller tries the step again without limit.
 fn may_be_closed(step: StepKind, ownership: Ownership) -> bool {
     let forward = matches!(ownership, Ownership::Fencing | Ownership::Flipped);
     let back = matches!(
@@ -289,7 +293,7 @@ fn may_be_closed(step: StepKind, ownership: Ownership) -> bool {
     (step == StepKind::Cutover && forward) || (step == StepKind::Rollback && back)
 }
 
-/// Everything from `to` up to the step runs again; possible until the flip.
+/// Repeats all steps from `to` up to this step. Possible only until the flip.
 fn rewind(
     draft: &mut MigrationDraft,
     step: &Step,

@@ -1,4 +1,4 @@
-//! Shards: registered, changed, forgotten; never a password among what is kept.
+//! Shards: registered, changed and removed. The store never contains a password.
 
 use super::identify::ExpectedShard;
 use super::{ControlError, Controller, clock};
@@ -10,30 +10,31 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-/// What to change of a shard; what is left out stays.
+/// A change of a shard. Fields that are missing do not change.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct ShardChange {
-    /// Labels to set; a null takes one away.
+    /// Labels to set; the value null removes a label.
     pub labels: BTreeMap<String, Option<String>>,
-    /// How much load it should carry, relative to the others.
+    /// The capacity: how much load the shard should carry, relative to the other shards; 1 to 1000000.
     pub capacity: Option<u32>,
-    /// Bytes of rows that it can hold; 0: not limited.
+    /// How many bytes of rows the shard can hold; 0: no limit.
     pub space: Option<u64>,
-    /// Another connection string; it must lead to the same database.
+    /// A new connection string. It must lead to the same database, unless `replaced` is true.
     pub dsn: Option<String>,
-    /// The shard is another database from now on, or was restored: its connection string may lead there. Takes a reason.
+    /// True if the shard is another database from now on, or was restored. The connection string may then lead to that
+    /// database. Requires a reason.
     pub replaced: bool,
-    /// Why, for the audit trail.
+    /// The reason, for the audit trail.
     pub reason: Option<String>,
 }
 
 impl Controller {
-    /// Registers a shard, once an agent has said which database its connection string leads to.
+    /// Registers a shard, after an agent has reported the database to which its connection string leads.
     ///
     /// # Errors
-    /// [`ControlError::UnreadableDsn`], [`ControlError::InlinePassword`], an empty field, a name that is taken, a
-    /// database that was not reached, or that is another shard's.
+    /// [`ControlError::UnreadableDsn`], [`ControlError::InlinePassword`], an empty field, a name that exists already, a
+    /// database that the agent cannot reach, or a database that belongs to another shard.
     pub async fn add_shard(
         &self,
         new: &NewShard,
@@ -65,10 +66,10 @@ impl Controller {
         Ok(made)
     }
 
-    /// Changes what is said about a shard.
+    /// Changes the properties of a shard.
     ///
     /// # Errors
-    /// As [`Controller::add_shard`], or an unknown shard.
+    /// The errors of [`Controller::add_shard`], or an unknown shard.
     pub async fn change_shard(
         &self,
         name: &ShardName,
@@ -89,7 +90,8 @@ impl Controller {
                 replaced: change.replaced,
             };
             if let Some(found) = self.identify_changed(wanted).await? {
-                // Ahead of the connection string: what comes between meets another database, and is refused there.
+                // The identity is written before the connection string: until both are written, agents find another
+                // database than the registered one, and refuse to work in it.
                 self.note_database(known.number, &found).await?;
                 data["identity"] = json!(found.identity);
                 data["identity_before"] = json!(known.identity);
@@ -116,10 +118,10 @@ impl Controller {
         Ok(changed)
     }
 
-    /// Forgets a shard that no map in force names.
+    /// Removes a shard that no current map names.
     ///
     /// # Errors
-    /// An unknown shard, or one that is in use.
+    /// The shard does not exist, or is in use.
     pub async fn remove_shard(
         &self,
         name: &ShardName,
@@ -134,16 +136,16 @@ impl Controller {
         Ok(())
     }
 
-    /// One shard.
+    /// Returns a shard.
     ///
     /// # Errors
-    /// An unknown shard, or what the store says.
+    /// The shard does not exist, or the store failed.
     pub async fn shard(&self, name: &ShardName) -> Result<ShardRecord, ControlError> {
         let found = self.inner.store.shard(name).await?;
         found.ok_or_else(|| ControlError::missing("shard", name.as_str()))
     }
 
-    /// Writes what an operator changed into the audit trail.
+    /// Adds a record to the audit trail.
     pub(super) async fn audit(
         &self,
         actor: &str,
@@ -162,14 +164,14 @@ impl Controller {
     }
 }
 
-/// What is wrong with a shard that is to be registered, whatever it leads to.
+/// Checks the fields of a new shard, without a connection.
 pub(crate) fn check_new_shard(new: &NewShard) -> Result<(), ControlError> {
     check_name("shard", new.name.as_str())?;
     check_dsn(&new.name, &new.dsn)?;
     check_capacity(new.capacity)
 }
 
-/// What is wrong with the change of a shard, whatever it leads to.
+/// Checks the fields of a change of a shard, without a connection.
 pub(crate) fn check_shard_change(
     name: &ShardName,
     change: &ShardChange,
@@ -187,7 +189,7 @@ pub(crate) fn check_shard_change(
     change.capacity.map_or(Ok(()), check_capacity)
 }
 
-/// The parameters that differ between two connection strings.
+/// Returns the parameters that differ between two connection strings.
 fn changed_parameters(before: &str, after: &str) -> Vec<&'static str> {
     match (Dsn::parse(before), Dsn::parse(after)) {
         (Ok(before), Ok(after)) => before.differences(&after),
@@ -195,7 +197,7 @@ fn changed_parameters(before: &str, after: &str) -> Vec<&'static str> {
     }
 }
 
-/// Agents must be able to read it, and no secret may stand in it.
+/// Checks that a connection string can be read and contains no password.
 pub(super) fn check_dsn(shard: &ShardName, dsn: &str) -> Result<(), ControlError> {
     if dsn.trim().is_empty() {
         return Err(invalid(&format!(
@@ -223,17 +225,17 @@ fn check_capacity(capacity: u32) -> Result<(), ControlError> {
     ))
 }
 
-/// A field without a usable value.
+/// Returns the error for a field without a usable value.
 pub(super) fn invalid(what: &str) -> ControlError {
     ControlError::Invalid {
         what: what.to_owned(),
     }
 }
 
-/// Names stand in URLs and in messages.
+/// Checks a name, which must be usable in URLs and messages.
 pub(super) fn check_name(what: &str, name: &str) -> Result<(), ControlError> {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
-    // In an address dots alone lead elsewhere.
+    // In a URL path, a segment of dots only refers to another folder.
     let more_than_dots = name.chars().any(|c| c != '.');
     if more_than_dots && name.len() <= 63 && name.chars().all(plain) {
         return Ok(());

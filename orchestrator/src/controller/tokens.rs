@@ -1,4 +1,4 @@
-//! Tokens and the sessions of browsers: who holds a secret, and what of the fleet an agent may touch.
+//! Tokens and sessions of browsers: who presents a secret, and which shards an agent may access.
 
 use super::{ControlError, Controller, clock};
 use crate::access::{AccessRule, AuditRule, NewToken, Role, Secret, SecretDigest, Visitor, covers};
@@ -10,21 +10,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-/// The name of who shows the token of the controller's admin token file.
+/// The user name of the token in the controller's admin token file.
 const ADMIN: &str = "admin";
-/// A token that another controller made or took back is known so much later.
+/// For how long tokens are cached. A token that another controller creates or revokes is noticed after this time.
 const KNOWN_FOR: Duration = Duration::from_secs(2);
-/// How long a browser stays signed in.
+/// The duration of a browser session.
 const SESSION: TimeDelta = TimeDelta::hours(12);
-/// How long a code for a session counts.
+/// How long a sign-in code is valid.
 const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
-/// Ten years.
+/// The longest validity of a token, in days: ten years.
 const MOST_DAYS: u32 = 3_650;
 const LONGEST_NAME: usize = 63;
 
 type HeldTokens = Arc<BTreeMap<SecretDigest, TokenRecord>>;
 
-/// The store's tokens, as they were read last.
+/// The tokens of the store at the last read.
 #[derive(Debug, Default)]
 pub(super) struct TokenCache(Mutex<Option<(Instant, HeldTokens)>>);
 
@@ -39,41 +39,41 @@ impl TokenCache {
     }
 }
 
-/// A browser that has just signed in.
+/// The session of a browser that has just signed in.
 #[derive(Debug)]
 pub(crate) struct SignedInBrowser {
     pub(crate) cookie: Secret,
     pub(crate) visitor: Visitor,
-    /// Seconds.
+    /// The duration of the session, in seconds.
     pub(crate) lasts: i64,
 }
 
-/// The shards that an agent may touch; `None`: all.
+/// The shards that an agent may access; `None` means all.
 pub(crate) type ShardReach = Option<BTreeSet<ShardName>>;
 
 impl Controller {
-    /// Who must show a token.
+    /// Returns which callers must present a token.
     #[must_use]
     pub fn rule(&self) -> AccessRule {
         self.inner.settings.rule
     }
 
-    /// What becomes of an order whose line in the audit trail cannot be written.
+    /// Returns what happens to a command that cannot be recorded in the audit trail.
     #[must_use]
     pub fn audit_rule(&self) -> AuditRule {
         self.inner.settings.audit
     }
 
-    /// Nobody may change anything through this process; agents go on.
+    /// Returns whether this process refuses all changes by users. Agents continue to work.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.inner.settings.read_only
     }
 
-    /// Makes a token; the secret is told here and never again.
+    /// Creates a token. Only the returned value contains the secret; the store keeps its digest.
     ///
     /// # Errors
-    /// [`ControlError::Invalid`], a name that is taken, or what the store says.
+    /// [`ControlError::Invalid`], a name that exists already, or an error of the store.
     pub async fn create_token(
         &self,
         new: &NewToken,
@@ -102,10 +102,10 @@ impl Controller {
         Ok((record, secret))
     }
 
-    /// Takes a token back, and with it its sessions.
+    /// Revokes a token and its sessions.
     ///
     /// # Errors
-    /// A token that is not there, or what the store says.
+    /// The token does not exist, or the store failed.
     pub async fn revoke_token(
         &self,
         name: &str,
@@ -120,7 +120,7 @@ impl Controller {
         Ok(record)
     }
 
-    /// Who shows this token; `None`: it is none.
+    /// Returns the caller that presents this token; `None` if the token is not valid.
     pub(crate) async fn holder(&self, secret: &Secret) -> Result<Option<Visitor>, ControlError> {
         match self.token_id(secret).await? {
             Some(token) => self.visitor_of(&token).await,
@@ -128,7 +128,7 @@ impl Controller {
         }
     }
 
-    /// Who sends this cookie; `None`: nobody who is signed in.
+    /// Returns the user of the session with this cookie; `None` if there is no valid session.
     pub(crate) async fn signed_in(&self, cookie: &Secret) -> Result<Option<Visitor>, ControlError> {
         if !cookie.is_cookie() {
             return Ok(None);
@@ -141,7 +141,7 @@ impl Controller {
         Ok(visitor.map(|visitor| Visitor { csrf, ..visitor }))
     }
 
-    /// Begins a session for who shows a person's token, or a code; `None`: it is none.
+    /// Starts a session for a user's token or a sign-in code; `None` if it is not valid.
     pub(crate) async fn sign_in(
         &self,
         secret: &Secret,
@@ -170,10 +170,11 @@ impl Controller {
         }))
     }
 
-    /// A code by which this person's browser signs in once, and soon; `None` where no token is asked for.
+    /// Returns a code with which the user's browser can sign in once within five minutes; `None` if no token is
+    /// required.
     ///
     /// # Errors
-    /// What the store says.
+    /// The store failed.
     pub(crate) async fn sign_in_code(
         &self,
         visitor: &Visitor,
@@ -194,7 +195,7 @@ impl Controller {
         Ok(Some((code, ends_at)))
     }
 
-    /// The token of who was given this code, which counts no more.
+    /// Returns the token for which a sign-in code was issued, and invalidates the code.
     async fn redeem(&self, code: &Secret) -> Result<Option<String>, ControlError> {
         let Some(session) = self.session(code).await? else {
             return Ok(None);
@@ -203,7 +204,7 @@ impl Controller {
         Ok(ended.then_some(session.token))
     }
 
-    /// What the store calls the token with this secret.
+    /// Returns the id of the token with this secret.
     async fn token_id(&self, secret: &Secret) -> Result<Option<String>, ControlError> {
         let digest = secret.digest();
         if self.inner.settings.admin == Some(digest) {
@@ -213,7 +214,7 @@ impl Controller {
         Ok(held.get(&digest).map(|token| token.id.clone()))
     }
 
-    /// The holder of a token that is good.
+    /// Returns the user of a token, if the token is valid.
     async fn visitor_of(&self, token: &str) -> Result<Option<Visitor>, ControlError> {
         if token == ADMIN && self.inner.settings.admin.is_some() {
             return Ok(Some(self.admin()));
@@ -225,7 +226,7 @@ impl Controller {
             .map(|held| self.visitor(held)))
     }
 
-    /// The session of a cookie or a code, unless it has ended.
+    /// Returns the session of a cookie or a sign-in code, unless it has ended.
     async fn session(&self, secret: &Secret) -> Result<Option<SessionRecord>, ControlError> {
         let session = self.inner.store.session(secret.digest()).await?;
         Ok(session.filter(|session| clock() < session.ends_at))
@@ -254,7 +255,7 @@ impl Controller {
         Ok(())
     }
 
-    /// The shards that an agent may touch which says that it is `agent`.
+    /// Returns the shards that the agent `agent` may access.
     pub(crate) async fn reach(
         &self,
         visitor: &Visitor,
@@ -273,7 +274,7 @@ impl Controller {
         Ok(Some(covered.map(|shard| shard.name).collect()))
     }
 
-    /// Refuses a migration between shards that are out of reach.
+    /// Refuses a migration if one of its shards is out of reach.
     pub(crate) async fn check_reach(
         &self,
         reach: &ShardReach,
@@ -306,7 +307,7 @@ impl Controller {
         }
     }
 
-    /// The tokens; while the store is away those that were read last.
+    /// Returns the tokens. If the store cannot be read, the tokens of the last read are used.
     async fn held_tokens(&self) -> Result<HeldTokens, ControlError> {
         let known = self.inner.tokens.get();
         if let Some((at, held)) = &known
@@ -328,6 +329,7 @@ impl Controller {
     }
 }
 
+/// Checks the fields of a new token.
 fn check(new: &NewToken) -> Result<(), ControlError> {
     let invalid = |what: &str| {
         Err(ControlError::Invalid {
@@ -335,7 +337,7 @@ fn check(new: &NewToken) -> Result<(), ControlError> {
         })
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
-    // In an address dots alone lead elsewhere.
+    // In a URL path, a segment of dots only refers to another folder.
     let more_than_dots = new.name.chars().any(|c| c != '.');
     if !more_than_dots || new.name.len() > LONGEST_NAME || !new.name.chars().all(plain) {
         return invalid(

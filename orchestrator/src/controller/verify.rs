@@ -1,9 +1,9 @@
-//! A comparison that the operator orders, and what the last one found.
+//! A comparison that an operator requests, and the differences that the last one found.
 //!
-//! Before the flip the step `verify` runs again; during the hold the step `hold` is given out again and
-//! compares the old copy with its owner. Which comparison it is, and whether it repairs, stands in the
-//! journal alone: [`run_of`] reads it there for each dispatch.
-//! The report is read from the shards each time: the keys in it are never kept here.
+//! Before the flip the step `verify` runs again. During the hold the step `hold` is dispatched again and compares the
+//! rows on the source with the new owner. Only the journal contains which comparison is due, and whether it repairs:
+//! [`run_of`] reads it there for each dispatch. The shards keep the differences; the controller reads them each time
+//! and never stores the keys in them.
 
 use super::commands::resume;
 use super::dispatch::shard_ref;
@@ -21,18 +21,19 @@ use plans::step::verify::{DifferenceReport, ReportTask, VerifyRun};
 use serde_json::{Value, json};
 use std::time::Duration;
 
-/// The line of the journal that orders a comparison.
+/// The journal entry of a requested comparison.
 const REQUESTED: &str = "verify.requested";
-/// Lines of the journal that are read at once.
+/// The number of journal entries that are read at once.
 const LINES: i64 = 10_000;
 
 impl Controller {
-    /// Compares the copies of a migration again, now; the number of the comparison.
+    /// Requests another comparison of a migration. Returns the comparison and the migration.
     ///
-    /// With `repair` the rows of the copy that differ are written again from the shard that owns them.
+    /// With `repair` the agent also replaces the rows that differ by those of the shard that owns them.
     ///
     /// # Errors
-    /// [`ControlError::Illegal`] unless the migration waits for its approval, has failed before the flip, or holds.
+    /// [`ControlError::Illegal`] unless the migration waits for its approval, has failed before the flip, or is in the
+    /// hold.
     pub async fn verify(
         &self,
         id: &MigrationId,
@@ -51,10 +52,10 @@ impl Controller {
         Ok((run.await?.unwrap_or_default(), after))
     }
 
-    /// What the last comparison in each direction found, as the shards keep it.
+    /// Returns what the last comparison in each direction found, as the shards have recorded it.
     ///
     /// # Errors
-    /// [`ControlError::NoAgent`], or what the agent saw.
+    /// [`ControlError::NoAgent`], or the error that the agent reported.
     pub async fn differences(
         &self,
         id: &MigrationId,
@@ -73,7 +74,7 @@ impl Controller {
         Ok(found.reports)
     }
 
-    /// The comparison that a step of this kind is to make.
+    /// Returns the comparison that a step of this kind has to make.
     pub(super) async fn verify_run(
         &self,
         m: &Migration,
@@ -93,11 +94,12 @@ impl Controller {
     }
 }
 
-/// Lines that begin or end a comparison.
+/// Returns whether a journal entry begins or ends a comparison.
 fn counts(event: &Event) -> bool {
     event.kind == REQUESTED || ends(event, StepKind::Verify) || ends(event, StepKind::Cutover)
 }
 
+/// Returns whether the journal entry ends an attempt of the step of this kind, or repeats the step.
 fn ends(event: &Event, kind: StepKind) -> bool {
     let of = event
         .step
@@ -107,8 +109,8 @@ fn ends(event: &Event, kind: StepKind) -> bool {
     of && ended.contains(&event.kind.as_str())
 }
 
-/// The comparison that is due by the journal: an interruption leaves it the same, so that the agent goes on
-/// with it; what ends it, an earlier step that runs again, or an order makes another one.
+/// Returns the comparison that is due according to the journal. After an interruption it is the same, so the agent
+/// continues it. After its end, after the repetition of an earlier step, or after a request it is another one.
 fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
     let mut run = (kind == StepKind::Verify).then(VerifyRun::default);
     for event in events {
@@ -120,7 +122,7 @@ fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
                 repair: repair.unwrap_or(false),
             });
         } else if kind == StepKind::Hold {
-            // What was ordered before the flip is not the hold's.
+            // A comparison that was requested before the flip is not one of the hold.
             run = None;
         } else if ends(event, StepKind::Verify) {
             run = Some(VerifyRun {
@@ -132,7 +134,7 @@ fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
     run
 }
 
-/// `None`: not possible now.
+/// Schedules a comparison on the draft. Returns `None` if this is not possible now.
 fn schedule(draft: &mut MigrationDraft, data: &Value) -> Result<Option<()>, ControlError> {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;

@@ -1,6 +1,7 @@
-//! The ways between the two owners: back, again, and on with tables that have changed.
+//! The courses of a migration besides the usual one: rollback, another cutover, and a change of the moving tables.
 //!
-//! Steps are kept in one list: those of the way that is not taken are skipped, and restored when it is.
+//! A migration has one list of steps. The steps of a course that is not taken are skipped, and restored if the course
+//! is taken later.
 
 use super::ControlError;
 use super::draft::MigrationDraft;
@@ -14,19 +15,19 @@ use plans::step::StepKind;
 use plans::table::MovingTable;
 use serde_json::json;
 
-/// Code of the failure of a roll back that cannot be made.
+/// The code of the failure of a rollback that is impossible.
 const IMPOSSIBLE: &str = "rollback.impossible";
 
-/// After the hold: the steps that give the keys back.
+/// Adds the steps of the rollback after the hold.
 pub(super) fn go_back(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     draft.leave(StepKind::DropOld)?;
-    // Another cutover is approved anew.
+    // Another cutover needs new approvals.
     draft.migration().approvals.clear();
     draft.append(&[StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew])?;
     Ok(())
 }
 
-/// After a roll back: compared again, with a new way back, then the cutover once more.
+/// After a rollback: makes the steps of another cutover pending again, from the verification on.
 pub(super) fn go_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     draft.own(OwnershipEvent::Again, json!({}))?;
     draft.migrate(MigrationEvent::Again, json!({}))?;
@@ -52,14 +53,14 @@ pub(super) fn go_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     Ok(())
 }
 
-/// True for a roll back that found before its fence that it cannot be made.
+/// Returns whether a rollback found before its fence that it is impossible.
 pub(super) fn is_impossible(draft: &MigrationDraft, step: &Step, failure: &Failure) -> bool {
     step.kind == StepKind::Rollback
         && failure.code == IMPOSSIBLE
         && draft.snapshot().migration.ownership == Ownership::Flipped
 }
 
-/// The order is taken back: the hold goes on, and says why.
+/// Withdraws the rollback: the hold continues, and the reason is recorded.
 pub(super) fn refuse_rollback(
     draft: &mut MigrationDraft,
     failure: &Failure,
@@ -75,7 +76,7 @@ pub(super) fn refuse_rollback(
     Ok(())
 }
 
-/// The keys stay where they are: the steps of the way back are left, the hold is there again.
+/// The target keeps the keys: skips the steps of the rollback, and restores the hold.
 pub(super) fn withdraw(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Rollback, StepKind::HoldBack, StepKind::DropNew] {
         draft.leave(kind)?;
@@ -86,7 +87,7 @@ pub(super) fn withdraw(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     Ok(())
 }
 
-/// True when the operator may finish although a roll back was ordered: it failed before its flip.
+/// Returns whether the operator may finish although a rollback was requested: the rollback failed before its flip.
 pub(super) fn may_withdraw(draft: &MigrationDraft) -> bool {
     let snapshot = draft.snapshot();
     let m = &snapshot.migration;
@@ -96,9 +97,9 @@ pub(super) fn may_withdraw(draft: &MigrationDraft) -> bool {
         && m.failure.is_some()
 }
 
-/// The move goes on with the tables as both shards have them now.
+/// Continues the move with the tables as both shards have them now.
 ///
-/// Before the flip, columns that are new are compared from the beginning.
+/// Before the flip the comparison is repeated if columns have changed.
 pub(super) fn reshape(
     draft: &mut MigrationDraft,
     step: &Step,
@@ -126,7 +127,7 @@ pub(super) fn reshape(
     Ok(())
 }
 
-/// Before the flip: the verification and what follows it are to be done again.
+/// Before the flip: makes the verification, and `open_reverse` after it, pending again.
 pub(super) fn compare_again(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let m = &draft.snapshot().migration;
     if !matches!(m.ownership, Ownership::Ready | Ownership::Fencing) {

@@ -1,4 +1,4 @@
-//! The agents: which are connected, what each holds, and the step that it runs.
+//! The page of the agents: which agents are connected, which migrations each one holds, and which steps it runs.
 
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, Fragment, PageError};
@@ -13,12 +13,12 @@ use axum::Extension;
 use axum::extract::State;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// An agent reports every second; after this long it counts as silent.
+/// An agent sends a heartbeat every second. After this time without one the page shows it as not connected.
 const SILENT: TimeDelta = TimeDelta::seconds(10);
-/// How an agent is started.
+/// The command that starts an agent.
 pub(super) const COMMAND: &str = "shardwright-agent --name agent-1";
 
-/// Whether the agent is connected at `now`.
+/// Returns whether the agent is connected at `now`.
 pub(crate) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
     now - agent.last_seen < SILENT
 }
@@ -27,7 +27,7 @@ pub(crate) fn is_connected(agent: &AgentRecord, now: DateTime<Utc>) -> bool {
 #[template(path = "agents/list.html")]
 struct AgentsPage {
     rows: Vec<AgentStateRow>,
-    /// Migrations that no agent holds although one could.
+    /// Migrations that no agent holds, although an agent could claim them.
     orphans: Vec<String>,
     command: String,
 }
@@ -36,7 +36,7 @@ struct AgentStateRow {
     name: String,
     mark: StateMark,
     instance: String,
-    /// Empty where the agent does not name it.
+    /// The host on which the agent runs; empty if the agent does not report it.
     host: String,
     held: Vec<HeldMigrationRow>,
     last_seen: String,
@@ -51,7 +51,7 @@ struct HeldMigrationRow {
     lease: String,
 }
 
-/// The page.
+/// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -64,7 +64,7 @@ pub(super) async fn show(
     })
 }
 
-/// Its parts as they are now.
+/// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(controller: &Controller) -> Result<Vec<Fragment>, ControlError> {
     let now = Utc::now();
     let agents = controller.store().agents().await?;

@@ -1,4 +1,4 @@
-//! Style, script and icon, from the binary.
+//! Style sheet, script and icon, which are part of the binary.
 
 use super::page::PageError;
 use crate::controller::ControlError;
@@ -11,7 +11,7 @@ use rust_embed::RustEmbed;
 #[folder = "assets/"]
 struct Assets;
 
-/// The address of an asset; it changes with the contents, so that browsers may keep the answer.
+/// Returns the URL of an asset. It changes with the content, so that browsers may cache the response.
 pub(super) fn address(file: &str) -> String {
     let hash = Assets::get(file).map(|asset| asset.metadata.sha256_hash());
     let hash = hash.unwrap_or_default();
@@ -19,7 +19,7 @@ pub(super) fn address(file: &str) -> String {
     format!("/assets/{file}?v={tag}")
 }
 
-/// One asset.
+/// Returns one asset.
 pub(super) async fn show(
     Path(file): Path<String>,
     RawQuery(query): RawQuery,
@@ -39,7 +39,7 @@ pub(super) async fn show(
     Ok((headers, asset.data.into_owned()).into_response())
 }
 
-/// The icon where browsers look for it by themselves.
+/// Returns the icon at the URL that browsers request without a link to it.
 pub(super) async fn favicon() -> Result<Response, PageError> {
     show(Path("favicon.svg".to_owned()), RawQuery(None)).await
 }

@@ -1,4 +1,4 @@
-//! The audit trail: actor, command, address and reason of each line, newest first.
+//! The page of the audit trail: user, command, address and reason of each line, newest first.
 
 use super::page::{DashboardPage, Fragment, PageError};
 use crate::access::Visitor;
@@ -11,23 +11,23 @@ use axum::extract::{Query, State};
 use serde::Deserialize;
 use serde_json::Value;
 
-/// Lines of a page.
+/// The number of lines in a page.
 const SHOWN: usize = 100;
-/// Lines that are read at once, until the page is full.
+/// The number of lines that are read at once, until the page is full.
 const READ: i64 = 2_000;
 
-/// The query of the address.
+/// The query parameters.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct AuditQuery {
-    /// A part of any word of a line.
+    /// Shows only lines that contain this text in any word.
     q: String,
-    /// The page begins after this line; another word than a number is none.
+    /// The page begins after the line with this number. If it is not a number, it is ignored.
     after: String,
 }
 
 impl AuditQuery {
-    /// The query of this page, or of the one after `after`.
+    /// Returns the query string of this page, or of the page that begins after `after`.
     fn query(&self, after: Option<i64>) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         if !self.q.is_empty() {
@@ -70,7 +70,7 @@ struct AuditTrailRow {
     outcome: String,
 }
 
-/// The page.
+/// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -84,7 +84,7 @@ pub(super) async fn show(
     })
 }
 
-/// Its parts as they are now.
+/// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(
     controller: &Controller,
     query: &AuditQuery,
@@ -107,7 +107,7 @@ pub(super) async fn fragments(
     ])
 }
 
-/// The lines of the page, newest first, and one more where another page follows.
+/// Returns the lines of the page, newest first, and one more if another page follows.
 async fn found(
     controller: &Controller,
     part: &str,
@@ -155,7 +155,7 @@ fn row(line: &AuditLine) -> AuditTrailRow {
     }
 }
 
-/// The outcome of a command: a status, or the code with which it was refused.
+/// Returns the outcome of a command: a status, or the code of its refusal.
 fn outcome(value: Option<&Value>) -> String {
     match value {
         None | Some(Value::Null) => String::new(),

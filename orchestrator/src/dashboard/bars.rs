@@ -1,4 +1,4 @@
-//! The keys of a map as one bar, in percent of its width: ranges, virtual shards, or how many keys of a list.
+//! Draws the keys of a map as one bar, in percent of its width. For a list map the widths show numbers of keys.
 
 use crate::controller::MarkedMap;
 use crate::view::figures::count;
@@ -9,23 +9,23 @@ use plans::key_set::KeySet;
 use plans::shard_map::{Mapping, ShardMap};
 use std::collections::BTreeMap;
 
-/// Share of the width that an end without a bound gets.
+/// The width of a range that has no lower or no upper bound, in percent.
 const OPEN_END: f64 = 12.0;
-/// Narrowest part that still has room for a name.
+/// The smallest width in percent at which a part has room for a name.
 const ROOM: f64 = 16.0;
-/// How many colours there are.
+/// The number of colours.
 const COLOURS: usize = 6;
-/// Most parts of a bar; more are drawn as so many slots.
+/// The maximum number of parts in a bar. If there are more, this many equal slots are drawn.
 const MOST: u32 = 160;
-/// Most parts that are named one by one.
+/// The maximum number of parts that the description names one by one.
 const NAMED: usize = 12;
 
-/// Colours by shard, so that all bars of a page agree.
+/// The colours of shards, so that all bars of a page use the same ones.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Palette(Vec<ShardName>);
 
 impl Palette {
-    /// Colours for these shards.
+    /// Creates a palette for these shards.
     pub(super) fn of(shards: impl IntoIterator<Item = ShardName>) -> Self {
         let mut names: Vec<ShardName> = shards.into_iter().collect();
         names.sort();
@@ -33,7 +33,7 @@ impl Palette {
         Self(names)
     }
 
-    /// The number of a shard's colour.
+    /// Returns the number of a shard's colour.
     pub(super) fn colour(&self, shard: &ShardName) -> usize {
         let place = self.0.binary_search(shard);
         place.unwrap_or_else(|before| before) % COLOURS
@@ -43,23 +43,23 @@ impl Palette {
 /// A part of the bar.
 #[derive(Debug, Clone, PartialEq)]
 struct BarPart {
-    /// Where it begins, per cent.
+    /// The left edge, in percent.
     x: f64,
-    /// How wide it is, per cent.
+    /// The width, in percent.
     width: f64,
-    /// Number of its colour; `None`: keys without a shard.
+    /// The number of the colour; `None`: the keys belong to no shard.
     colour: Option<usize>,
-    /// Its shard.
+    /// The name of the shard.
     shard: String,
-    /// The keys.
+    /// The keys as text.
     keys: String,
-    /// What of it a migration is moving.
+    /// The spans of this part that migrations are moving.
     moving: Vec<BarSpan>,
-    /// The keys that are being moved, in words.
+    /// The moving keys as text.
     moving_keys: Option<String>,
 }
 
-/// A stretch of the bar, per cent.
+/// A span of the bar, in percent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct BarSpan {
     x: f64,
@@ -83,23 +83,23 @@ impl BarPart {
         }
     }
 
-    /// The name, where there is room for it.
+    /// Returns the name, if the part has room for it.
     fn label(&self) -> &str {
         if self.width < ROOM { "" } else { &self.shard }
     }
 
-    /// Where the name is, per cent.
+    /// Returns the horizontal position of the name, in percent.
     fn middle(&self) -> f64 {
         self.x + self.width / 2.0
     }
 
-    /// The class of the colour.
+    /// Returns the CSS class of the colour.
     fn class(&self) -> String {
         self.colour
             .map_or_else(|| "part none".to_owned(), |n| format!("part s{n}"))
     }
 
-    /// What it is, in words.
+    /// Returns the description of the part.
     fn title(&self) -> String {
         let moving = match &self.moving_keys {
             Some(keys) if *keys == self.keys => ", moving".to_owned(),
@@ -110,7 +110,7 @@ impl BarPart {
     }
 }
 
-/// A drawing of a map.
+/// The drawing of a map.
 #[derive(Debug, Clone, Template)]
 #[template(path = "bar.html")]
 pub(super) struct Bar {
@@ -118,21 +118,22 @@ pub(super) struct Bar {
 }
 
 impl Bar {
-    /// The mappings of `map` in key order; the shards of a list map side by side, by their number of keys.
+    /// Draws the mappings of `map` in key order. For a list map it draws one part for each shard; the width is
+    /// proportional to the number of keys.
     pub(super) fn new(map: &ShardMap, palette: &Palette) -> Self {
         Self {
             parts: thinned(parts(&at_rest(&map.mappings), palette)),
         }
     }
 
-    /// The same with the keys that migrations are moving.
+    /// Does the same as [`Bar::new`], and also draws the keys that migrations are moving.
     pub(super) fn marked(map: &MarkedMap, palette: &Palette) -> Self {
         Self {
             parts: thinned(parts(&map.moving_keys().collect::<Vec<_>>(), palette)),
         }
     }
 
-    /// The drawing in words.
+    /// Returns a description of the drawing.
     fn label(&self) -> String {
         if self.parts.len() <= NAMED {
             let titles: Vec<String> = self.parts.iter().map(BarPart::title).collect();
@@ -158,7 +159,7 @@ impl Bar {
     }
 }
 
-/// Mappings of a version, of which nothing is moving.
+/// Combines the mappings of a version with no moving keys.
 fn at_rest(mappings: &[Mapping]) -> Vec<(&Mapping, Option<&KeySet>)> {
     let mappings = mappings.iter();
     mappings.map(|mapping| (mapping, None)).collect()
@@ -190,7 +191,7 @@ fn parts(mappings: &[(&Mapping, Option<&KeySet>)], palette: &Palette) -> Vec<Bar
     parts
 }
 
-/// Keys in words.
+/// Returns keys as text.
 pub(super) fn named(keys: &KeySet) -> String {
     match keys {
         KeySet::List(keys) => listed(keys.len()),
@@ -198,13 +199,13 @@ pub(super) fn named(keys: &KeySet) -> String {
     }
 }
 
-/// How many keys, in words.
+/// Returns a number of keys as text.
 pub(super) fn listed(keys: usize) -> String {
     let number = count(i64::try_from(keys).unwrap_or(i64::MAX));
     format!("{number} key{}", if keys == 1 { "" } else { "s" })
 }
 
-/// As many slots as are visible, each with the part in its middle, where there are more parts than that.
+/// If there are more parts than [`MOST`], returns this many equal slots. Each slot shows the part at its middle.
 fn thinned(parts: Vec<BarPart>) -> Vec<BarPart> {
     if parts.len() <= usize::try_from(MOST).unwrap_or(usize::MAX) {
         return parts;
@@ -236,11 +237,11 @@ fn thinned(parts: Vec<BarPart>) -> Vec<BarPart> {
     slots
 }
 
-/// From keys to per cent: bounded keys lie between the two open ends.
+/// Converts keys to percent. Ranges with two bounds are drawn between the two ranges with an open end.
 struct BarScale {
-    /// Every bound, in key order; bounds that are no numbers are drawn at even distances.
+    /// Every bound, in key order. Bounds that are not numbers are drawn at equal distances.
     bounds: Vec<Key>,
-    /// Keys of a list map.
+    /// The number of keys in a list map.
     keys: f64,
 }
 
@@ -267,7 +268,7 @@ impl BarScale {
         }
     }
 
-    /// Where `keys` begin and end; those of a list follow what is `before` them.
+    /// Returns the left and the right edge of `keys`. Keys of a list begin at `before`.
     fn ends(&self, keys: &KeySet, before: f64) -> (f64, f64) {
         match keys {
             KeySet::Range(ranges) => (
@@ -286,7 +287,7 @@ impl BarScale {
         }
     }
 
-    /// Each stretch of `keys`, which are some of those of the part that begins at `x`.
+    /// Returns a span for each piece of `keys`, which belong to the part that begins at `x`.
     fn spans(&self, keys: &KeySet, x: f64) -> Vec<BarSpan> {
         let pieces: Vec<KeySet> = match keys {
             KeySet::Range(ranges) => {
@@ -320,7 +321,7 @@ impl BarScale {
         OPEN_END + share * (100.0 - 2.0 * OPEN_END)
     }
 
-    /// Exact enough for a drawing.
+    /// Converts a key to a number that is exact enough for a drawing.
     fn number(&self, key: &Key) -> f64 {
         match key {
             Key::Int(value) | Key::Timestamp(value) => *value as f64,

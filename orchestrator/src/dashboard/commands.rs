@@ -1,6 +1,6 @@
-//! The operator's commands as forms: what each does, and the page that asks for confirmation of a dangerous one.
+//! The operator's commands as forms, and the confirmation page of dangerous ones.
 //!
-//! A command is for a migration, or for each move of an operation that can take it.
+//! A command applies to one migration, or to each move of an operation for which it is possible.
 
 mod operation;
 
@@ -21,28 +21,28 @@ use serde::Deserialize;
 /// A command as a form.
 #[derive(Debug, Clone)]
 pub(super) struct CommandForm {
-    /// The migration or operation.
+    /// The id of the migration or operation, or the name of the token.
     id: String,
-    /// Which of the two.
+    /// The kind of object to which the id belongs.
     whose: &'static str,
-    /// The word in the address and on the command line.
+    /// The name of the command in the URL and on the command line.
     name: &'static str,
-    /// The word on the button.
+    /// The label of the button.
     label: &'static str,
-    /// What it does, in one sentence.
+    /// What the command does, in one sentence.
     effect: String,
-    /// It moves keys or cannot be undone, so that the id must be typed.
+    /// True if the command changes the owner of keys or cannot be undone, so that the operator must type the id.
     grave: bool,
-    /// It is what the migration waits for.
+    /// True if the migration waits for this command.
     first: bool,
-    /// What its form carries.
+    /// The CSRF token, which the form contains.
     csrf: String,
-    /// It was given on the page of the cutover, and leads back there.
+    /// True if the command is on the page of the cutover. Afterwards the browser returns to that page.
     on_cutover_page: bool,
 }
 
 impl CommandForm {
-    /// The command that revokes a token.
+    /// Creates the form that revokes a token.
     pub(super) fn revoke(name: &str, visitor: &Visitor) -> Self {
         Self {
             id: name.to_owned(),
@@ -96,12 +96,12 @@ impl CommandForm {
         }
     }
 
-    /// The command's form is below it.
+    /// Returns the URL of the object. The URL of the form is below it.
     fn path(&self) -> String {
         format!("/{}s/{}", self.whose, self.id)
     }
 
-    /// The page that follows it, or that its cancel link leads to.
+    /// Returns the URL of the page that follows the command, or to which the cancel link leads.
     pub(super) fn back(&self) -> String {
         match self.whose {
             "token" => "/tokens".to_owned(),
@@ -110,7 +110,7 @@ impl CommandForm {
         }
     }
 
-    /// The same command on the command line.
+    /// Returns the same command as a command line.
     fn line(&self) -> String {
         match self.whose {
             "token" => format!("shardwright token {} {}", self.name, self.id),
@@ -118,7 +118,7 @@ impl CommandForm {
         }
     }
 
-    /// The class of its button.
+    /// Returns the CSS class of the button.
     fn class(&self) -> &'static str {
         match (self.first, self.grave) {
             (true, _) => "button first",
@@ -140,17 +140,17 @@ fn is_grave(command: Command) -> bool {
     )
 }
 
-/// The buttons that the state allows.
+/// The buttons of the commands that are possible in the current state.
 #[derive(Template)]
 #[template(path = "migration/commands.html")]
 pub(super) struct CommandsView {
     forms: Vec<CommandForm>,
-    /// No command is possible any more.
+    /// True if no command is possible any more.
     ended: bool,
 }
 
 impl CommandsView {
-    /// The same on the page of the cutover, to which each command leads back.
+    /// Returns the commands for the page of the cutover, to which the browser returns after each command.
     pub(super) fn of_cutover(snapshot: &Snapshot, visitor: &Visitor) -> Self {
         let mut all = Self::new(snapshot, visitor);
         for form in &mut all.forms {
@@ -159,7 +159,7 @@ impl CommandsView {
         all
     }
 
-    /// The commands that are possible now.
+    /// Returns the commands that are possible now.
     pub(super) fn new(snapshot: &Snapshot, visitor: &Visitor) -> Self {
         let m = &snapshot.migration;
         let possible = without_twin(Command::allowed(snapshot));
@@ -174,12 +174,12 @@ impl CommandsView {
     }
 }
 
-/// Whether the visitor may give the command.
+/// Returns whether the visitor's role permits the command.
 fn may(visitor: &Visitor, command: Command) -> bool {
     visitor.may(RouteAccess::of_command(command.name()))
 }
 
-/// After a failure resume and retry are the same command.
+/// Removes one of resume and retry after a failure, because they then have the same effect.
 fn without_twin(mut commands: Vec<Command>) -> Vec<Command> {
     if commands.contains(&Command::Resume) {
         commands.retain(|command| *command != Command::Retry);
@@ -194,16 +194,16 @@ struct Confirm {
     wrong: Option<String>,
 }
 
-/// The form's field.
+/// The fields of the form.
 #[derive(Debug, Deserialize)]
 pub(super) struct CommandInput {
-    /// The id, typed.
+    /// The id that the operator typed.
     #[serde(default)]
     confirm: String,
-    /// Why.
+    /// The reason for the command.
     #[serde(default)]
     reason: String,
-    /// `switch` where it was given on the page of the cutover.
+    /// `switch` if the form was on the page of the cutover.
     #[serde(default)]
     back: String,
 }
@@ -214,7 +214,7 @@ impl CommandInput {
     }
 }
 
-/// The page that asks for confirmation, for browsers without JavaScript.
+/// Shows the confirmation page, for browsers without JavaScript.
 pub(super) async fn confirm(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -248,7 +248,7 @@ pub(super) async fn give(
     Ok(Redirect::to(&path).into_response())
 }
 
-/// The page that asks for confirmation again where the typed id is another one.
+/// Shows the confirmation page again if the operator typed another id.
 pub(super) fn unconfirmed(
     form: CommandForm,
     input: &CommandInput,

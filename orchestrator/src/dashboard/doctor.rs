@@ -1,4 +1,4 @@
-//! Findings that prevent moves: agents examine the fleet, a shard, or the shards of a map on request.
+//! The page of the doctor: agents examine the fleet, one shard or the shards of a map, and report what prevents moves.
 
 use super::marks::{self, StateMark};
 use super::page::{DashboardPage, PageError};
@@ -16,7 +16,7 @@ use serde::Deserialize;
 #[derive(Template)]
 #[template(path = "doctor/page.html")]
 struct DoctorPage {
-    /// Shards and maps to choose from.
+    /// The shards and maps in the selection list.
     choices: Vec<DoctorChoice>,
     found: Option<DoctorFindingsView>,
     wrong: Option<String>,
@@ -30,20 +30,20 @@ struct DoctorChoice {
     chosen: bool,
 }
 
-/// What was found.
+/// The findings of an examination.
 struct DoctorFindingsView {
     summary: String,
     groups: Vec<DoctorGroup>,
     failed: Vec<UnreachedShard>,
 }
 
-/// The findings of a shard, the gravest first.
+/// The findings of a shard, the most severe first.
 struct DoctorGroup {
     title: String,
     rows: Vec<(StateMark, Finding)>,
 }
 
-/// A shard that could not be looked at.
+/// A shard that no agent could examine.
 struct UnreachedShard {
     shards: String,
     message: String,
@@ -54,7 +54,7 @@ struct UnreachedShard {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct DoctorForm {
-    /// `shard NAME`, `map NAME`, or nothing for all of them.
+    /// `shard NAME`, `map NAME`, or empty for the whole fleet.
     what: String,
 }
 
@@ -115,7 +115,7 @@ impl DoctorPage {
     }
 }
 
-/// The form.
+/// Shows the form.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -124,7 +124,7 @@ pub(super) async fn show(
     Ok(page.page(visitor))
 }
 
-/// Has agents examine the choice, and shows the findings.
+/// Makes agents examine the selected shards, and shows the findings.
 pub(super) async fn examine(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,

@@ -1,11 +1,11 @@
-//! The step graph as a row of nodes, drawn by the server.
+//! Draws the steps of a migration as a row of nodes.
 
 use super::marks::{self, StateMark};
 use crate::view::StepView;
 use askama::Template;
 use plans::id::MigrationId;
 
-/// Width of a node and of the arrow behind it.
+/// The width of a node and the arrow after it.
 const NODE: usize = 100;
 const ARROW: usize = 14;
 
@@ -28,7 +28,7 @@ struct StepGraphNode {
 }
 
 impl StepGraphView {
-    /// Draws the steps of a migration in their order; each node leads to its step.
+    /// Draws the steps of a migration in their order. Each node links to its step.
     pub(super) fn new(id: &MigrationId, steps: &[StepView]) -> Self {
         let node = |(index, step): (usize, &StepView)| StepGraphNode {
             x: index * (NODE + ARROW),

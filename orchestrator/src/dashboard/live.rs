@@ -1,4 +1,4 @@
-//! Server-sent events for a page: event `fragment` with an element, for each one that is new or changed.
+//! Server-sent events for a page: the event `fragment` contains each fragment that is new or has changed.
 
 use super::page::{Fragment, PageError};
 use super::{agents, audit, map, migration, migrations, operation, overview};
@@ -15,17 +15,17 @@ use std::convert::Infallible;
 use std::time::Duration;
 use tokio::sync::watch;
 
-/// A page's news.
+/// The stream of a page's events.
 pub(super) type PageFeed = Sse<KeepAliveStream<BoxStream<'static, Result<Event, Infallible>>>>;
 
-/// Shortest time between two renderings.
+/// The shortest time between two renderings.
 const PAUSE: Duration = Duration::from_millis(250);
-/// Longest time between two renderings: an agent falls silent without an event.
+/// The longest time between two renderings. It is needed because no event reports that an agent has become silent.
 const TICK: Duration = Duration::from_secs(5);
-/// When a browser that lost the connection comes back.
+/// The time after which a browser reconnects.
 const RETRY: Duration = Duration::from_secs(1);
 
-/// What a page is about.
+/// What a page shows.
 #[derive(Debug, Clone)]
 enum LiveSubject {
     Overview,
@@ -59,7 +59,7 @@ impl LiveSubject {
     }
 }
 
-/// News of the overview.
+/// Sends the changes of the overview.
 pub(super) async fn overview(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -67,7 +67,7 @@ pub(super) async fn overview(
     feed(controller, visitor, LiveSubject::Overview).await
 }
 
-/// News of an operation.
+/// Sends the changes of an operation's page.
 pub(super) async fn operation(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -76,7 +76,7 @@ pub(super) async fn operation(
     feed(controller, visitor, LiveSubject::Operation(MigrationId(id))).await
 }
 
-/// News of a migration.
+/// Sends the changes of a migration's page.
 pub(super) async fn migration(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -87,7 +87,7 @@ pub(super) async fn migration(
     feed(controller, visitor, subject).await
 }
 
-/// News of a migration's cutover.
+/// Sends the changes of a cutover's page.
 pub(super) async fn cutover(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -96,7 +96,7 @@ pub(super) async fn cutover(
     feed(controller, visitor, LiveSubject::Cutover(MigrationId(id))).await
 }
 
-/// News of the list of migrations.
+/// Sends the changes of the list of migrations.
 pub(super) async fn migrations(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -105,7 +105,7 @@ pub(super) async fn migrations(
     feed(controller, visitor, LiveSubject::Migrations(query)).await
 }
 
-/// News of the agents.
+/// Sends the changes of the agents' page.
 pub(super) async fn agents(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -113,7 +113,7 @@ pub(super) async fn agents(
     feed(controller, visitor, LiveSubject::Agents).await
 }
 
-/// News of the audit trail.
+/// Sends the changes of the audit trail.
 pub(super) async fn audit(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -122,7 +122,7 @@ pub(super) async fn audit(
     feed(controller, visitor, LiveSubject::Audit(query)).await
 }
 
-/// News of a map.
+/// Sends the changes of a map's page.
 pub(super) async fn map(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -155,7 +155,7 @@ async fn feed(
         sent: BTreeMap::new(),
         queue: VecDeque::from([Event::default().retry(RETRY).comment("live")]),
     };
-    // A page about nothing is an answer, not an empty stream.
+    // If the object does not exist, the response is an error and not an empty stream.
     reader.render().await?;
     let events = unfold(reader, |mut reader| async {
         let event = reader.next().await?;
@@ -178,7 +178,7 @@ impl LiveReader {
             tokio::time::sleep(PAUSE).await;
             self.changes.borrow_and_update();
             self.beats.borrow_and_update();
-            // The page keeps what it has while the store does not answer.
+            // While the store cannot be reached, the page keeps its content.
             if let Err(error) = self.render().await {
                 tracing::debug!(%error, "page could not be refreshed");
             }

@@ -1,4 +1,4 @@
-//! One map: who owns which keys as a bar and a table, shards, tables and rules, and every version.
+//! The page of a map: a bar and a table of the owners of keys; shards, tables and rules; and every version.
 
 mod diff;
 mod keys;
@@ -19,7 +19,7 @@ use settings::MapSettingsView;
 use shards::MapShardsView;
 use versions::MapVersionsView;
 
-/// The page.
+/// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -34,7 +34,7 @@ pub(super) async fn show(
     })
 }
 
-/// Its parts as they are now.
+/// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(
     controller: &Controller,
     name: &MapName,

@@ -1,4 +1,4 @@
-//! States as an icon, a word and a tone: never by colour alone.
+//! Shows states as an icon, a word and a tone. Colour alone never carries the meaning.
 
 use crate::controller::operations::OperationState;
 use crate::store::TokenRecord;
@@ -20,15 +20,15 @@ const BACK: &str = "M6.5 3.5L3 7l3.5 3.5M3 7h6.5a3 3 0 0 1 0 6H7";
 const FLAG: &str = "M4 14V2.5h8.5l-2.5 3 2.5 3H4";
 const EXCLAMATION: &str = "M8 3v6M8 12v1";
 
-/// How a state looks.
+/// The appearance of a state.
 #[derive(Debug, Clone, Copy, Template)]
 #[template(path = "mark.html")]
 pub(super) struct StateMark {
-    /// quiet, busy, ask, bad or good.
+    /// The tone: quiet, busy, ask, bad or good.
     pub(super) tone: &'static str,
-    /// Outline in a square of 16.
+    /// The outline of the icon, as an SVG path in a square of 16 units.
     pub(super) icon: &'static str,
-    /// The state's name.
+    /// The name of the state.
     pub(super) text: &'static str,
 }
 
@@ -36,7 +36,7 @@ const fn mark(tone: &'static str, icon: &'static str, text: &'static str) -> Sta
     StateMark { tone, icon, text }
 }
 
-/// Of a migration.
+/// Returns the mark of a migration.
 pub(super) fn of_migration(state: MigrationState) -> StateMark {
     match state {
         MigrationState::Planned => mark("quiet", CIRCLE, "planned"),
@@ -52,7 +52,7 @@ pub(super) fn of_migration(state: MigrationState) -> StateMark {
     }
 }
 
-/// Of an operation.
+/// Returns the mark of an operation.
 pub(super) fn of_operation(state: OperationState) -> StateMark {
     match state {
         OperationState::Planned => of_migration(MigrationState::Planned),
@@ -69,7 +69,7 @@ pub(super) fn of_operation(state: OperationState) -> StateMark {
     }
 }
 
-/// Of a step.
+/// Returns the mark of a step.
 pub(super) fn of_step(state: StepState) -> StateMark {
     match state {
         StepState::Pending => mark("quiet", CIRCLE, "pending"),
@@ -81,7 +81,7 @@ pub(super) fn of_step(state: StepState) -> StateMark {
     }
 }
 
-/// Of a finding.
+/// Returns the mark of a finding.
 pub(super) fn of_finding(severity: Severity) -> StateMark {
     match severity {
         Severity::Refused => mark("bad", CROSS, "refused"),
@@ -90,7 +90,7 @@ pub(super) fn of_finding(severity: Severity) -> StateMark {
     }
 }
 
-/// Of an agent.
+/// Returns the mark of an agent.
 pub(super) fn of_agent(connected: bool) -> StateMark {
     if connected {
         mark("good", CHECK, "connected")
@@ -99,22 +99,22 @@ pub(super) fn of_agent(connected: bool) -> StateMark {
     }
 }
 
-/// Something that a person should check.
+/// Returns the mark of a problem that a person should check.
 pub(super) fn of_trouble(text: &'static str) -> StateMark {
     mark("ask", EXCLAMATION, text)
 }
 
-/// Of a condition that comes later.
+/// Returns the mark of a condition that does not hold yet.
 pub(super) fn not_yet() -> StateMark {
     mark("quiet", CIRCLE, "not yet")
 }
 
-/// Of what only a person can let go on.
+/// Returns the mark of a migration that continues only after an operator's command.
 pub(super) fn waits_for_you() -> StateMark {
     mark("ask", HOURGLASS, "waits for you")
 }
 
-/// Of a token.
+/// Returns the mark of a token.
 pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> StateMark {
     match (token.revoked_at, token.is_good(now)) {
         (Some(_), _) => mark("quiet", CROSS, "revoked"),
@@ -123,12 +123,12 @@ pub(super) fn of_token(token: &TokenRecord, now: DateTime<Utc>) -> StateMark {
     }
 }
 
-/// Of an attempt that flipped the keys.
+/// Returns the mark of an attempt that transferred the keys.
 pub(super) fn flipped() -> StateMark {
     mark("good", FLAG, "flipped")
 }
 
-/// Of a mapping.
+/// Returns the mark of a mapping.
 pub(super) fn of_mapping(moving: bool) -> StateMark {
     if moving {
         mark("busy", PLAY, "moving")

@@ -1,4 +1,4 @@
-//! One migration: where it is, commands, steps, tables, stream, write-blocked window, events.
+//! The page of a migration: state, commands, steps, tables, stream, write-blocked window and events.
 
 mod course;
 pub(super) mod cutover;
@@ -44,11 +44,11 @@ use step::StepPanel;
 use window::WindowsView;
 use work::{StreamView, TablesView};
 
-/// The query of the address.
+/// The query parameters.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MigrationQuery {
-    /// The step that is looked at; empty: none.
+    /// The name of the step whose details are shown; empty: none.
     step: String,
 }
 
@@ -62,7 +62,7 @@ impl MigrationQuery {
     }
 }
 
-/// The page; the id of an operation of several moves leads to the operation.
+/// Shows the page. If the id is that of an operation with several moves, it redirects to the operation.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -85,7 +85,7 @@ pub(super) async fn show(
     Ok(page.into_response())
 }
 
-/// Its parts as they are now.
+/// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
@@ -125,7 +125,7 @@ pub(super) async fn fragments(
     Ok(fragments)
 }
 
-/// Offline nothing keeps the old copy in step, so that its hold is another one.
+/// Adapts the description of the hold for an offline move: no stream applies changes to the rows on the old owner.
 fn describe_offline_hold(view: &mut MigrationView) {
     let offline = view.summary.mode == Mode::Offline;
     let mut steps = view.steps.iter_mut();
@@ -139,7 +139,7 @@ fn describe_offline_hold(view: &mut MigrationView) {
 struct MigrationHead {
     id: String,
     title: String,
-    /// The operation that it is one of several moves of, and its name there.
+    /// The operation, if it has several moves, and the name of this move in it.
     part: Option<OperationPart>,
     mark: StateMark,
     sentence: String,
@@ -158,7 +158,7 @@ struct MigrationHead {
     ended: Option<String>,
 }
 
-/// A move's place in its operation.
+/// The position of a move in its operation.
 struct OperationPart {
     operation: String,
     name: String,
@@ -213,7 +213,7 @@ impl MigrationHead {
     }
 }
 
-/// What it waits for.
+/// What the migration waits for.
 struct WaitNotice {
     what: String,
     since: Option<String>,
@@ -221,7 +221,8 @@ struct WaitNotice {
     remedy: Option<String>,
 }
 
-/// Failures and next attempts have a notice of their own; what a planned one waits for is in its sentence.
+/// Returns whether a wait is shown as a notice. Failures and next attempts have another notice, and the sentence of a
+/// planned migration already names what it waits for.
 fn has_notice(wait: &WaitReason, state: MigrationState) -> bool {
     let in_sentence = state == MigrationState::Planned && wait.kind == WaitKind::Queue;
     !in_sentence && !matches!(wait.kind, WaitKind::Failed | WaitKind::Retry)
@@ -280,7 +281,7 @@ fn step_row(step: &StepView) -> StepStateRow {
     }
 }
 
-/// How long agents worked on a step that is done, and how long no agent did.
+/// Returns how long agents worked on a step that is done, and for how long no agent worked on it.
 fn took(step: &StepView) -> Option<String> {
     let worked = millis(step.worked()?.num_milliseconds());
     let idle = step.idle();
@@ -288,7 +289,7 @@ fn took(step: &StepView) -> Option<String> {
     Some(worked + &idle.unwrap_or_default())
 }
 
-/// What came of a step, where that is a figure.
+/// Returns the result of a step, if it is a number.
 fn result(kind: StepKind, output: &Value) -> Option<String> {
     let output = output.clone();
     if kind == StepKind::Copy {
@@ -315,7 +316,7 @@ pub(super) struct PlanText {
 }
 
 impl PlanText {
-    /// The whole plan, as the command line prints it.
+    /// Returns the whole plan in the form that the command line prints.
     pub(super) fn new(plan: &Plan) -> Self {
         Self {
             text: plan_text(plan),

@@ -1,4 +1,4 @@
-//! All migrations, newest first: filtered by the query of the address, a page at a time.
+//! The list of all migrations, newest first, with a filter and pages.
 
 use super::open::{MigrationListRow, OpenMigration};
 use super::page::{DashboardPage, Fragment, PageError};
@@ -15,25 +15,25 @@ use plans::id::MigrationId;
 use plans::state::migration::MigrationState;
 use serde::Deserialize;
 
-/// Migrations that are read at once, until the page is full.
+/// The number of migrations that are read at once, until the page is full.
 const READ: i64 = 1_000;
-/// Rows of a page.
+/// The number of rows in a page.
 const SHOWN: usize = 50;
 
-/// The query of the address.
+/// The query parameters.
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct MigrationsQuery {
     /// `open`, `attention`, `ended`, or the name of a state; empty: all.
     state: String,
-    /// A part of an id, a name, a shard, a map, keys, or of who submitted it.
+    /// Shows only migrations in which one of these contains the text: id, name, shard, map, keys, submitting user.
     q: String,
     /// The page begins after this migration.
     after: String,
 }
 
 impl MigrationsQuery {
-    /// The query of this page, or of the one after `after`.
+    /// Returns the query string of this page, or of the page that begins after `after`.
     fn query(&self, after: &str) -> String {
         let mut query = form_urlencoded::Serializer::new(String::new());
         for (name, value) in [("state", &*self.state), ("q", &*self.q), ("after", after)] {
@@ -45,7 +45,7 @@ impl MigrationsQuery {
     }
 }
 
-/// Which states are shown.
+/// The states that are shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum StateFilter {
     All,
@@ -131,7 +131,7 @@ impl MigrationsFilterForm {
 #[template(path = "migrations/list.html")]
 struct MigrationsList {
     rows: Vec<ListedMigration>,
-    /// A filter is in force.
+    /// True if a filter is set.
     filtered: bool,
     newest: Option<String>,
     older: Option<String>,
@@ -144,7 +144,7 @@ struct ListedMigration {
     by: String,
 }
 
-/// The page.
+/// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -158,7 +158,7 @@ pub(super) async fn show(
     })
 }
 
-/// Its parts as they are now.
+/// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(
     controller: &Controller,
     query: &MigrationsQuery,
@@ -194,7 +194,7 @@ async fn list(
     })
 }
 
-/// Those of the page, newest first, and one more where another page follows.
+/// Returns the migrations of the page, newest first, and one more if another page follows.
 async fn found(
     controller: &Controller,
     query: &MigrationsQuery,
@@ -227,7 +227,7 @@ fn listed(m: &Migration, open: &[OpenMigration]) -> ListedMigration {
     }
 }
 
-/// Whether any word of it has `part` in it.
+/// Returns whether any text of the migration contains `part`.
 fn matches(m: &Migration, part: &str) -> bool {
     let part = part.trim().to_lowercase();
     let plan = &m.plan;

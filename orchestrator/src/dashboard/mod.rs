@@ -1,8 +1,8 @@
-//! The dashboard: pages rendered by the server, refreshed piece by piece over server-sent events.
+//! The dashboard: pages that the server renders and updates with server-sent events.
 //!
-//! A page is a row of fragments, each an element with an id; `live` sends again those that changed.
-//! Handlers call the controller as the API's do. Every page and command works without JavaScript.
-//! Absent: status codes (`api` has them), assets of other hosts, inline scripts and styles.
+//! A page is a list of fragments. Each one is an HTML element with an id, and `live` sends those that have changed.
+//! Handlers call the controller in the same way as the handlers of the API. Every page and command works without
+//! JavaScript. Only `api` knows status codes. Pages use no assets of other hosts, and no inline scripts or styles.
 
 pub(crate) mod agents;
 mod assets;
@@ -34,7 +34,8 @@ use axum::middleware::map_response;
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 
-/// With `no-referrer` a browser would send `Origin: null` with its own forms, which the guard refuses.
+/// With the referrer policy `no-referrer` a browser would send `Origin: null` with the dashboard's own forms, and the
+/// guard would refuse them.
 const HEADERS: [(HeaderName, &str); 4] = [
     (
         header::CONTENT_SECURITY_POLICY,
@@ -45,7 +46,7 @@ const HEADERS: [(HeaderName, &str); 4] = [
     (header::X_FRAME_OPTIONS, "DENY"),
 ];
 
-/// The pages over `controller`, to be merged with the API's routes behind its guard.
+/// Returns the routes of the pages for `controller`. They are merged with the API's routes before the guard is added.
 pub fn routes(controller: Controller) -> Router {
     Router::new()
         .route("/", get(overview::show))
@@ -111,14 +112,14 @@ fn protect(response: &mut Response) {
         .or_insert(HeaderValue::from_static("no-store"));
 }
 
-/// The page of a request that is refused.
+/// Returns the page for a request that was refused.
 pub fn refused(refused: AccessRefusal) -> Response {
     let mut response = page::PageError::from(refused).into_response();
     protect(&mut response);
     response
 }
 
-/// A plan is the answer to a form; without the form there is only a redirect to it.
+/// A plan is only shown in response to a form. Other requests are redirected to the form.
 async fn to_request() -> Redirect {
     Redirect::to("/migrations/new")
 }

@@ -1,4 +1,4 @@
-//! Migrations that have not ended, with their figures; what a row of a list shows of one.
+//! Migrations that have not ended, with their figures; and the row of a migration in a list.
 
 use super::marks::{self, StateMark};
 use crate::controller::Controller;
@@ -12,12 +12,12 @@ use plans::state::migration::MigrationState;
 /// A migration that has not ended, with its figures.
 pub(super) struct OpenMigration {
     pub(super) view: MigrationView,
-    /// When something happened last.
+    /// When the migration last changed.
     pub(super) changed: DateTime<Utc>,
 }
 
 impl OpenMigration {
-    /// What is known of it at `now`.
+    /// Creates the view of a migration at `now`.
     pub(super) fn new(controller: &Controller, snapshot: &Snapshot, now: DateTime<Utc>) -> Self {
         let figures = controller.figures(&snapshot.migration.id);
         let steps = snapshot.steps.iter();
@@ -31,25 +31,25 @@ impl OpenMigration {
     }
 }
 
-/// A migration in a list.
+/// A row for a migration in a list.
 pub(super) struct MigrationListRow {
     pub(super) id: String,
-    /// What it does: the operation, or the name of the move within it.
+    /// The operation, or the name of the move in it.
     pub(super) what: String,
     pub(super) source: String,
     pub(super) target: String,
     pub(super) keys: String,
     pub(super) mark: StateMark,
-    /// What it does now, or what it waits for.
+    /// The current work, or what the migration waits for.
     pub(super) step: String,
-    /// Whole per cent; none where it was aborted or rolled back.
+    /// The progress in whole percent; `None` if the migration was aborted or rolled back.
     pub(super) share: Option<u8>,
     pub(super) lag: String,
     pub(super) changed: DateTime<Utc>,
 }
 
 impl MigrationListRow {
-    /// The row of `m`, with the figures of its own among those of `open`.
+    /// Creates the row of `m`. Its figures come from `open`, if it is there.
     pub(super) fn new(m: &Migration, open: &[OpenMigration]) -> Self {
         let found = open.iter().find(|open| open.view.summary.id == m.id);
         let view = found.map(|open| &open.view);
@@ -77,13 +77,14 @@ impl MigrationListRow {
         }
     }
 
-    /// When something happened last.
+    /// Returns when the migration last changed.
     pub(super) fn updated(&self) -> String {
         moment(self.changed)
     }
 }
 
-/// The current step, how far it is, and its place; of a planned one what it waits for.
+/// Describes the current step with its progress and its position. For a planned migration it describes what it waits
+/// for.
 fn step(view: &MigrationView) -> String {
     let waits = view.summary.waiting_for.as_ref();
     if let Some(what) = waits.filter(|_| view.summary.state == MigrationState::Planned) {

@@ -1,4 +1,4 @@
-//! One operation of several moves: where it is, its commands, its moves and what they wait for.
+//! The page of an operation with several moves: its state, its commands, its moves and what they wait for.
 //!
 //! An operation with a single move is shown as its migration.
 
@@ -27,10 +27,10 @@ use plans::id::MigrationId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Failures that are shown.
+/// The maximum number of failures that are shown.
 const FAILURES: usize = 10;
 
-/// The page.
+/// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -50,7 +50,7 @@ pub(super) async fn show(
     Ok(page.into_response())
 }
 
-/// Its parts as they are now.
+/// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
@@ -148,7 +148,7 @@ fn moves_at_once(limit: u32) -> String {
     format!("{limit} move{}", if limit == 1 { "" } else { "s" })
 }
 
-/// How many moves are where, and what the operator may have to do.
+/// Describes how many moves are in which state, and what the operator may have to do.
 fn sentence(state: OperationState, migrations: &[Migration]) -> String {
     let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
     for migration in migrations {

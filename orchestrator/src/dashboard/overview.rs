@@ -1,4 +1,4 @@
-//! The overview: what needs attention, operations with their moves, maps, agents, who leads.
+//! The overview: what needs attention, operations with their moves, maps, agents, and the leader.
 
 mod agents;
 mod attention;
@@ -19,10 +19,10 @@ use leader::OverviewLeader;
 use maps::OverviewMaps;
 use operations::OverviewOperations;
 
-/// Operations of the list.
+/// The maximum number of operations in the list.
 const LIST: i64 = 100;
 
-/// The page.
+/// Shows the page.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -35,7 +35,7 @@ pub(super) async fn show(
     })
 }
 
-/// Its parts as they are now.
+/// Returns the fragments of the page in their current state.
 pub(super) async fn fragments(
     controller: &Controller,
     visitor: &Visitor,

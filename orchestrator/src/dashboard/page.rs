@@ -1,4 +1,4 @@
-//! The frame around every page, and the page of an error.
+//! The frame of every page, and the page that shows an error.
 
 use super::assets;
 use crate::access::{RouteAccess, Visitor};
@@ -7,12 +7,12 @@ use crate::controller::ControlError;
 use askama::Template;
 use axum::response::{Html, IntoResponse, Response};
 
-/// A piece of a page: one element with an id, which can be replaced by a newer one.
+/// A part of a page: one HTML element with an id, which a newer one can replace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fragment {
-    /// The element's id.
+    /// The id of the element.
     pub(super) id: &'static str,
-    /// The element.
+    /// The element as HTML.
     pub(super) html: String,
 }
 
@@ -30,18 +30,18 @@ impl Fragment {
 #[derive(Template)]
 #[template(path = "page.html")]
 pub(super) struct DashboardPage {
-    /// What the window is called.
+    /// The title of the page.
     pub(super) title: String,
-    /// Where newer fragments come from.
+    /// The URL of the events with newer fragments; `None`: the page is not updated.
     pub(super) live: Option<String>,
-    /// What is on it, in order.
+    /// The fragments in order.
     pub(super) fragments: Vec<Fragment>,
-    /// Whom it is for; none: nobody is signed in.
+    /// The visitor; `None`: not signed in.
     pub(super) visitor: Option<Visitor>,
 }
 
 impl DashboardPage {
-    /// A page that is not refreshed.
+    /// Creates a page that is not updated.
     pub(super) fn still(title: &str, content: &impl Template, visitor: Option<Visitor>) -> Self {
         Self {
             title: title.to_owned(),
@@ -51,21 +51,21 @@ impl DashboardPage {
         }
     }
 
-    /// Whether it leads to where migrations are made.
+    /// Returns whether the page has a link to the planning of migrations.
     fn may_plan(&self) -> bool {
         self.visitor
             .as_ref()
             .is_none_or(|v| v.may(RouteAccess::Operate))
     }
 
-    /// Whether it leads to the tokens.
+    /// Returns whether the page has a link to the tokens.
     fn may_administer(&self) -> bool {
         self.visitor
             .as_ref()
             .is_some_and(|v| v.may(RouteAccess::Administer))
     }
 
-    /// What marks the place in the navigation that is shown.
+    /// Returns the attribute that marks the current page in the navigation.
     fn current_mark(&self, title: &str) -> &'static str {
         if self.title == title {
             " aria-current=\"page\""
@@ -74,7 +74,7 @@ impl DashboardPage {
         }
     }
 
-    /// Who is signed in, and what ends that.
+    /// Returns the signed-in visitor and the CSRF token of the form that signs out.
     fn signed_in(&self) -> Option<(&Visitor, &str)> {
         let visitor = self.visitor.as_ref()?;
         Some((visitor, visitor.csrf.as_deref()?))
@@ -107,7 +107,7 @@ impl IntoResponse for DashboardPage {
     }
 }
 
-/// A template as text; writing to a string fails only where a value cannot be displayed.
+/// Renders a template. Writing to a string fails only if a value cannot be formatted.
 fn text(template: &impl Template) -> String {
     template.render().unwrap_or_else(|error| {
         tracing::error!(%error, "page could not be rendered");
@@ -115,7 +115,7 @@ fn text(template: &impl Template) -> String {
     })
 }
 
-/// An error that becomes a page.
+/// An error that is shown as a page.
 #[derive(Debug)]
 pub(super) struct PageError(ApiError);
 

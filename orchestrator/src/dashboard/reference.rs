@@ -1,4 +1,4 @@
-//! The API's reference: the OpenAPI document for people.
+//! The reference of the API: the OpenAPI document as a page.
 
 use super::page::DashboardPage;
 use crate::access::Visitor;
@@ -14,7 +14,7 @@ struct ReferencePage {
     schemas: Vec<ReferenceSchema>,
 }
 
-/// The routes about one noun.
+/// The routes for one kind of object.
 struct ReferenceNoun {
     name: String,
     calls: Vec<ReferenceCall>,
@@ -31,7 +31,7 @@ struct ReferenceCall {
     answers: Vec<String>,
 }
 
-/// A type that bodies refer to.
+/// A type to which bodies refer.
 struct ReferenceSchema {
     name: String,
     about: String,
@@ -44,7 +44,7 @@ struct ReferenceField {
     about: String,
 }
 
-/// The page.
+/// Shows the page.
 pub(super) async fn show(Extension(visitor): Extension<Visitor>) -> DashboardPage {
     let reference = ReferencePage::of(document());
     DashboardPage::still("API", &reference, Some(visitor))
@@ -125,7 +125,7 @@ fn schema((name, schema): (&str, &Value)) -> ReferenceSchema {
     }
 }
 
-/// A schema in one word or a few.
+/// Describes a schema in a few words.
 fn kind_of(schema: &Value) -> String {
     if let Some(place) = schema["$ref"].as_str() {
         return place.rsplit('/').next().unwrap_or(place).to_owned();

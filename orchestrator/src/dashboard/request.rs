@@ -1,4 +1,4 @@
-//! A new migration: the request is typed, the plan is read, exactly that plan is applied.
+//! A new migration: the operator writes a request, reads its plan, and applies exactly this plan.
 
 mod check;
 mod examples;
@@ -22,31 +22,31 @@ use plans::render::plan_text;
 use serde::Deserialize;
 use std::sync::Arc;
 
-/// Moves of a plan that are listed; its text has them all.
+/// The maximum number of listed moves. The text of the plan contains all.
 const LISTED: usize = 200;
 
-/// The query of the address.
+/// The query parameters.
 #[derive(Debug, Deserialize)]
 pub(super) struct RequestInput {
-    /// Fill in an example.
+    /// The name of the example that fills the form.
     example: Option<String>,
-    /// For this map.
+    /// The map for which the example is written.
     map: Option<String>,
 }
 
-/// The first form.
+/// The form of the request.
 #[derive(Debug, Deserialize)]
 pub(super) struct RequestForm {
     request: String,
 }
 
-/// The second form.
+/// The form that applies a plan.
 #[derive(Debug, Deserialize)]
 pub(super) struct ApplyForm {
     plan: String,
     #[serde(default)]
     request: String,
-    /// Ticked: wait for migrations that move some of the keys.
+    /// Present if the plan must wait for migrations that move some of its keys.
     queue: Option<String>,
 }
 
@@ -58,13 +58,13 @@ struct RequestPage {
     findings: Vec<FindingRow>,
     plan: Option<PlanView>,
     examples: Vec<RequestChoice>,
-    /// Maps to choose from, where there are several.
+    /// The maps in the selection list, if there are several.
     maps: Vec<RequestChoice>,
-    /// What the forms carry.
+    /// The CSRF token.
     csrf: String,
 }
 
-/// An entry of a list.
+/// An entry of a selection list.
 struct RequestChoice {
     name: String,
     label: String,
@@ -73,7 +73,7 @@ struct RequestChoice {
 
 struct PlanView {
     moves: Vec<PlannedMoveRow>,
-    /// Moves that are not listed.
+    /// The number of moves that are not listed.
     hidden: usize,
     notes: Vec<String>,
     text: String,
@@ -104,7 +104,7 @@ impl RequestPage {
         DashboardPage::still("New migration", &self, Some(visitor))
     }
 
-    /// The form with `request` in it, and the lists to choose from.
+    /// Creates the form with the text `request` and the selection lists.
     async fn new(controller: &Controller, request: String) -> Result<Self, ControlError> {
         let maps = controller.store().maps().await?;
         let several = maps.iter().filter(|_| maps.len() > 1);
@@ -151,7 +151,7 @@ fn found(findings: Vec<Finding>) -> Vec<FindingRow> {
     found.collect()
 }
 
-/// The form, empty or with an example.
+/// Shows the form, empty or with an example.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -184,7 +184,7 @@ fn choose(choices: &mut [RequestChoice], name: &str) {
     }
 }
 
-/// Makes a plan of the request and shows it, or the reason why there is none.
+/// Shows the plan of the request, or the reason why no plan can be made.
 pub(super) async fn plan(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -204,7 +204,7 @@ pub(super) async fn plan(
     }
 }
 
-/// Applies the plan that was shown; the controller checks its hash and that it is still true.
+/// Applies the plan that was shown. The controller checks its hash, and whether the plan is still current.
 pub(super) async fn apply(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -254,7 +254,7 @@ fn move_row(planned: &PlannedMove) -> PlannedMoveRow {
     }
 }
 
-/// Forms end lines as the network does; columns are counted as the author sees them.
+/// Converts CRLF to LF: browsers send forms with CRLF, and error messages count columns as the author sees them.
 fn unix_lines(text: &str) -> String {
     text.replace("\r\n", "\n")
 }

@@ -1,4 +1,4 @@
-//! Signing in with a person's token, and out.
+//! Sign-in with a person's token, and sign-out.
 
 use super::page::{DashboardPage, PageError};
 use crate::api::{AccessRefusal, Admission, COOKIE, address, cookie};
@@ -11,12 +11,12 @@ use axum::http::{HeaderMap, HeaderValue, header};
 use axum::response::{AppendHeaders, IntoResponse, Redirect, Response};
 use serde::Deserialize;
 
-/// Where the visitor wanted to go.
+/// The query parameters.
 #[derive(Debug, Deserialize)]
 pub(super) struct SignInQuery {
     #[serde(default)]
     next: String,
-    /// Of `shardwright dashboard`.
+    /// The one-time code from the command `shardwright dashboard`.
     #[serde(default)]
     code: String,
 }
@@ -34,7 +34,7 @@ pub(super) struct TokenInput {
 #[template(path = "sign_in.html")]
 struct SignInPage {
     next: String,
-    /// What signs in instead of a token.
+    /// The one-time code, which replaces a token.
     code: String,
     wrong: Option<String>,
 }
@@ -50,7 +50,7 @@ impl SignInPage {
     }
 }
 
-/// The form.
+/// Shows the form.
 pub(super) async fn show(Query(wanted): Query<SignInQuery>) -> DashboardPage {
     SignInPage::page(&wanted, None)
 }
@@ -58,7 +58,7 @@ pub(super) async fn show(Query(wanted): Query<SignInQuery>) -> DashboardPage {
 /// Begins a session.
 pub(super) async fn begin(
     State(controller): State<Controller>,
-    Extension(door): Extension<Admission>,
+    Extension(admission): Extension<Admission>,
     request: Request,
 ) -> Result<Response, PageError> {
     let from = address(&request);
@@ -67,13 +67,13 @@ pub(super) async fn begin(
         return Err(AccessRefusal::Form.into());
     };
     let secret = crate::access::Secret::shown(&shown.token);
-    let wait = door.wait(from);
+    let wait = admission.wait(from);
     let signed_in = match wait {
         Some(_) => None,
         None => controller.sign_in(&secret).await?,
     };
     let Some(signed_in) = signed_in else {
-        let refused = wait.unwrap_or_else(|| door.wrong(from));
+        let refused = wait.unwrap_or_else(|| admission.wrong(from));
         let wrong = Some(refused.message());
         let wanted = SignInQuery {
             next: shown.next,
@@ -91,14 +91,14 @@ pub(super) async fn begin(
     Ok((AppendHeaders(cookie), to).into_response())
 }
 
-/// What the form carries.
+/// The fields of the form.
 #[derive(Debug, Deserialize)]
 pub(super) struct SignOutForm {
     #[serde(default)]
     csrf: String,
 }
 
-/// Ends the session of the cookie, where the form is one of it.
+/// Ends the session of the cookie, if the form carries the CSRF token of this session.
 pub(super) async fn end(
     State(controller): State<Controller>,
     headers: HeaderMap,
@@ -124,7 +124,8 @@ fn begun(
     signed_in: &SignedInBrowser,
 ) -> String {
     let SignedInBrowser { cookie, lasts, .. } = signed_in;
-    // Without TLS at the controller or at a proxy, a browser would not return it.
+    // The attribute `Secure` is set only if the controller or a proxy uses TLS. Otherwise the browser would not return
+    // the cookie.
     let host = host.map_or(&b""[..], HeaderValue::as_bytes);
     let mut secured = controller
         .urls()
@@ -139,7 +140,7 @@ fn begun(
     format!("{COOKIE}={secret}; HttpOnly; SameSite=Strict; Path=/; Max-Age={lasts}{secure}")
 }
 
-/// `next` if it is path and query of a page of ours, else the overview.
+/// Returns `next` if it is path and query of a page of this dashboard, otherwise the overview.
 fn inside(next: &str) -> &str {
     let plain = |c: char| c.is_ascii_graphic() && c != '\\';
     let ours = next.starts_with('/') && !next.starts_with("//") && next.chars().all(plain);

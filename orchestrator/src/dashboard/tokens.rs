@@ -1,4 +1,4 @@
-//! Tokens and their roles; created, shown once, revoked.
+//! The page of the access tokens and their roles: create them, show them once, revoke them.
 
 use super::commands::{CommandForm, CommandInput, confirmation, unconfirmed};
 use super::marks::{self, StateMark};
@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 struct TokensPage {
     rows: Vec<TokenStateRow>,
     roles: Vec<RoleChoice>,
-    /// What was typed, where it was refused.
+    /// The submitted fields, if they were refused.
     typed: TokenForm,
     wrong: Option<String>,
-    /// A token that was just made.
+    /// A token that was just created.
     made: Option<CreatedToken>,
-    /// Nobody has to show one.
+    /// True if no token is required.
     open: bool,
     csrf: String,
 }
@@ -47,7 +47,7 @@ struct RoleChoice {
     chosen: bool,
 }
 
-/// The only time that it is shown.
+/// A new token with its secret, which is never shown again.
 struct CreatedToken {
     name: String,
     role: &'static str,
@@ -60,9 +60,9 @@ struct CreatedToken {
 pub(super) struct TokenForm {
     name: String,
     role: String,
-    /// `key=value`, separated by commas.
+    /// `key=value` pairs, separated by commas.
     labels: String,
-    /// Empty: for ever.
+    /// The lifetime in days; empty: unlimited.
     days: String,
 }
 
@@ -139,7 +139,7 @@ fn row(token: &TokenRecord, now: DateTime<Utc>) -> TokenStateRow {
     }
 }
 
-/// All tokens, and the form for another.
+/// Shows all tokens, and the form for a new one.
 pub(super) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -147,7 +147,7 @@ pub(super) async fn show(
     Ok(TokensPage::read(&controller, &visitor).await?.page(visitor))
 }
 
-/// Makes a token, and shows it this once.
+/// Creates a token and shows its secret once.
 pub(super) async fn create(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -180,7 +180,7 @@ pub(super) async fn create(
     }
 }
 
-/// Asks again; the name is typed.
+/// Shows the confirmation page, where the operator types the name.
 pub(super) async fn confirm(
     Extension(visitor): Extension<Visitor>,
     Path(name): Path<String>,
@@ -188,7 +188,7 @@ pub(super) async fn confirm(
     confirmation(CommandForm::revoke(&name, &visitor), None, visitor)
 }
 
-/// Takes a token back.
+/// Revokes a token.
 pub(super) async fn revoke(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,

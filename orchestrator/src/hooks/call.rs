@@ -1,4 +1,4 @@
-//! One call of a hook: a message out, an answer back, or none in time.
+//! One call of a hook: the controller sends a message, and waits for the answer until the time limit.
 
 use super::{Hook, HookMessage, sign};
 use reqwest::StatusCode;
@@ -8,26 +8,26 @@ use std::process::Stdio;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, Command};
 
-/// What comes back is read no further than this, bytes.
+/// How many bytes of an answer are read.
 const LONGEST_ANSWER: usize = 4096;
-/// A reason is kept no longer than this, characters.
+/// How many characters of a reason are kept.
 const LONGEST_REASON: usize = 500;
-/// Variables of the controller's environment that a program gets; everything else may be a secret.
+/// The variables of the controller's environment that a program gets. All others may be secret.
 const KEPT: [&str; 4] = ["PATH", "HOME", "LANG", "TZ"];
 
-/// What came of a call.
+/// The result of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookAnswer {
-    /// It goes on; what was told has arrived.
+    /// The hook agrees, or it has received the notification.
     Yes,
-    /// It says no, and why.
+    /// The hook refuses, for this reason.
     No(String),
-    /// It did not answer, or not so that one could understand it, and how that showed.
+    /// The hook did not answer, or the answer was not understood, for this reason.
     Silent(String),
 }
 
 impl HookAnswer {
-    /// The word in the metrics.
+    /// Returns the name of the result in the metrics.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -58,13 +58,14 @@ pub(crate) async fn call(hook: &Hook, message: &HookMessage) -> HookAnswer {
     }
 }
 
-/// What a service may say in the body of its answer.
+/// The body of a service's answer.
 #[derive(Default, serde::Deserialize)]
 struct HookResponse {
     allow: Option<bool>,
     reason: Option<String>,
 }
 
+/// Sends the message to the URL of the hook. Returns an error if the answer is not a valid one.
 async fn post(
     hook: &Hook,
     url: reqwest::Url,
@@ -87,7 +88,7 @@ async fn post(
         let signature = sign::signature(&secret.read()?, &message.id, timestamp, &body)?;
         request = request.header("webhook-signature", signature);
     }
-    // An address may have a key in it, so it is not repeated.
+    // The URL may contain a key, so the error is reported without it.
     let sent = request.body(body).send().await;
     let mut response = sent.map_err(|error| chain(&error.without_url()))?;
     let status = response.status();
@@ -113,7 +114,7 @@ async fn post(
     Err(format!("it answered {status}"))
 }
 
-/// An error with what caused it.
+/// Returns the text of an error and of its causes.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -124,6 +125,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
+/// Runs the program of the hook with the message as its input. Exit code 0 agrees; any other exit code refuses.
 async fn run(hook: &Hook, message: &HookMessage, body: &str) -> Result<HookAnswer, String> {
     let (program, arguments) = hook.command.split_first().ok_or("it has no program")?;
     let mut command = Command::new(program);
@@ -137,14 +139,14 @@ async fn run(hook: &Hook, message: &HookMessage, body: &str) -> Result<HookAnswe
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
-    // A group of its own, so that what it has started ends with it.
+    // The program gets its own process group, so that the processes that it starts end with it.
     let child = command.process_group(0).spawn();
     let mut child = child.map_err(|error| format!("the program was not started: {error}"))?;
     let mut group = ProcessGroup::of(&child);
     let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
     let write = async {
         if let Some(mut stdin) = stdin {
-            // A program need not read it.
+            // A program need not read its input.
             let _ = stdin.write_all(body.as_bytes()).await;
         }
     };
@@ -162,7 +164,7 @@ async fn run(hook: &Hook, message: &HookMessage, body: &str) -> Result<HookAnswe
     Ok(HookAnswer::No(reason_of(&reason)))
 }
 
-/// A program and what it has started; ended when it is given up, or the lead is lost.
+/// A program and the processes that it has started. They are killed if the call is given up or the leadership is lost.
 struct ProcessGroup(Option<Pid>);
 
 impl ProcessGroup {
@@ -175,13 +177,13 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         if let Some(id) = self.0 {
-            // It may have ended by itself just now.
+            // This fails if the program has just ended.
             let _ = kill_process_group(id, Signal::KILL);
         }
     }
 }
 
-/// The beginning of what a program writes; the rest is read and dropped, so that it never waits for us.
+/// Returns the beginning of a program's output. The rest is read and discarded, so that the program never waits.
 async fn first<R: tokio::io::AsyncRead + Unpin>(from: Option<R>) -> Vec<u8> {
     let mut kept = Vec::new();
     let Some(mut from) = from else { return kept };
@@ -196,7 +198,7 @@ async fn first<R: tokio::io::AsyncRead + Unpin>(from: Option<R>) -> Vec<u8> {
     kept
 }
 
-/// The message once more, for programs that read no JSON.
+/// Returns the message as environment variables, for programs that do not read JSON.
 fn variables(message: &HookMessage) -> Vec<(&'static str, String)> {
     let of = |pointer: &str| {
         let value = message.migration.pointer(pointer);
@@ -218,7 +220,7 @@ fn variables(message: &HookMessage) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Text of somebody else's as a reason: short, on one line, without control characters.
+/// Returns foreign text as a reason: short, on one line, and without control characters.
 fn reason_of(text: &[u8]) -> String {
     let text = String::from_utf8_lossy(text);
     let plain = text.replace(|c: char| c.is_control(), " ");

@@ -1,4 +1,4 @@
-//! The file of hooks: read and checked as a whole before the controller starts.
+//! The hooks file. It is read and checked completely before the controller starts.
 
 use crate::store::MigrationPhase;
 use serde::{Deserialize, Deserializer};
@@ -7,41 +7,41 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Names of hooks are at most so long.
+/// The longest name of a hook.
 const LONGEST_NAME: usize = 63;
 
-/// Every hook of a file.
+/// All hooks of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Hooks(Vec<Hook>);
 
-/// What is called, when, and how long it is waited for.
+/// A hook: what to call, before or after which phases, and how long to wait.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Hook {
-    /// Its name.
+    /// The name of the hook.
     pub name: String,
-    /// When it is called.
+    /// The phases at which the hook is called.
     #[serde(deserialize_with = "phases")]
     pub on: BTreeSet<MigrationPhase>,
-    /// Where it is posted to.
+    /// The URL to which messages are sent by POST.
     #[serde(default, deserialize_with = "address")]
     pub url: Option<reqwest::Url>,
-    /// PEM file of the authorities that vouch for the address; none: those of the system.
+    /// A PEM file with the certificate authorities for the URL. If it is missing, those of the system are used.
     #[serde(default)]
     pub ca_file: Option<PathBuf>,
-    /// What messages are signed with, named where it lies.
+    /// A reference to the secret with which messages are signed.
     #[serde(default)]
     pub secret: Option<SecretReference>,
-    /// The program and its arguments, in the place of an address.
+    /// The program and its arguments, instead of a URL.
     #[serde(default)]
     pub command: Vec<String>,
-    /// Longest wait for one answer, seconds.
+    /// The longest wait for one answer, in seconds.
     #[serde(default = "ten")]
     pub timeout_s: u32,
-    /// Calls before a hook that is asked counts as silent.
+    /// How many calls without an answer are made before the hook counts as silent.
     #[serde(default = "three")]
     pub attempts: u32,
-    /// How long a hook that said no, or nothing, is left alone before it is asked again, seconds.
+    /// The time until a hook that refused or did not answer is called again, in seconds.
     #[serde(default = "minute")]
     pub again_s: u32,
 }
@@ -64,14 +64,14 @@ struct HookFile {
     hooks: Vec<Hook>,
 }
 
-/// Without repeating it: there may be a key in it.
+/// Reads a URL. The error does not contain the URL, because it may contain a key.
 fn address<'de, D: Deserializer<'de>>(from: D) -> Result<Option<reqwest::Url>, D::Error> {
     let text: Option<String> = Option::deserialize(from)?;
     let read = text.map(|text| reqwest::Url::parse(&text)).transpose();
     read.map_err(|error| serde::de::Error::custom(format!("`url` is none: {error}")))
 }
 
-/// `all` is everything that is told.
+/// Reads the phases. `all` means every phase after which hooks are notified.
 fn phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<MigrationPhase>, D::Error> {
     let names: Vec<String> = Vec::deserialize(from)?;
     let mut found = BTreeSet::new();
@@ -96,11 +96,11 @@ fn phases<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeSet<MigrationPhase>
     Ok(found)
 }
 
-/// Where a secret lies: `${file:PATH}` or `${env:NAME}`.
+/// A reference to a secret: `${file:PATH}` or `${env:NAME}`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub enum SecretReference {
-    /// A file; one newline at its end does not count.
+    /// A file. One newline at its end is ignored.
     File(PathBuf),
     /// A variable of the controller's environment.
     Env(String),
@@ -114,7 +114,7 @@ impl TryFrom<String> for SecretReference {
         match inside.and_then(|inside| inside.split_once(':')) {
             Some(("file", path)) if !path.is_empty() => Ok(Self::File(path.into())),
             Some(("env", name)) if !name.is_empty() => Ok(Self::Env(name.to_owned())),
-            // What was written may be the secret itself, so it is not repeated.
+            // The text may be the secret itself, so the error does not contain it.
             _ => Err("a secret is written as ${file:PATH} or ${env:NAME}, and never itself"),
         }
     }
@@ -130,10 +130,10 @@ impl fmt::Display for SecretReference {
 }
 
 impl SecretReference {
-    /// What is there now.
+    /// Returns the current value of the secret.
     ///
     /// # Errors
-    /// In words, without the value.
+    /// The reason as text, without the value.
     pub(super) fn read(&self) -> Result<String, String> {
         let text = match self {
             Self::File(path) => std::fs::read_to_string(path)
@@ -151,40 +151,40 @@ impl SecretReference {
     }
 }
 
-/// Why the hooks of a file cannot be used.
+/// Why a hooks file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HooksError {
-    /// The file is not there, or is not text.
+    /// The file does not exist, or is not text.
     #[error("could not read {path}: {source}")]
     Read {
-        /// Which.
+        /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// Not YAML or JSON of the form asked for.
+    /// The file is not YAML or JSON of the expected form.
     #[error("{path}: {message}")]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// The parser's words, with the place.
+        /// The message of the parser, with the position.
         message: String,
     },
-    /// Read, but not of use; all reasons at once.
+    /// The file can be read, but its hooks cannot be used, for these reasons.
     #[error("{path}: {}", problems.join("; "))]
     Invalid {
         /// The file.
         path: PathBuf,
-        /// Each reason.
+        /// All reasons.
         problems: Vec<String>,
     },
 }
 
 impl Hooks {
-    /// Reads a file and checks all of it: names, addresses, programs, secrets.
+    /// Reads a file and checks all of it: names, URLs, programs and secrets.
     ///
     /// # Errors
-    /// [`HooksError`] with every reason.
+    /// A [`HooksError`] with all reasons.
     pub fn read(path: &Path) -> Result<Self, HooksError> {
         let text = std::fs::read_to_string(path).map_err(|source| HooksError::Read {
             path: path.to_owned(),
@@ -193,7 +193,7 @@ impl Hooks {
         let read: Result<HookFile, _> = serde_saphyr::from_str(&text);
         let file = read.map_err(|error| HooksError::Malformed {
             path: path.to_owned(),
-            // Lines of the file may have a secret in them that was written where none belongs.
+            // A snippet of the file could contain a secret at a place where it does not belong.
             message: error.without_snippet().to_string(),
         })?;
         let mut problems: Vec<String> = file.hooks.iter().flat_map(Hook::problems).collect();
@@ -207,29 +207,29 @@ impl Hooks {
         Ok(Self(file.hooks))
     }
 
-    /// Every hook, in the order of the file.
+    /// Returns all hooks, in the order of the file.
     pub fn all(&self) -> impl Iterator<Item = &Hook> {
         self.0.iter()
     }
 
-    /// The hook of this name.
+    /// Returns the hook with this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Hook> {
         self.0.iter().find(|hook| hook.name == name)
     }
 
-    /// Those that are called at a phase, in the order of the file.
+    /// Returns the hooks that are called at a phase, in the order of the file.
     pub fn on(&self, phase: MigrationPhase) -> impl Iterator<Item = &Hook> {
         self.0.iter().filter(move |hook| hook.on.contains(&phase))
     }
 
-    /// Those that are told of what has happened.
+    /// Returns the hooks that are notified after a phase.
     pub fn notified(&self) -> impl Iterator<Item = &Hook> {
         let is_notified = |hook: &&Hook| hook.on.iter().any(|phase| !phase.is_request());
         self.0.iter().filter(is_notified)
     }
 
-    /// True where somebody is asked before something.
+    /// Returns whether a hook is called before a phase.
     #[must_use]
     pub fn has_requests(&self) -> bool {
         self.0
@@ -239,13 +239,13 @@ impl Hooks {
 }
 
 impl Hook {
-    /// Longest wait for one answer.
+    /// Returns the longest wait for one answer.
     #[must_use]
     pub fn timeout(&self) -> Duration {
         Duration::from_secs(self.timeout_s.into())
     }
 
-    /// Everything that keeps it from being used.
+    /// Returns everything that prevents the use of the hook.
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         let mut add = |what: String| problems.push(format!("hook {:?}: {what}", self.name));

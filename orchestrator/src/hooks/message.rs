@@ -1,4 +1,4 @@
-//! What a hook is told: the phase and the migration, and of what has happened the line of the journal.
+//! The message to a hook: the phase, the migration, and for a notification the journal entry.
 
 use crate::store::MigrationPhase;
 use crate::store::{Event, Snapshot};
@@ -6,25 +6,25 @@ use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-/// A message; its id is the same however often it is sent.
+/// A message to a hook. Its id is the same each time it is sent.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct HookMessage {
-    /// Of this message to this hook.
+    /// The id of this message to this hook.
     pub(crate) id: String,
-    /// To whom.
+    /// The name of the hook.
     pub(crate) hook: String,
-    /// When it is called.
+    /// The phase.
     pub(crate) phase: MigrationPhase,
-    /// When it happened, or was asked.
+    /// The time of the event; for a call before a phase, the time at which the call was recorded.
     pub(crate) at: DateTime<Utc>,
     /// The migration.
     pub(crate) migration: Value,
-    /// What happened; none where the hook is asked.
+    /// The journal entry; `None` in a call before a phase.
     pub(crate) event: Option<Value>,
 }
 
 impl HookMessage {
-    /// Asks before a phase.
+    /// Returns the message for a call before a phase.
     pub(crate) fn request(
         hook: &str,
         phase: MigrationPhase,
@@ -42,7 +42,7 @@ impl HookMessage {
         }
     }
 
-    /// Tells of a line of the journal.
+    /// Returns the message that notifies a hook of a journal entry.
     pub(crate) fn event(
         hook: &str,
         phase: MigrationPhase,
@@ -68,7 +68,7 @@ impl HookMessage {
         }
     }
 
-    /// What `shardwright hook test` sends.
+    /// Returns the message that `shardwright hook test` sends.
     pub(crate) fn sample(hook: &str, phase: MigrationPhase, at: DateTime<Utc>) -> Self {
         Self {
             id: format!("{hook}/test/{}", at.timestamp_micros()),
@@ -84,6 +84,7 @@ impl HookMessage {
     }
 }
 
+/// Returns the fields of the migration that a message contains.
 fn described(snapshot: &Snapshot) -> Value {
     let m = &snapshot.migration;
     let step = snapshot.steps.iter().find(|step| !step.has_ended());

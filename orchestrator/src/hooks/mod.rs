@@ -1,8 +1,8 @@
-//! Hooks: programs and web addresses of the operator's that are called at the phases of migrations.
+//! Hooks: programs and web services of the operator that the controller calls at the phases of migrations.
 //!
-//! Before a phase they are asked, and may say no; of what has happened they are told, from the journal.
-//! Pure configuration and single calls here; `controller::hooks` asks and holds, `controller::notices` tells.
-//! Absent: connection strings, tokens and rows, which no message has.
+//! Before a phase the controller calls a hook, and the hook may refuse. After a phase it notifies the hook, from the
+//! journal. This module has the configuration and a single call. `controller::hooks` calls hooks and holds migrations;
+//! `controller::notices` sends notifications. No message contains a connection string, a token or a row.
 
 mod call;
 mod config;

@@ -1,17 +1,17 @@
-//! Signatures of messages, as Standard Webhooks has them: who verifies one needs nothing of ours.
+//! Signatures of messages in the form of Standard Webhooks, so that existing libraries can verify them.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
-/// Before a secret that is written in base64.
+/// The prefix of a secret that is written in base64.
 const BASE64: &str = "whsec_";
 
-/// The header's value: HMAC-SHA256 over id, time and body.
+/// Returns the value of the signature header: an HMAC-SHA256 of id, time and body.
 ///
 /// # Errors
-/// A secret that begins as one in base64 and is none.
+/// The secret has the prefix of base64, but is not base64.
 pub(super) fn signature(
     secret: &str,
     id: &str,
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_signature_is_that_of_the_standard() {
-        // The example of the specification's reference libraries.
+        // The example in the specification's reference libraries.
         let signed = signature(
             "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
             "msg_p5jXN8AQM9LWM0D4loKWxJek",

@@ -1,7 +1,7 @@
-//! Figures for a monitoring system in the OpenMetrics text form; docs/metrics.md lists every one.
+//! Metrics in the OpenMetrics text format. docs/metrics.md lists all of them.
 //!
-//! `now` makes gauges of what the controller knows when it is asked; `ProcessMetrics` counts what this process has seen.
-//! Labels are names that operators gave, and words of ours: no key and no row value.
+//! The registry `now` contains gauges, which the controller computes when it is queried; `ProcessMetrics` counts events
+//! in this process. Labels contain only names that operators chose and fixed words, never a key or a value of a row.
 
 use plans::step::StepKind;
 use plans::step::cutover::CutoverResult;
@@ -13,20 +13,21 @@ use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use prometheus_client::registry::Registry;
 use std::time::Duration;
 
-/// Before every name.
+/// The prefix of every metric.
 pub(crate) const PREFIX: &str = "shardwright";
-/// The content type of the text.
+/// The content type of the metrics.
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Names with their values.
+/// Label names with their values.
 pub(crate) type Labels = Vec<(&'static str, String)>;
 type Histograms = Family<Labels, Histogram, fn() -> Histogram>;
 
-/// What this process has seen since it began.
+/// The counters and histograms of this process since its start.
 #[derive(Debug)]
 pub(crate) struct ProcessMetrics {
     registry: Registry,
     steps: Histograms,
+    /// The write-blocked windows of cutovers and rollbacks.
     windows: Histograms,
     requests: Family<Labels, Counter>,
     request_seconds: Histograms,
@@ -89,7 +90,7 @@ impl Default for ProcessMetrics {
 }
 
 impl ProcessMetrics {
-    /// An attempt of a step has ended.
+    /// Counts an attempt of a step that has ended.
     pub(crate) fn step(&self, kind: StepKind, outcome: &Outcome, took: Duration) {
         let (result, output) = match outcome {
             Outcome::Done { output } => ("done", Some(output)),
@@ -116,7 +117,7 @@ impl ProcessMetrics {
         }
     }
 
-    /// A request was answered; `took` is `None` where the answer waits for something to happen.
+    /// Counts an answered request. `took` is `None` if the answer waited for an event.
     pub(crate) fn request(&self, method: &str, route: &str, status: u16, took: Option<Duration>) {
         let class = format!("{}xx", status / 100);
         let labels = |more: Option<String>| {
@@ -133,20 +134,20 @@ impl ProcessMetrics {
         }
     }
 
-    /// Somebody was not let in.
+    /// Counts a request that was refused for lack of access.
     pub(crate) fn refusal(&self, code: &str) {
         self.refused
             .get_or_create(&vec![("code", code.to_owned())])
             .inc();
     }
 
-    /// A hook was called.
+    /// Counts a call of a hook.
     pub(crate) fn hook(&self, name: &str, answer: &str) {
         let labels = vec![("hook", name.to_owned()), ("answer", answer.to_owned())];
         self.hooks.get_or_create(&labels).inc();
     }
 
-    /// Everything, with the gauges of `now`.
+    /// Returns all metrics, with the gauges of `now`.
     pub(crate) fn text(&self, now: &Registry) -> Result<String, std::fmt::Error> {
         let mut text = String::new();
         encode_registry(&mut text, now)?;
@@ -165,12 +166,12 @@ mod tests {
     const DOCS: &str = include_str!("../../../docs/metrics.md");
     const ALERTS: &str = include_str!("../../../deploy/alerts.yaml");
     const BOARD: &str = include_str!("../../../deploy/grafana.json");
-    /// The data source that whoever imports the board chooses.
+    /// The data source that the user chooses when importing the dashboard.
     const SOURCE: &str = "${DS_PROMETHEUS}";
-    /// What a histogram's series are called behind its name.
+    /// The suffixes of the series of a histogram.
     const PARTS: [&str; 3] = ["_bucket", "_count", "_sum"];
 
-    /// Words that begin as our names do.
+    /// Returns the words that begin like our metrics.
     fn names(text: &str) -> BTreeSet<String> {
         let is_part = |c: char| c.is_ascii_lowercase() || c == '_';
         let words = text.split(|c: char| !is_part(c));
@@ -216,7 +217,7 @@ mod tests {
         assert!(unknown.is_empty(), "{unknown:?}");
     }
 
-    /// Every value under `name`, however deep.
+    /// Collects every value with the field name `name`, at any depth.
     fn under<'v>(value: &'v Value, name: &str, found: &mut Vec<&'v Value>) {
         if let Value::Object(fields) = value {
             found.extend(fields.get(name));
@@ -233,7 +234,7 @@ mod tests {
         found
     }
 
-    /// The metric that a series belongs to.
+    /// Returns the metric to which a series belongs.
     fn metric(series: &str) -> &str {
         let mut parts = PARTS.iter();
         parts

@@ -1,4 +1,4 @@
-//! Charts of a migration's readings.
+//! The charts of a migration's readings.
 
 use crate::chart::{Chart, ChartLine};
 use crate::store::{FigureReading, StreamReading};
@@ -6,7 +6,7 @@ use crate::view::figures::count;
 use chrono::{DateTime, Utc};
 use plans::render::bytes;
 
-/// Lag in time and bytes, retained log, rows copied and changes applied, over time.
+/// Returns charts over time: rows and changes per second, log per second, and the lag of the stream in time and bytes.
 pub(crate) fn charts(course: &[FigureReading]) -> Vec<Chart> {
     let of_stream = |figure: fn(&StreamReading) -> i64| {
         let point =
@@ -50,12 +50,12 @@ pub(crate) fn charts(course: &[FigureReading]) -> Vec<Chart> {
     .collect()
 }
 
-/// Readings of agents that do not report it, or from before the first report of the stream, have 0.
+/// Drops the readings with position 0: the agent does not report the position, or the stream has not reported yet.
 fn known(points: Vec<(DateTime<Utc>, f64)>) -> Vec<(DateTime<Utc>, f64)> {
     points.into_iter().filter(|(_, at)| *at > 0.0).collect()
 }
 
-/// What a count grows by in a second; nothing where it begins anew.
+/// Returns by how much a count grows per second; no point where the count starts again from a lower value.
 fn rates(points: &[(DateTime<Utc>, f64)]) -> Vec<(DateTime<Utc>, f64)> {
     let rate = |pair: &[(DateTime<Utc>, f64)]| {
         let [(from, before), (to, after)] = pair else {

@@ -1,4 +1,4 @@
-//! ETA errors: how far the ends that heartbeats expected were off.
+//! ETA errors: the differences between the end of a step that heartbeats predicted and the actual end.
 
 use crate::store::FigureReading;
 use crate::view::StepView;
@@ -6,26 +6,27 @@ use plans::id::StepId;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Expectations before this part of a step was done do not count, in thousandths.
+/// Predictions count from this part of a step on, in thousandths.
 const FROM: i64 = 300;
 
-/// The ETA error of one step, measured after 30 % of it. Errors are parts of the whole time: 0.1 means that of a step of 100 s
-/// the end was expected 10 s too late, -0.1 means too early.
+/// The ETA error of a step: how far its predicted end was from its actual end. Predictions count after 30 % of the
+/// step. An error is a fraction of the duration: for a step of 100 s, 0.1 means that the end was predicted 10 s too
+/// late, and -0.1 that it was predicted 10 s too early.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct EtaError {
     /// The step.
     pub step: StepId,
-    /// How long it took, seconds.
+    /// The duration of the step, in seconds.
     pub seconds: f64,
-    /// Readings that expected an end.
+    /// The number of predictions that count.
     pub readings: usize,
-    /// The error farthest from zero.
+    /// The error with the largest absolute value.
     pub worst: f64,
-    /// The error in the middle.
+    /// The median of the errors.
     pub median: f64,
 }
 
-/// The ETA error of each step that has ended and whose end was expected.
+/// Returns the ETA error of each step that has ended and has predictions.
 pub(super) fn of(steps: &[StepView], course: &[FigureReading]) -> Vec<EtaError> {
     steps
         .iter()
@@ -35,7 +36,7 @@ pub(super) fn of(steps: &[StepView], course: &[FigureReading]) -> Vec<EtaError> 
 
 fn of_step(step: &StepView, course: &[FigureReading]) -> Option<EtaError> {
     let (from, to) = (step.started_at?, step.finished_at?);
-    // No reading could expect a pause.
+    // No prediction can take a pause into account.
     if step.idle().is_some() {
         return None;
     }

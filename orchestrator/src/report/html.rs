@@ -1,4 +1,4 @@
-//! The report as one HTML file: its style is inside, and it has no script.
+//! The report as one HTML file with its style sheet and without a script.
 
 use super::course::charts;
 use super::{EtaError, MigrationEvidence, ObjectEvidence, ObjectOutcome, OperationReport};
@@ -18,7 +18,7 @@ use plans::step::drop_old::Dropped;
 use plans::step::verify::{TableVerified, Verified};
 use serde_json::Value;
 
-/// The whole page, and with other punctuation the Markdown of it.
+/// The content of the report. The HTML page and the Markdown text are both made from it.
 pub(super) struct ReportDocument<'a> {
     pub(super) report: &'a OperationReport,
     pub(super) moves: Vec<MoveReport<'a>>,
@@ -43,13 +43,13 @@ pub(super) struct MoveReport<'a> {
     pub(super) charts: Vec<Chart>,
 }
 
-/// A write-blocked window.
+/// A write-blocked window in the report.
 pub(super) struct WindowReport {
     pub(super) name: &'static str,
     pub(super) cut: CutoverResult,
 }
 
-/// The report for a browser.
+/// Returns the report as HTML.
 pub(super) fn write(report: &OperationReport) -> Result<String, askama::Error> {
     let document = ReportDocument::of(report);
     HtmlReportPage { document }.render()
@@ -64,7 +64,7 @@ impl<'a> ReportDocument<'a> {
         }
     }
 
-    /// Every acknowledged write is accounted for in each move that came to its end, as far as comparisons tell.
+    /// Returns a sentence about the comparisons: whether every moved row was compared and equal.
     pub(super) fn verdict(&self) -> String {
         let of = |test: fn(&Verified) -> bool| {
             let found = self.moves.iter().filter_map(|m| m.verified.as_ref());
@@ -123,16 +123,17 @@ impl WindowReport {
     }
 }
 
-/// Milliseconds with one digit behind the point.
+/// Formats milliseconds with one decimal digit.
 pub(super) fn ms(value: &f64) -> String {
     format!("{value:.1}")
 }
 
+/// Formats a time with milliseconds.
 pub(super) fn when(at: &DateTime<Utc>) -> String {
     at.to_rfc3339_opts(SecondsFormat::Millis, true)
 }
 
-/// How long agents worked on a step, and how long no agent did.
+/// Returns how long agents worked on a step, and how long none did.
 pub(super) fn took(step: &StepView) -> String {
     let span = |span: TimeDelta| seconds(span.num_milliseconds() as f64 / 1e3);
     let worked = step.worked().map(span);
@@ -140,7 +141,7 @@ pub(super) fn took(step: &StepView) -> String {
     worked.unwrap_or_else(|| "-".to_owned()) + &idle.unwrap_or_default()
 }
 
-/// What became of an object on a shard.
+/// Returns the text for the outcome of an object.
 pub(super) fn outcome(object: &ObjectEvidence) -> String {
     let shard = &object.record.shard;
     match object.outcome {
@@ -154,17 +155,17 @@ pub(super) fn outcome(object: &ObjectEvidence) -> String {
     }
 }
 
-/// An ETA error, in per cent of the step's time.
+/// Formats an ETA error in percent of the step's duration.
 pub(super) fn error(part: &f64) -> String {
     format!("{:+.0} %", part * 100.0)
 }
 
-/// Whether the expected end was off by 15 per cent at most.
+/// Returns whether the worst prediction differs from the actual end by at most 15 % of the duration.
 pub(super) fn is_near(eta: &EtaError) -> bool {
     eta.worst.abs() <= 0.15
 }
 
-/// Fields of a command as `name value`.
+/// Formats the fields of a command as `name: value`.
 pub(super) fn fields(record: &AuditRecord) -> String {
     let Value::Object(fields) = &record.data else {
         return String::new();

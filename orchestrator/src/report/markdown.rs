@@ -1,5 +1,5 @@
-//! The report as Markdown. Names and words from outside are text in it, wherever it is shown: no markup, no HTML, no line of
-//! their own.
+//! The report as Markdown. Names and texts from users appear as plain text: they cannot contain markup or HTML, or
+//! start a new line.
 
 use std::fmt::{self, Write};
 
@@ -14,11 +14,11 @@ use plans::render::bytes;
 #[template(path = "report/page.md")]
 struct MarkdownReportPage<'a> {
     document: ReportDocument<'a>,
-    /// What encloses the plan: longer than any such run in it.
+    /// The fence around the plan: one backtick longer than the longest run of backticks in the plan.
     fence: String,
 }
 
-/// The report for a wiki or a ticket.
+/// Returns the report as Markdown.
 pub(super) fn write(report: &OperationReport) -> Result<String, askama::Error> {
     let document = ReportDocument::of(report);
     let longest = document.plan.split(|char| char != '`').map(str::len).max();
@@ -26,8 +26,8 @@ pub(super) fn write(report: &OperationReport) -> Result<String, askama::Error> {
     MarkdownReportPage { document, fence }.render()
 }
 
-/// Escapes what a template inserts: characters that Markdown or HTML would take for markup, and those that begin a line or
-/// turn its direction.
+/// Escapes the text that a template inserts: characters of Markdown or HTML markup. Characters that start a new line or
+/// change the direction of the text become spaces.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Markdown;
 

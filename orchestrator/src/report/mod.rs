@@ -1,7 +1,7 @@
-//! The evidence of a migration: the plan, each command with its actor, and what proves that no row was lost.
+//! The report of an operation: its plan, each command with its actor, and the evidence that no row was lost.
 //!
-//! The same document as JSON, as Markdown, and as one HTML file that needs no other file.
-//! Absent: values of rows, secrets.
+//! The same content is available as JSON, as Markdown, and as one HTML file. It contains no values of rows and no
+//! secrets.
 
 mod course;
 mod eta;
@@ -25,68 +25,68 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// The shape of the JSON; fields are only ever added to it.
+/// The version of the JSON format. Later releases only add fields.
 pub const API_VERSION: &str = "shardwright/v1";
-/// Lines of a journal and of the audit trail that are read.
+/// How many entries of a journal and of the audit trail are read.
 const LINES: i64 = 10_000;
 
-/// Everything that is kept about a migration.
+/// Everything that is stored about a migration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MigrationEvidence {
-    /// The migration with its steps, their results and the hash of its plan.
+    /// The migration, with its steps, their results and the hash of its plan.
     pub migration: MigrationView,
-    /// How far the expected ends of steps were off.
+    /// The errors of the predicted ends of steps.
     #[serde(rename = "foreseen")]
     pub eta: Vec<EtaError>,
-    /// What it created on the shards, and what became of it.
+    /// The objects that the migration created on the shards, and their outcome.
     pub cleanup: Vec<ObjectEvidence>,
-    /// How far it was over time.
+    /// The readings of the progress over time.
     pub course: Vec<FigureReading>,
     /// The journal.
     pub events: Vec<Event>,
 }
 
-/// Everything that is kept about an operation.
+/// The report of an operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationReport {
-    /// [`API_VERSION`]
+    /// The version of the format, `shardwright/v1`.
     #[serde(rename = "apiVersion")]
     pub api_version: String,
-    /// `Report`
+    /// The kind of the document: `Report`.
     pub kind: String,
-    /// When it was made.
+    /// When the report was created.
     pub made_at: DateTime<Utc>,
-    /// The version of the controller that made it.
+    /// The version of the controller that created the report.
     pub made_by: String,
     /// The operation.
     pub operation: OperationView,
     /// The plan as it was submitted.
     pub plan: Plan,
-    /// Its moves in the order of the plan.
+    /// The moves, in the order of the plan.
     pub moves: Vec<MigrationEvidence>,
-    /// Commands about it, refused ones too, oldest first.
+    /// The commands for the operation and its migrations, including refused ones, oldest first.
     #[serde(rename = "orders")]
     pub commands: Vec<AuditRecord>,
 }
 
-/// In which form a report is wanted.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ReportFormat {
-    /// For programs.
+    /// JSON, for programs.
     #[default]
     Json,
-    /// For a wiki or a ticket.
+    /// Markdown, for a wiki or a ticket.
     Md,
-    /// For a browser; one file with charts.
+    /// One HTML file with charts, for a browser.
     Html,
 }
 
 impl OperationReport {
-    /// Gathers the report of an operation, or of the operation that a migration is one move of.
+    /// Creates the report of an operation. `id` is the id of the operation or of one of its migrations.
     ///
     /// # Errors
-    /// An error of the store, or an unknown operation.
+    /// The operation does not exist, or the store failed.
     pub async fn of(controller: &Controller, id: &MigrationId) -> Result<Self, ControlError> {
         let id = match controller.load(id).await {
             Ok(snapshot) => snapshot.migration.operation,
@@ -122,10 +122,10 @@ impl OperationReport {
         })
     }
 
-    /// The report as text in `format`.
+    /// Returns the report as text in `format`.
     ///
     /// # Errors
-    /// None of them is expected: what cannot be written is a defect of ours.
+    /// The text cannot be written. This would be a defect of the program.
     pub fn write(&self, format: ReportFormat) -> Result<String, askama::Error> {
         match format {
             ReportFormat::Json => serde_json::to_string_pretty(self)
@@ -137,7 +137,7 @@ impl OperationReport {
 }
 
 impl ReportFormat {
-    /// The media type.
+    /// Returns the media type of the format.
     #[must_use]
     pub fn content_type(self) -> &'static str {
         match self {
@@ -169,7 +169,7 @@ impl MigrationEvidence {
         })
     }
 
-    /// What a step that is done returned.
+    /// Returns the output of a step that is done.
     fn output<T: DeserializeOwned>(&self, kind: StepKind) -> Option<T> {
         let step = self.step(kind)?;
         serde_json::from_value(step.output.clone()?).ok()

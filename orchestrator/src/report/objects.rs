@@ -1,4 +1,4 @@
-//! What a migration created on the shards, and what became of each object.
+//! The objects that a migration created on the shards, and the outcome of each.
 
 use crate::store::CleanupRecord;
 use crate::view::MigrationView;
@@ -7,34 +7,35 @@ use plans::step::create_target::TargetCreated;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An object that a migration announced before it created it.
+/// An object that a migration may have created. The record of it was written first.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectEvidence {
-    /// The object, and when it was observed to be gone.
+    /// The record of the object, with the time at which it was found to be removed.
     #[serde(flatten)]
     pub record: CleanupRecord,
-    /// What became of it.
+    /// What happened to the object.
     #[serde(default)]
     pub outcome: ObjectOutcome,
 }
 
-/// What became of an object on a shard.
+/// What happened to an object on a shard.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectOutcome {
-    /// It is not known to be gone.
+    /// The object has not been found to be removed.
     #[default]
     Left,
-    /// It was observed to be gone.
+    /// The object was found to be removed.
     Removed,
-    /// The shard keeps it: it owns the keys now.
+    /// The shard keeps the object, because it owns the keys now.
     HandedOver,
-    /// The migration did not create it; the shard had it before, and keeps it.
+    /// The shard keeps the object, because it existed before the migration.
     Existing,
 }
 
 impl ObjectEvidence {
-    /// Decides from the state of the migration: a record alone does not know whether its object was to go.
+    /// Determines the outcome from the record and from the state of the migration, which decides whether the object
+    /// stays.
     pub(super) fn of(mut record: CleanupRecord, migration: &MigrationView) -> Self {
         let outcome = outcome(&record, migration);
         if outcome != ObjectOutcome::Removed {
@@ -58,7 +59,7 @@ fn outcome(record: &CleanupRecord, migration: &MigrationView) -> ObjectOutcome {
     }
 }
 
-/// Whether the target had the moving tables before.
+/// Returns whether the target had the moving tables before the migration.
 fn existed(migration: &MigrationView) -> bool {
     let mut steps = migration.steps.iter();
     let step = steps.find(|step| step.kind == StepKind::CreateTarget);

@@ -1,4 +1,4 @@
-//! Tokens and sessions, as the store keeps them.
+//! Access tokens and dashboard sessions, as the store keeps them.
 
 use crate::access::{Role, SecretDigest};
 use chrono::{DateTime, Utc};
@@ -6,53 +6,53 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A token; what is secret of it is not kept.
+/// An access token. The store keeps only a digest of its secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TokenRecord {
-    /// Its id.
+    /// The id of the token.
     pub id: String,
-    /// What the journals call its holder.
+    /// The name of the token's holder in the journal and the audit trail.
     pub name: String,
-    /// What it may do.
+    /// The role, which determines what the token permits.
     pub role: Role,
-    /// Of an agent's token: labels that shards must carry.
+    /// Only for an agent's token: labels that a shard must have so that the agent may work on it.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// By this it is found.
+    /// The digest of the secret, by which the store finds the token.
     #[serde(skip)]
     pub digest: SecretDigest,
-    /// When it was made.
+    /// When the token was created.
     pub created_at: DateTime<Utc>,
-    /// Who made it.
+    /// The name of the operator who created the token.
     pub created_by: String,
-    /// From when on it is none; `None`: for ever.
+    /// When the token expires; `None`: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ends_at: Option<DateTime<Utc>>,
-    /// When it was taken back, if it was.
+    /// When the token was revoked; `None`: it is not revoked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_at: Option<DateTime<Utc>>,
-    /// Who took it back.
+    /// The name of the operator who revoked the token.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub revoked_by: Option<String>,
 }
 
 impl TokenRecord {
-    /// Whether it opens anything at `now`.
+    /// Returns whether the token is valid at `now`.
     #[must_use]
     pub fn is_good(&self, now: DateTime<Utc>) -> bool {
         self.revoked_at.is_none() && self.ends_at.is_none_or(|end| now < end)
     }
 }
 
-/// A browser that is signed in.
+/// A signed-in browser session of the dashboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionRecord {
-    /// Of its cookie.
+    /// The digest of the session's cookie.
     pub digest: SecretDigest,
-    /// Id of the token that it began with.
+    /// The id of the token with which the session was opened.
     pub token: String,
-    /// When.
+    /// When the session began.
     pub started_at: DateTime<Utc>,
-    /// When it ends.
+    /// When the session ends.
     pub ends_at: DateTime<Utc>,
 }

@@ -6,39 +6,39 @@ use plans::id::{AgentName, InstanceId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// An agent that has spoken.
+/// An agent that has sent a request.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentRecord {
-    /// Its name.
+    /// The name of the agent.
     pub name: AgentName,
-    /// Its process.
+    /// The process that has this name.
     pub instance: InstanceId,
-    /// When it spoke last.
+    /// When the process sent its last request.
     pub last_seen: DateTime<Utc>,
-    /// Where its process runs, as it says.
+    /// The host on which the process runs, if the process reports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<String>,
 }
 
-/// A process of an agent that speaks.
+/// A process of an agent that sends a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentProcess {
-    /// The agent.
+    /// The name of the agent.
     pub name: AgentName,
-    /// Which process of it.
+    /// The random id of the process.
     pub instance: InstanceId,
-    /// The newest protocol that it speaks, where it says so.
+    /// The newest protocol version that the process supports, if it reports one.
     pub protocol: Option<u32>,
-    /// Where it runs, where it says so.
+    /// The host on which the process runs, if it reports it.
     pub host: Option<String>,
-    /// Of what its calls show.
+    /// The digest of the secret key that its requests carry.
     pub key: Option<SecretDigest>,
-    /// Of the keys of processes that it has outlived.
+    /// The digests of the keys of earlier processes that this one replaces.
     pub outlived: Vec<SecretDigest>,
 }
 
 impl AgentProcess {
-    /// A process that says no more than who it is.
+    /// Creates the description of a process that reports only its name and its id.
     #[must_use]
     pub fn of(name: &AgentName, instance: &InstanceId) -> Self {
         Self {
@@ -52,13 +52,13 @@ impl AgentProcess {
     }
 }
 
-/// What became of a process that wants an agent's name.
+/// The result of a process's request for an agent's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Registered {
-    /// It has the name already.
+    /// The process already has the name.
     Known,
-    /// It has the name from now on.
+    /// The process has the name from now on.
     New,
-    /// Another process has it, and may live.
+    /// Another process has the name, and may still be running.
     InUse(AgentRecord),
 }

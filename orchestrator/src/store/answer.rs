@@ -1,26 +1,26 @@
-//! Orders that come with a key, and what was answered to them.
+//! Commands with an idempotency key, and the responses to them.
 
 use crate::access::SecretDigest;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// How long an answer is kept.
+/// How long a response is kept.
 pub(super) const KEPT_FOR: TimeDelta = TimeDelta::hours(24);
 
-/// An order that came with a key.
+/// A command that came with an idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyedCommand {
-    /// Of who gave it, and the key.
+    /// The digest of the client's name and the key.
     pub key: SecretDigest,
-    /// Of what it says.
+    /// The digest of the request.
     pub fingerprint: SecretDigest,
-    /// When it came.
+    /// When the command arrived.
     pub at: DateTime<Utc>,
 }
 
-/// What was answered.
+/// The stored HTTP response to a command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptAnswer {
-    /// The status.
+    /// The HTTP status.
     pub status: u16,
     /// The media type.
     pub kind: String,
@@ -28,11 +28,11 @@ pub struct KeptAnswer {
     pub body: Vec<u8>,
 }
 
-/// What is known of an order that came before with the same key.
+/// An earlier command with the same key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EarlierCommand {
-    /// Of what it said.
+    /// The digest of the earlier request.
     pub fingerprint: SecretDigest,
-    /// What was answered; `None`: it has begun, and maybe was never ended.
+    /// The response; `None`: the command has begun, and possibly never ended.
     pub answer: Option<KeptAnswer>,
 }

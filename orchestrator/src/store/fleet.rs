@@ -1,4 +1,4 @@
-//! Shards, versions and settings of maps, and the audit trail, as the store keeps them.
+//! Shards, map versions, map settings and the audit trail, as the store keeps them.
 
 use chrono::{DateTime, Utc};
 use plans::fleet::ShardRef;
@@ -14,30 +14,31 @@ use std::collections::BTreeMap;
 /// A registered shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardRecord {
-    /// Its name.
+    /// The name of the shard.
     pub name: ShardName,
-    /// Its number in the fleet, from 1; never given to another shard.
+    /// The number of the shard in the fleet, from 1. It is never reused for another shard.
     pub number: i32,
-    /// Connection string; its password is a reference.
+    /// The connection string. It contains the password only as a reference.
     pub dsn: String,
-    /// Labels of the operator's, such as region=eu.
+    /// Labels that the operator assigns, such as region=eu.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// How much load it should carry, relative to the others.
+    /// How much load the shard should carry, relative to the other shards.
     #[serde(default = "default_capacity")]
     pub capacity: u32,
-    /// Bytes of rows that it can hold; none: not limited.
+    /// The bytes of rows that the shard can hold. Without a value there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space: Option<u64>,
-    /// When it was registered.
+    /// When the shard was registered.
     pub created_at: DateTime<Utc>,
-    /// The database that its connection string must lead to; none: no agent has reached it yet.
+    /// The database to which the connection string must lead. It has no value until an agent has connected to the
+    /// shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<DatabaseIdentity>,
 }
 
 impl ShardRecord {
-    /// The shard as an agent needs it.
+    /// Returns the data with which an agent connects to the shard.
     #[must_use]
     pub fn reference(&self) -> ShardRef {
         ShardRef {
@@ -48,7 +49,7 @@ impl ShardRecord {
         }
     }
 
-    /// What a plan must know of it.
+    /// Returns the data that the planner needs.
     #[must_use]
     pub fn info(&self) -> ShardInfo {
         ShardInfo {
@@ -65,23 +66,23 @@ impl ShardRecord {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewShard {
-    /// Its name.
+    /// The name of the shard.
     pub name: ShardName,
-    /// Connection string; its password is a reference.
+    /// The connection string. It contains the password only as a reference.
     pub dsn: String,
-    /// Labels of the operator's, such as region=eu.
+    /// Labels that the operator assigns, such as region=eu.
     #[serde(default)]
     pub labels: BTreeMap<String, String>,
-    /// How much load it should carry, relative to the others.
+    /// How much load the shard should carry, relative to the other shards.
     #[serde(default = "default_capacity")]
     pub capacity: u32,
-    /// Bytes of rows that it can hold; none: not limited.
+    /// The bytes of rows that the shard can hold. Without a value there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub space: Option<u64>,
 }
 
 impl NewShard {
-    /// A shard of which no more is said than how to reach it.
+    /// Creates a shard with the default properties.
     #[must_use]
     pub fn plain(name: ShardName, dsn: String) -> Self {
         Self {
@@ -94,18 +95,18 @@ impl NewShard {
     }
 }
 
-/// What is said about a registered shard from now on.
+/// The new properties of a registered shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardUpdate {
-    /// The shard.
+    /// The name of the shard.
     pub name: ShardName,
-    /// All its labels.
+    /// All labels of the shard. They replace the existing ones.
     pub labels: BTreeMap<String, String>,
-    /// How much load it should carry, relative to the others.
+    /// How much load the shard should carry, relative to the other shards.
     pub capacity: u32,
-    /// Bytes of rows that it can hold; none: not limited.
+    /// The bytes of rows that the shard can hold; `None`: not limited.
     pub space: Option<u64>,
-    /// Another connection string; none: as it is.
+    /// A new connection string; `None`: it stays as it is.
     pub dsn: Option<String>,
 }
 
@@ -113,63 +114,63 @@ fn default_capacity() -> u32 {
     DEFAULT_CAPACITY
 }
 
-/// One version of a map, with who made it.
+/// One version of a map: when, by whom and by which migration it was created.
 ///
 /// A piece is one range, one range of virtual shards, or one key of a list map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapVersionRecord {
-    /// The version.
+    /// The number of the version.
     pub version: MapVersion,
-    /// When it was made.
+    /// When the version was created.
     pub created_at: DateTime<Utc>,
-    /// Who made it.
+    /// The user or component that created the version.
     pub by: String,
-    /// The migration whose flip made it, if any.
+    /// The migration whose flip created the version, if any.
     pub migration: Option<MigrationId>,
-    /// Pieces of the map in this version.
+    /// The number of pieces in this version.
     pub pieces: i64,
-    /// Pieces that are in this version and not in the one before.
+    /// The number of pieces that this version has and the version before has not.
     pub added: i64,
-    /// Pieces that are in the version before and not in this one.
+    /// The number of pieces that the version before has and this version has not.
     pub removed: i64,
 }
 
-/// Settings of a map, with who made them.
+/// One revision of a map's settings.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SettingsRecord {
-    /// The map.
+    /// The name of the map.
     pub map: MapName,
-    /// Grows by one, from 1.
+    /// The number of the revision. It starts at 1 and grows by one.
     pub revision: i64,
     /// The settings.
     pub settings: MapSettings,
-    /// Who made them.
+    /// The user who created the revision.
     pub by: String,
-    /// When.
+    /// When the revision was created.
     pub created_at: DateTime<Utc>,
 }
 
-/// A line of the audit trail: what an operator changed outside of migrations.
+/// A change that an operator made outside of migrations, for the audit trail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditRecord {
-    /// When.
+    /// When the change was made.
     pub at: DateTime<Utc>,
-    /// Who.
+    /// The user who made the change.
     pub actor: String,
-    /// What, in `noun.verb` form.
+    /// The kind of change, in `noun.verb` form.
     pub action: String,
-    /// To what, as in `shard a` or `map tenants`.
+    /// The changed object, as in `shard a` or `map tenants`.
     pub object: String,
-    /// Details.
+    /// Details of the change.
     pub data: Value,
 }
 
-/// A line of the audit trail.
+/// A numbered line of the audit trail.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AuditLine {
-    /// Its number; later lines have larger ones.
+    /// The number of the line. Later lines have greater numbers.
     pub line: i64,
-    /// What it says.
+    /// The recorded change.
     #[serde(flatten)]
     pub record: AuditRecord,
 }

@@ -1,8 +1,9 @@
-//! Which controller leads: the lease with its term, as the store keeps it.
+//! The lease and the term of the leading controller, as the store keeps them.
 //!
-//! A store is opened by a follower. [`super::Store::stand`] makes its handle the leader's where it can; from then on
-//! every write proves the term in its own transaction (I4, I7), and is refused once another one has taken over.
-//! The lease's time is the store's own, and bounds only how long nobody leads (I9).
+//! A process opens the store as a follower. [`super::Store::campaign`] makes its handle the leader's if no other
+//! controller leads. From then on every write proves the term in its own transaction (I4, I7), and fails once another
+//! controller has taken over. The lease is measured by the store's clock. It bounds only the time without a leader
+//! (I9).
 
 use chrono::{DateTime, Utc};
 use plans::id::InstanceId;
@@ -12,7 +13,7 @@ use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-/// Number of a leadership; grows by one with each take-over.
+/// The number of a leadership. It increases by one with each take-over.
 #[derive(
     Debug,
     Clone,
@@ -36,42 +37,42 @@ impl fmt::Display for Term {
     }
 }
 
-/// A process that would lead.
+/// A process that wants to lead.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeaderCandidate {
-    /// Random id of the process.
+    /// The random id of the process.
     pub holder: InstanceId,
-    /// Where it is reached.
+    /// The URL at which other processes reach it.
     pub url: String,
-    /// How long nobody else takes over although it is silent.
+    /// How long no other process takes over although this one sends nothing.
     pub lease: Duration,
 }
 
-/// Who leads, or led last.
+/// The controller that leads or that led last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Leader {
-    /// Its term.
+    /// The leader's term.
     pub term: Term,
-    /// Its process.
+    /// The leader's process.
     pub holder: InstanceId,
-    /// Where it is reached.
+    /// The URL at which other processes reach it.
     pub url: String,
-    /// When its lease runs out, by the store's clock.
+    /// When the leader's lease expires, by the store's clock.
     pub until: DateTime<Utc>,
-    /// It had not run out when this was read.
+    /// True if the lease had not expired when it was read.
     pub live: bool,
 }
 
-/// What another process did.
+/// A change that another process made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RemoteChange {
-    /// The lease was taken or given up.
+    /// A controller took the lease over or gave it up.
     Leader,
-    /// Anything else.
+    /// Any other change.
     Change,
 }
 
-/// The term of a handle and the process that holds it; empty while it follows.
+/// The term of a handle and its process; empty while the handle is a follower.
 #[derive(Debug, Default)]
 pub(super) struct OwnTerm(Mutex<Option<(Term, InstanceId)>>);
 
@@ -92,7 +93,7 @@ impl OwnTerm {
         self.with(Option::take)
     }
 
-    /// Forgets this term, unless another one has begun meanwhile.
+    /// Forgets this term, unless a newer one has begun.
     pub(super) fn forget(&self, term: Term) {
         self.with(|own| {
             own.take_if(|(own, _)| *own == term);

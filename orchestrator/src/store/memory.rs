@@ -1,6 +1,7 @@
-//! The store in memory, for tests: the same contract without PostgreSQL, gone with its process.
+//! The store in memory, for tests. It fulfils the same contract without PostgreSQL, and its data ends with its process.
 //!
-//! One lock around everything makes each call one transaction. Clones are one handle; `another` is another process.
+//! One lock around all data makes each call one transaction. Clones are the same handle; `another` makes the handle of
+//! another process.
 
 mod access;
 mod fleet;
@@ -30,7 +31,7 @@ use sealed::MemorySealed;
 use state::MemoryState;
 use std::sync::{Arc, Mutex, MutexGuard};
 
-/// A store that lives as long as its value.
+/// A store whose data exists as long as this value.
 #[derive(Debug, Clone)]
 pub struct MemoryStore {
     incarnation: String,
@@ -39,7 +40,7 @@ pub struct MemoryStore {
 }
 
 impl MemoryStore {
-    /// An empty store.
+    /// Creates an empty store.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -49,7 +50,7 @@ impl MemoryStore {
         }
     }
 
-    /// The same store as another process has it.
+    /// Returns a handle for the same store that acts like another process.
     #[must_use]
     pub fn another(&self) -> Self {
         Self {
@@ -59,7 +60,7 @@ impl MemoryStore {
     }
 
     fn state(&self) -> MutexGuard<'_, MemoryState> {
-        // A panic in another test thread does not make the map of maps wrong.
+        // A panic in another test thread does not corrupt the data, so a poisoned lock is accepted.
         self.state
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner)
@@ -73,7 +74,7 @@ impl MemoryStore {
         Box::pin(std::future::ready(result))
     }
 
-    /// As [`MemoryStore::answer`], where this handle leads.
+    /// Does the same as [`MemoryStore::answer`], but fails unless this handle leads.
     fn write<'a, T: Send + 'a>(
         &self,
         act: impl FnOnce(&mut MemoryState) -> Result<T, StoreError>,
@@ -128,7 +129,7 @@ impl Store for MemoryStore {
     }
 
     fn news(&self) -> StoreFuture<'_, RemoteChange> {
-        // Whoever else changes it is in this process and looks by itself.
+        // All handles are in one process, and its tasks read the store without a notification.
         Box::pin(std::future::pending())
     }
 

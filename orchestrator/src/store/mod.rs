@@ -1,9 +1,11 @@
-//! What the controller remembers, as whole transactions.
+//! The control store: everything that the controller records durably. Each method is one transaction.
 //!
-//! Every change of a migration is one compare-and-set on its revision, with its events in the same transaction.
-//! Every write proves in its own transaction that the process leads (`leader`); followers read.
-//! Two stores keep this contract: PostgreSQL, and its twin in memory for tests; one suite holds both to it.
-//! Absent: decisions. The store refuses only what would break a stated invariant.
+//! - Every change of a migration is one compare-and-set on the migration's revision. The same transaction writes the
+//!   events of the change.
+//! - Every transaction that writes proves that the process leads (`leader`). Followers only read.
+//! - Two implementations fulfil this contract: PostgreSQL (`pg`), and an implementation in memory for tests. One test
+//!   suite tests both.
+//! - The store decides nothing. It refuses only what would violate an invariant of docs/protocol.md.
 
 mod access;
 mod agents;
@@ -41,41 +43,41 @@ use plans::inspection::inventory::ObservedServer;
 use plans::shard_map::ShardMap;
 use std::sync::Arc;
 
-/// Versions of the store's schema.
+/// Versions of the control store's schema.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SchemaVersion {
-    /// The one that is there.
+    /// The version that the store has.
     pub found: i64,
-    /// The one that this program is for.
+    /// The version for which this program was built.
     pub known: i64,
 }
 
-/// The answer of a store.
+/// The future that a method of the store returns.
 pub type StoreFuture<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
 
-/// Every migration that has not ended, oldest first; shared by those who ask at the same time.
+/// Every migration that has not ended, oldest first. Concurrent callers share one value.
 pub type UnfinishedMigrations = Arc<Vec<Arc<Snapshot>>>;
 
-/// Why the store did not do it.
+/// Why the store did not carry out a call.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The name is taken.
+    /// The name is already in use.
     #[error("{what} {name} exists already")]
     Exists {
-        /// Shard, map or migration.
+        /// The kind of object: shard, map or migration.
         what: &'static str,
-        /// Its name.
+        /// The name of the object.
         name: String,
     },
-    /// Nothing has the name.
+    /// No object has the name.
     #[error("there is no {what} {name}")]
     Missing {
-        /// Shard, map or migration.
+        /// The kind of object: shard, map or migration.
         what: &'static str,
-        /// Its name.
+        /// The name of the object.
         name: String,
     },
-    /// A shard that a map names cannot go.
+    /// The shard cannot be removed: the version in force of a map names it.
     #[error("shard {shard} is named by map {map}")]
     ShardInUse {
         /// The shard.
@@ -83,7 +85,7 @@ pub enum StoreError {
         /// The map.
         map: MapName,
     },
-    /// A shard that an unfinished migration moves keys from or to cannot go.
+    /// The shard cannot be removed: it is the source or the target of an unfinished migration.
     #[error("shard {shard} is source or target of migration {migration}")]
     ShardMoving {
         /// The shard.
@@ -94,196 +96,201 @@ pub enum StoreError {
     /// Another migration moves some of these keys (I8).
     #[error("migration {migration} is moving some of these keys")]
     KeysMoving {
-        /// The other one.
+        /// The other migration.
         migration: MigrationId,
     },
-    /// The map has another version than the one named.
+    /// The map is not at the version that the caller expects.
     #[error("map {map} is at version {current}, not {expected}")]
     MapVersion {
         /// The map.
         map: MapName,
-        /// In force.
+        /// The version in force.
         current: i64,
-        /// Named.
+        /// The version that the caller expects.
         expected: i64,
     },
-    /// The map's settings were changed since they were read.
+    /// The map's settings have changed since the caller read them.
     #[error("the settings of map {map} are at revision {current}, not {expected}")]
     SettingsRevision {
         /// The map.
         map: MapName,
-        /// In force.
+        /// The revision in force.
         current: i64,
-        /// Named.
+        /// The revision that the caller expects.
         expected: i64,
     },
-    /// Another controller has taken over, or none leads; nothing was written.
+    /// No controller leads, or another one has taken over. Nothing was written.
     #[error("this controller does not lead")]
     NotLeading,
-    /// Something else holds the row for the moment, as a sealed cutover does.
+    /// Another transaction holds the lock on the row, for example the sealed transaction of a cutover.
     #[error("the migration's row is held by a cutover for the moment")]
     Busy,
-    /// A text has a character that the store cannot keep, such as U+0000; nothing was written.
+    /// A text contains a character that the store cannot hold, such as U+0000. Nothing was written.
     #[error("a name or a text has a character that cannot be kept: {reason}")]
     Unwritable {
-        /// What the store said.
+        /// The error message of the store.
         reason: String,
     },
-    /// The store could not be asked, or did not understand; after a write the outcome is unknown.
+    /// The store could not be queried, or the query failed. After a write the outcome is unknown.
     #[error("the control store could not be used")]
     Unavailable {
-        /// What it said.
+        /// The underlying error.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }
 
-/// The control store, through the handle of one process.
+/// The control store, as one process accesses it: its handle.
 ///
-/// Every method that writes is refused with [`StoreError::NotLeading`] unless the handle leads, which is proved in
-/// the transaction that writes.
+/// Every method that writes fails with [`StoreError::NotLeading`] unless the handle leads. The transaction that writes
+/// proves the leader's term.
 pub trait Store: Send + Sync + std::fmt::Debug {
-    /// The random id of this store; constant for its life.
+    /// Returns the random id of this store (its incarnation). It never changes.
     fn incarnation(&self) -> &str;
 
-    /// Answers when the store can be used.
+    /// Returns `Ok` if the store can be queried.
     fn ping(&self) -> StoreFuture<'_, ()>;
 
-    /// Which version the schema has, and which one this program is for.
+    /// Returns the version of the schema and the version for which this program was built.
     fn schema(&self) -> StoreFuture<'_, SchemaVersion>;
 
-    /// Renews the lease of the handle that leads, or takes over where nobody leads any more; says who leads now.
+    /// Renews the lease of this handle, or takes over if no controller leads any more. Returns the current leader.
     ///
-    /// When it returns another leader than before, nothing of an older term is under way, and nothing will be.
-    /// Where `candidate` leads, the handle writes under its term from now on. Given up in the middle, it is asked again.
+    /// If it returns another leader than before, every transaction of older terms has ended, and none can begin. If it
+    /// returns `candidate`, this handle writes under the new term from now on. If the future was dropped, call it
+    /// again.
     fn campaign<'a>(&'a self, candidate: &'a LeaderCandidate) -> StoreFuture<'a, Leader>;
 
-    /// The term under which this handle writes; `None`: it follows.
+    /// Returns the term under which this handle writes, or `None` if it is a follower.
     fn term(&self) -> Option<Term>;
 
-    /// From now on this handle writes nothing; nobody is asked.
+    /// Makes this handle a follower, which writes nothing. It sends nothing to the store.
     fn step_down(&self);
 
-    /// As [`Store::step_down`], and others may take over at once.
+    /// Makes this handle a follower, and ends its lease, so that another controller can take over immediately.
     fn resign(&self) -> StoreFuture<'_, ()>;
 
-    /// Who leads, or led last; `None`: nobody ever did.
+    /// Returns the controller that leads or that led last, or `None` if no controller has ever led.
     fn leader(&self) -> StoreFuture<'_, Option<Leader>>;
 
-    /// Returns when another process may have changed something; after an error something may have been missed.
+    /// Waits until another process may have changed something. After an error, a change may have been missed.
     fn news(&self) -> StoreFuture<'_, RemoteChange>;
 
-    /// Registers a shard under the next number; durable when it returns.
+    /// Registers a shard under the next free number. The registration is durable when the call returns.
     ///
-    /// The name of a removed shard may be taken again, its number never is.
+    /// The name of a removed shard can be used again, but its number cannot.
     fn add_shard<'a>(&'a self, new: &'a NewShard) -> StoreFuture<'a, ShardRecord>;
 
-    /// Replaces what is said about a shard; durable when it returns.
+    /// Replaces a shard's properties. The change is durable when the call returns.
     fn update_shard<'a>(&'a self, update: &'a ShardUpdate) -> StoreFuture<'a, ShardRecord>;
 
-    /// All registered shards by name.
+    /// Returns all registered shards, ordered by name.
     fn shards(&self) -> StoreFuture<'_, Vec<ShardRecord>>;
 
-    /// One registered shard.
+    /// Returns one registered shard, or `None` if no shard has this name.
     fn shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, Option<ShardRecord>>;
 
-    /// Forgets a shard; durable when it returns. Old versions of a map may go on naming it.
+    /// Removes a shard from the register of shards. The change is durable when the call returns. Older versions of a
+    /// map may still name the shard.
     ///
-    /// Refused while a version in force names it ([`StoreError::ShardInUse`]), or a migration that has not
-    /// ended ([`StoreError::ShardMoving`]).
+    /// Fails with [`StoreError::ShardInUse`] while the version in force of a map names the shard, and with
+    /// [`StoreError::ShardMoving`] while it is source or target of an unfinished migration.
     fn remove_shard<'a>(&'a self, name: &'a ShardName) -> StoreFuture<'a, ()>;
 
-    /// Makes version 1 of a map and revision 1 of its settings, all or nothing; its shards must be there.
+    /// Creates version 1 of a map and revision 1 of its settings in one transaction. The shards of the map must exist.
     fn create_map<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
 
-    /// Makes the version that follows by hand: joined neighbours, newly mapped keys.
+    /// Writes the next version of a map without a migration, for example to join adjacent ranges or to map new keys.
     ///
-    /// `map.version` is the version in force plus one, else [`StoreError::MapVersion`]. Refused with
-    /// [`StoreError::KeysMoving`] where keys of an unfinished migration would change their owner.
-    /// Only the mappings are taken from `map`.
+    /// `map.version` must be the version in force plus one; otherwise it fails with [`StoreError::MapVersion`]. It
+    /// fails with [`StoreError::KeysMoving`] if keys of an unfinished migration would change their owner. Of `map` only
+    /// the mappings are used.
     fn put_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
 
-    /// As [`Store::put_version`], for a version that the shards prove: whatever moves the keys here, their owner
-    /// has changed there.
+    /// Writes the next version of a map as [`Store::put_version`] does, but without the check for unfinished
+    /// migrations: the registers on the shards prove that the owner has already changed.
     fn put_proven_version<'a>(&'a self, map: &'a ShardMap, by: &'a str) -> StoreFuture<'a, ()>;
 
-    /// The version in force of every map, by name.
+    /// Returns the version in force of every map, ordered by name.
     fn maps(&self) -> StoreFuture<'_, Vec<Arc<ShardMap>>>;
 
-    /// The version in force of one map: the same one for all who ask while nothing of it changes.
+    /// Returns the version in force of one map. All callers share one value until the map or its settings change.
     fn map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Option<Arc<ShardMap>>>;
 
-    /// A version of a map, with the settings in force now; `None` if either is not there.
+    /// Returns a version of a map with the settings that are in force now, or `None` if the map or the version does not
+    /// exist.
     fn map_at<'a>(
         &'a self,
         name: &'a MapName,
         version: MapVersion,
     ) -> StoreFuture<'a, Option<ShardMap>>;
 
-    /// Every version of a map, oldest first, without its mappings.
+    /// Returns every version of a map, oldest first, without mappings.
     fn history<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<MapVersionRecord>>;
 
-    /// The shards that any version of a map or any migration of it has named, by name; those that were removed since are
-    /// left out.
+    /// Returns the registered shards, ordered by name, that occur in any version of the map or in any migration of it.
     fn shards_of_map<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<ShardName>>;
 
-    /// Puts settings of a map in force if `new.revision` follows the revision in force;
-    /// [`StoreError::SettingsRevision`] if not.
+    /// Writes a new revision of a map's settings. Fails with [`StoreError::SettingsRevision`] unless `new.revision` is
+    /// the revision in force plus one.
     fn put_settings<'a>(&'a self, new: &'a SettingsRecord) -> StoreFuture<'a, ()>;
 
-    /// Every revision of a map's settings, newest first: the first is in force.
+    /// Returns every revision of a map's settings, newest first. The first one is in force.
     fn settings<'a>(&'a self, name: &'a MapName) -> StoreFuture<'a, Vec<SettingsRecord>>;
 
-    /// Admits an operation: one migration for each move, with its steps and first event, all or nothing.
+    /// Writes an operation: one migration for each move, with its steps and its first event, all in one transaction.
     ///
-    /// Refused unless the map is at the plan's version and no unfinished migration meets any of the keys;
-    /// with `queue` neither is asked. The migrations are returned in the order of the moves.
+    /// Fails unless the map is at the plan's version and no unfinished migration moves any of the keys. With `queue` it
+    /// checks neither. Returns the migrations in the order of the moves.
     fn submit<'a>(&'a self, new: &'a NewOperation) -> StoreFuture<'a, Vec<Snapshot>>;
 
-    /// One operation with its migrations in the order of the moves.
+    /// Returns one operation with its migrations in the order of the moves.
     fn operation<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<OperationRecord>>;
 
-    /// The newest operations, newest first; behind `after` the ones older than it.
+    /// Returns up to `limit` operations, newest first: those that are older than `after`, or the newest.
     fn operations<'a>(
         &'a self,
         limit: i64,
         after: Option<&'a MigrationId>,
     ) -> StoreFuture<'a, Vec<OperationRecord>>;
 
-    /// One migration with its steps and lease, as one moment saw them.
+    /// Returns one migration with its steps and its lease, read in one snapshot.
     fn load<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Option<Snapshot>>;
 
-    /// Every migration that has not ended, oldest first, as one moment after the call saw them.
+    /// Returns every migration that has not ended, oldest first, read in one snapshot that is not older than the call.
     ///
-    /// Figures of a running step may be those of the migration's last change where this handle leads.
+    /// If this handle leads, the progress figures of a running step can be older: as of the last change of the
+    /// migration.
     fn unfinished(&self) -> StoreFuture<'_, UnfinishedMigrations>;
 
-    /// The newest migrations, newest first, without steps; behind `after` the ones that follow it.
+    /// Returns up to `limit` migrations without their steps, newest first: those that follow `after`, or the newest.
     fn list<'a>(
         &'a self,
         limit: i64,
         after: Option<&'a MigrationId>,
     ) -> StoreFuture<'a, Vec<Migration>>;
 
-    /// Applies a change if the revision is still the one that it was made from; `false` if not.
+    /// Applies a change if the migration still has the revision on which the change is based. Returns `false` if it has
+    /// not.
     ///
-    /// All or nothing: migration, steps, lease, events; durable when it returns `true`.
-    /// One that starts a migration (`started_at`) is refused with [`StoreError::KeysMoving`] while another one that has
-    /// started and not ended moves some of the keys (I8).
-    /// On [`StoreError::Unavailable`] the change may or may not have happened: load again.
+    /// Migration, steps, lease and events change in one transaction, which is durable when the call returns `true`. A
+    /// change that starts a migration (it sets `started_at`) fails with [`StoreError::KeysMoving`] while another
+    /// migration that has started and not ended moves some of the keys (I8). After [`StoreError::Unavailable`] the
+    /// outcome is unknown, and the caller must load the migration again.
     fn commit<'a>(&'a self, change: &'a MigrationChange) -> StoreFuture<'a, bool>;
 
-    /// Locks a migration and its map until the returned session is used, dropped or lost (C7).
+    /// Locks a migration and its map until the returned session is committed, dropped or lost (C7, docs/protocol.md).
     ///
-    /// It waits for whoever changes the migration, so what it reads is settled:
-    /// a flip whose reply was lost is seen, and one that is not seen will never happen.
+    /// It first waits for any transaction that is changing the migration. Therefore the state that it reads is final:
+    /// if a flip whose reply was lost is not in this state, it will never be committed.
     fn seal<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Box<dyn SealedMigration>>;
 
-    /// Extends the leases of `instance`, and keeps the running steps' figures and the readings; returns those that were extended.
+    /// Extends the leases that `instance` holds, and stores the figures of running steps and the readings. Returns the
+    /// migrations whose lease it extended.
     ///
-    /// Leaves out what is another's, and what somebody changes at that moment, for which it never waits; nor does it
-    /// for a sealed migration. May be lost in a crash of the store: only time is lost then. Proves the term also where
-    /// there is nothing to extend.
+    /// It never waits for a lock: it skips migrations of another process, and those that another transaction is
+    /// changing or has sealed. The commit is not durable: a crash of the store can lose it, which costs only time. It
+    /// proves the term even if no lease is to be extended.
     fn extend_leases<'a>(
         &'a self,
         instance: &'a InstanceId,
@@ -291,10 +298,10 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         beats: &'a [OwnerBeat],
     ) -> StoreFuture<'a, Vec<MigrationId>>;
 
-    /// The readings of a migration, oldest first.
+    /// Returns the readings (progress figures) of a migration, oldest first.
     fn readings<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<FigureReading>>;
 
-    /// Events of a migration after `after`, oldest first.
+    /// Returns the events of a migration with a number above `after`, oldest first.
     fn events<'a>(
         &'a self,
         id: &'a MigrationId,
@@ -302,24 +309,24 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         limit: i64,
     ) -> StoreFuture<'a, Vec<Event>>;
 
-    /// Begins to keep how far this hook is told; the first time it is told of nothing that has happened already.
+    /// Begins to record how far this hook was notified. A new hook is not notified of events that happened before.
     fn add_hook<'a>(&'a self, hook: &'a str, at: DateTime<Utc>) -> StoreFuture<'a, ()>;
 
-    /// Migrations that have changed since this hook was told of them, oldest first: how far it was told, and the
-    /// revision that they have now.
+    /// Returns the migrations that have changed since this hook was notified of them, oldest first. Each cursor has the
+    /// last event of which the hook was notified, and the current revision of the migration.
     fn hook_backlog<'a>(&'a self, hook: &'a str) -> StoreFuture<'a, Vec<HookCursor>>;
 
-    /// Keeps how far this hook was told; durable when it returns.
+    /// Records how far this hook was notified. The record is durable when the call returns.
     fn advance_hook<'a>(&'a self, hook: &'a str, cursor: &'a HookCursor) -> StoreFuture<'a, ()>;
 
-    /// Writes cleanup records; durable when it returns, so that the objects may be created then.
+    /// Writes cleanup records. They are durable when the call returns; only then may an agent create the objects.
     fn add_cleanup<'a>(
         &'a self,
         id: &'a MigrationId,
         records: &'a [CleanupRecord],
     ) -> StoreFuture<'a, ()>;
 
-    /// Marks the objects of these records as gone.
+    /// Marks the objects of these records as removed.
     fn finish_cleanup<'a>(
         &'a self,
         id: &'a MigrationId,
@@ -327,13 +334,14 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         at: DateTime<Utc>,
     ) -> StoreFuture<'a, ()>;
 
-    /// The cleanup records of a migration in the order of their making.
+    /// Returns the cleanup records of a migration in the order in which they were written.
     fn cleanup<'a>(&'a self, id: &'a MigrationId) -> StoreFuture<'a, Vec<CleanupRecord>>;
 
-    /// Notes that a process of an agent spoke at `at`, if it has the agent's name or may have it now.
+    /// Records that an agent's process sent a request at `at`, if the process has the agent's name or may take it over.
     ///
-    /// A name is taken over from a process that was last seen before `silent_since`, or that the new one has outlived:
-    /// by its key, never by what anybody can read. A process that has the name shows the key that it came with.
+    /// A process may take the name over from a process that was last observed before `silent_since`, or whose key is
+    /// among the keys in `process.outlived`. Only the key proves this, because every client can read the instance id. A
+    /// process that has the name must present the key with which it registered.
     fn note_agent<'a>(
         &'a self,
         process: &'a AgentProcess,
@@ -341,28 +349,28 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         silent_since: Option<DateTime<Utc>>,
     ) -> StoreFuture<'a, Registered>;
 
-    /// All agents by name.
+    /// Returns all agents, ordered by name.
     fn agents(&self) -> StoreFuture<'_, Vec<AgentRecord>>;
 
-    /// The servers of shards as they were seen last.
+    /// Returns the servers of the shards as they were last observed.
     fn servers(&self) -> StoreFuture<'_, Vec<ObservedServer>>;
 
-    /// Keeps how a server was seen, in the place of what was seen before.
+    /// Stores the last observation of a server, and replaces the earlier one.
     fn put_server<'a>(&'a self, server: &'a ObservedServer) -> StoreFuture<'a, ()>;
 
-    /// Adds a line to the audit trail; durable when it returns.
+    /// Adds a line to the audit trail. The line is durable when the call returns.
     fn add_audit<'a>(&'a self, record: &'a AuditRecord) -> StoreFuture<'a, ()>;
 
-    /// The newest lines of the audit trail, newest first; those before line `before`, where one is named.
+    /// Returns up to `limit` lines of the audit trail, newest first: those with a number below `before`, or the newest.
     fn audit(&self, limit: i64, before: Option<i64>) -> StoreFuture<'_, Vec<AuditLine>>;
 
-    /// Keeps a token; durable when it returns. [`StoreError::Exists`] where one of its name is not revoked.
+    /// Stores a token, durably. Fails with [`StoreError::Exists`] if a token with this name exists and is not revoked.
     fn add_token<'a>(&'a self, token: &'a TokenRecord) -> StoreFuture<'a, ()>;
 
-    /// Every token, those that were revoked too, oldest first.
+    /// Returns every token, oldest first, including revoked ones.
     fn tokens(&self) -> StoreFuture<'_, Vec<TokenRecord>>;
 
-    /// Takes back the token of this name; durable when it returns. [`StoreError::Missing`] where there is none.
+    /// Revokes the token with this name, durably. Fails with [`StoreError::Missing`] if no such token exists.
     fn revoke_token<'a>(
         &'a self,
         name: &'a str,
@@ -370,51 +378,54 @@ pub trait Store: Send + Sync + std::fmt::Debug {
         at: DateTime<Utc>,
     ) -> StoreFuture<'a, TokenRecord>;
 
-    /// Keeps a session, and forgets those that ended before it began.
+    /// Stores a session of the dashboard, and deletes sessions that ended before this one began.
     fn add_session<'a>(&'a self, session: &'a SessionRecord) -> StoreFuture<'a, ()>;
 
-    /// The session with this digest, ended or not.
+    /// Returns the session with this digest, even if it has ended.
     fn session(&self, digest: SecretDigest) -> StoreFuture<'_, Option<SessionRecord>>;
 
-    /// Forgets a session; whether it was there: of two that end one session only one is told so.
+    /// Deletes a session. Returns whether it existed: if two callers end the same session, only one gets `true`.
     fn end_session(&self, digest: SecretDigest) -> StoreFuture<'_, bool>;
 
-    /// Notes that an order with a key begins, and forgets those of more than a day before; what is known of the one
-    /// that came before with the same key, which stays as it is.
+    /// Records that a command with an idempotency key begins, and deletes records that are older than one day. If a
+    /// command with the same key was recorded before, returns that record and leaves it unchanged.
     fn begin_command<'a>(
         &'a self,
         command: &'a KeyedCommand,
     ) -> StoreFuture<'a, Option<EarlierCommand>>;
 
-    /// Keeps what was answered to an order with a key.
+    /// Stores the response to a command with an idempotency key.
     fn keep_answer<'a>(&'a self, key: SecretDigest, answer: &'a KeptAnswer) -> StoreFuture<'a, ()>;
 
-    /// Forgets an order with a key: it changed nothing.
+    /// Deletes the record of a command with an idempotency key, because the command changed nothing.
     fn forget_command(&self, key: SecretDigest) -> StoreFuture<'_, ()>;
 }
 
-/// A migration whose row is locked for the flip; dropping it changes nothing and unlocks.
+/// A migration whose row is locked for the flip. Dropping the value rolls the transaction back, which releases the
+/// lock.
 pub trait SealedMigration: Send + Sync + std::fmt::Debug {
-    /// The migration as it is and stays while this is held.
+    /// Returns the migration. It cannot change while this lock is held.
     fn snapshot(&self) -> &Snapshot;
 
-    /// The map in force, which stays so while this is held; of a list map only the keys that move.
+    /// Returns the map in force, which cannot change while this lock is held. Of a list map it has only the moving
+    /// keys.
     fn map(&self) -> &ShardMap;
 
-    /// Writes the change with the new map version; nobody sees it, nor is it kept, before [`SealedMigration::commit`].
+    /// Writes the change and the new map version. Other sessions see it only after [`SealedMigration::commit`].
     ///
-    /// `map` is the map in force with other mappings and the next version.
+    /// `map` is the map in force with other mappings and the next version number.
     fn write<'a>(
         &'a mut self,
         change: &'a MigrationChange,
         map: &'a ShardMap,
     ) -> StoreFuture<'a, ()>;
 
-    /// Commits what was written and unlocks: the point of no return (C9).
+    /// Commits what [`SealedMigration::write`] has written, and releases the lock. This is the flip (C9), the point of
+    /// no return.
     ///
-    /// Committed synchronously. On an error the outcome is unknown: [`Store::seal`] again tells.
+    /// The commit is synchronous. After an error the outcome is unknown; [`Store::seal`] then reads the final state.
     fn commit(self: Box<Self>) -> StoreFuture<'static, ()>;
 
-    /// Changes nothing and unlocks.
+    /// Rolls the transaction back, which releases the lock.
     fn release(self: Box<Self>) -> BoxFuture<'static, ()>;
 }

@@ -1,6 +1,6 @@
-//! Operations: a submitted plan with one migration for each of its moves.
+//! Operations: a submitted plan, with one migration for each of its moves.
 //!
-//! An operation has no state of its own; its migrations have.
+//! An operation has no state of its own. Only its migrations have a state.
 
 use super::{Migration, NewEvent, Snapshot, Step};
 use chrono::{DateTime, Utc};
@@ -12,45 +12,46 @@ use plans::state::migration::MigrationState;
 /// A submitted plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OperationRecord {
-    /// Its id.
+    /// The id of the operation.
     pub id: MigrationId,
-    /// What it does.
+    /// The submitted plan.
     pub plan: Plan,
-    /// It was admitted although other migrations may move some of its keys first.
+    /// True if the operation was accepted although other migrations may first move some of its keys.
     pub queued: bool,
-    /// Why it may break rules of the map; none: it breaks none.
+    /// The reason for which the plan may violate rules of the map; `None`: it violates none.
     pub override_reason: Option<String>,
-    /// Who submitted it.
+    /// The user who submitted the operation.
     pub submitted_by: String,
-    /// When.
+    /// When the operation was submitted.
     pub created_at: DateTime<Utc>,
-    /// Its migrations in the order of the plan's moves.
+    /// The migrations, in the order of the plan's moves.
     pub migrations: Vec<Migration>,
 }
 
-/// An operation to admit.
+/// An operation that is about to be written to the store.
 #[derive(Debug, Clone)]
 pub struct NewOperation {
-    /// Its id.
+    /// The id of the operation.
     pub id: MigrationId,
-    /// What it does.
+    /// The submitted plan.
     pub plan: Plan,
-    /// The version of the map in which the sources were seen to own its keys.
+    /// The map version in which the sources owned the keys when the plan was checked.
     pub map_version: MapVersion,
-    /// Who submits it.
+    /// The user who submits the operation.
     pub by: String,
-    /// When.
+    /// When the operation is submitted.
     pub at: DateTime<Utc>,
-    /// Admit it although other migrations move some of its keys; it waits for them.
+    /// True to accept the operation although other migrations move some of its keys. It then waits for them.
     pub queue: bool,
-    /// Why it may break rules of the map; none: it breaks none.
+    /// The reason for which the plan may violate rules of the map; `None`: it violates none.
     pub override_reason: Option<String>,
 }
 
 impl NewOperation {
-    /// How its migrations look when they are admitted, in the order of the moves.
+    /// Returns the initial state of the operation's migrations, in the order of the moves.
     ///
-    /// The only move bears the operation's id; several are called `<id>x1`, `<id>x2` and so on.
+    /// The migration of a single move has the operation's id. The migrations of several moves have the ids `<id>x1`,
+    /// `<id>x2` and so on.
     #[must_use]
     pub fn snapshots(&self) -> Vec<Snapshot> {
         let only = self.plan.moves.len() == 1;
@@ -112,7 +113,7 @@ impl NewOperation {
         }
     }
 
-    /// The first line of the journal of each of its migrations.
+    /// Returns the first journal line of each of the operation's migrations.
     #[must_use]
     pub fn event(&self) -> NewEvent {
         NewEvent {

@@ -1,4 +1,4 @@
-//! The phases of a migration that hooks are for.
+//! The phases of a migration at which hooks are called.
 
 use crate::store::Event;
 use plans::request::Mode;
@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// When a hook is called: before a phase, where it may say no, or once something has happened.
+/// When a hook is called. Before a phase (`before_…`) the hook can refuse it. The other values are notifications of
+/// what has happened.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -15,40 +16,40 @@ use std::fmt;
 pub enum MigrationPhase {
     /// Both shards were checked, and nothing was created yet.
     BeforeCopy,
-    /// Everything is ready for the cutover; of an offline move before its keys are closed to writes.
+    /// An online move: everything is ready for the cutover. An offline move: its keys are about to be closed to writes.
     BeforeCutover,
-    /// The hold has ended, and the old rows are about to go.
+    /// The hold has ended, and the old rows are about to be removed.
     BeforeDrop,
-    /// It was submitted.
+    /// The migration was submitted.
     Submitted,
-    /// The controller took it up.
+    /// The controller has started the migration.
     Started,
-    /// Every row was copied once.
+    /// Every moving row was copied.
     AfterCopy,
-    /// It waits for somebody's word.
+    /// The migration waits for an operator's approval.
     Waiting,
-    /// A hook that was asked says no, or nothing.
+    /// A hook refused the next phase, or did not answer.
     Vetoed,
-    /// The map names the target.
+    /// The map names the target as owner of the keys.
     AfterCutover,
-    /// Somebody stopped it.
+    /// An operator paused the migration.
     Paused,
-    /// It goes on after a pause or a failure.
+    /// The migration continues after a pause or a failure.
     Resumed,
-    /// A step failed for good; it keeps its state.
+    /// A step failed and is not repeated. The migration keeps its state.
     Failed,
-    /// Somebody takes it back.
+    /// An operator aborts the migration.
     Aborted,
-    /// Everything was taken back.
+    /// The migration was aborted, and everything that it created was removed.
     Unwound,
-    /// The map names the source again.
+    /// The map names the source as owner again.
     RolledBack,
-    /// It has ended: the old rows are gone, or after a roll back the copy.
+    /// The migration has ended: the old rows were removed, or after a rollback the copied rows.
     Completed,
 }
 
 impl MigrationPhase {
-    /// Every phase.
+    /// All phases.
     pub const ALL: [Self; 16] = [
         Self::BeforeCopy,
         Self::BeforeCutover,
@@ -68,7 +69,7 @@ impl MigrationPhase {
         Self::Completed,
     ];
 
-    /// The word in files and messages.
+    /// Returns the name in files and messages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -91,7 +92,7 @@ impl MigrationPhase {
         }
     }
 
-    /// True where the hook is asked, and may say no.
+    /// Returns true if the hook can refuse this phase.
     #[must_use]
     pub fn is_request(self) -> bool {
         matches!(
@@ -100,7 +101,7 @@ impl MigrationPhase {
         )
     }
 
-    /// What a hook holds up, for people: "before …".
+    /// Returns the text that completes a message, for example "before the copy".
     #[must_use]
     pub fn what(self) -> &'static str {
         match self {
@@ -123,9 +124,10 @@ impl MigrationPhase {
         }
     }
 
-    /// The phase that begins with this step.
+    /// Returns the phase that begins with this step.
     ///
-    /// The keys of an offline move are closed to writes from `set_read_only` on: from then on nobody is asked.
+    /// From the step `set_read_only` on, the keys of an offline move are closed to writes. After that no hook is called
+    /// before the cutover.
     #[must_use]
     pub fn at(step: StepKind, mode: Mode) -> Option<Self> {
         match (step, mode) {
@@ -154,7 +156,7 @@ impl MigrationPhase {
         }
     }
 
-    /// What a line of a journal tells, if hooks are told of it.
+    /// Returns the phase for a journal line, if hooks are notified of it.
     #[must_use]
     pub fn of(event: &Event) -> Option<Self> {
         let step = event.step.as_ref().map(|step| step.as_str());

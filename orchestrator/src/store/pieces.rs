@@ -1,7 +1,7 @@
-//! Maps as pieces, and what changes from one version to the next.
+//! A map as a list of pieces, and the difference of two versions.
 //!
-//! A store keeps ranges, ranges of virtual shards and single keys of a list apart, and writes only those
-//! that differ.
+//! A piece is a range, a range of virtual shards, or single keys of a list map. The store keeps each piece as a row of
+//! its own, and writes only the pieces that differ from the version before.
 
 use plans::id::ShardName;
 use plans::key::Key;
@@ -9,23 +9,23 @@ use plans::key_set::KeySet;
 use plans::shard_map::{Mapping, MappingState, ShardMap, Strategy};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One range of keys or of virtual shards, or listed keys, and their owner.
+/// One range of keys, one range of virtual shards, or listed keys, with their owner.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MapPiece {
     pub(super) keys: KeySet,
     pub(super) shard: ShardName,
 }
 
-/// Who may own the keys of a version.
+/// Which changes of owner a new map version may contain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AllowedOwners {
-    /// Keys of an unfinished migration keep their owner.
+    /// Keys of an unfinished migration must keep their owner.
     Checked,
-    /// The shards prove who owns them.
+    /// Any change is allowed, because the shards prove it.
     Proven,
 }
 
-/// What leaves a map and what enters it.
+/// The pieces that a new version removes from a map and those that it adds.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct MapDelta {
     pub(super) removed: Vec<MapPiece>,
@@ -33,7 +33,7 @@ pub(super) struct MapDelta {
 }
 
 impl MapDelta {
-    /// All of a map's first version.
+    /// Returns the delta from an empty map to `map`.
     pub(super) fn first(map: &ShardMap) -> Self {
         let added = match map.strategy {
             Strategy::List => map.mappings.iter().map(MapPiece::from).collect(),
@@ -45,7 +45,7 @@ impl MapDelta {
         }
     }
 
-    /// From `before` to `after`, two states of one map, or of the same part of it.
+    /// Returns the delta from `before` to `after`, which are two versions of one map, or of the same part of it.
     pub(super) fn between(before: &ShardMap, after: &ShardMap) -> Self {
         if before.strategy == Strategy::List {
             let (old, new) = (listed(before), listed(after));
@@ -62,7 +62,8 @@ impl MapDelta {
         }
     }
 
-    /// Keys that get another owner, are mapped or unmapped; `none` is the empty set of their kind.
+    /// Returns the keys that get another owner, become mapped or become unmapped. `none` is an empty set of the same
+    /// kind.
     pub(super) fn reassigned(&self, none: KeySet) -> KeySet {
         let (lost, gained) = (by_shard(&self.removed, &none), by_shard(&self.added, &none));
         let shards: BTreeSet<&ShardName> = lost.keys().chain(gained.keys()).copied().collect();
@@ -85,7 +86,7 @@ impl From<&Mapping> for MapPiece {
     }
 }
 
-/// How many ranges, ranges of virtual shards or keys these are.
+/// Returns the number of ranges, ranges of virtual shards or single keys in `pieces`.
 pub(super) fn count(pieces: &[MapPiece]) -> i64 {
     let parts = pieces.iter().map(|piece| match &piece.keys {
         KeySet::Range(ranges) => ranges.len(),
@@ -106,7 +107,7 @@ fn pieces(map: &ShardMap) -> Vec<MapPiece> {
     pieces.collect()
 }
 
-/// The keys of a list map by owner.
+/// Returns the keys of a list map, grouped by owner.
 fn listed(map: &ShardMap) -> BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> {
     let mut found: BTreeMap<&ShardName, Vec<&BTreeSet<Key>>> = BTreeMap::new();
     for mapping in &map.mappings {
@@ -146,7 +147,8 @@ fn by_shard<'a>(pieces: &'a [MapPiece], none: &KeySet) -> BTreeMap<&'a ShardName
     sets.into_iter().map(whole).collect()
 }
 
-/// The mappings of `pieces` as a [`ShardMap`] has them: a list map's keys gathered by shard, in key order.
+/// Returns the mappings of a [`ShardMap`] with these `pieces`. The keys of a list map are grouped by shard, in key
+/// order.
 pub(super) fn mappings(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapping> {
     let mapping = |keys, shard| Mapping {
         keys,
@@ -176,7 +178,8 @@ pub(super) fn mappings(strategy: Strategy, pieces: Vec<MapPiece>) -> Vec<Mapping
     mappings
 }
 
-/// The mappings of `map` after `delta`, as [`mappings`] makes them; `None` where that is not how `map` was.
+/// Returns the mappings of `map` after `delta`, in the form of [`mappings`], or `None` if `delta` does not start from
+/// `map`.
 pub(super) fn changed(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     if map.strategy != Strategy::List {
         let mut all: BTreeSet<MapPiece> = pieces(map).into_iter().collect();
@@ -187,7 +190,7 @@ pub(super) fn changed(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     changed_lists(map, delta)
 }
 
-/// As [`changed`]; only the keys of the delta are looked at one by one.
+/// Does the same as [`changed`] for list maps. It compares only the keys of the delta one by one.
 fn changed_lists(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     let mut owned: BTreeMap<ShardName, BTreeSet<Key>> = BTreeMap::new();
     for mapping in &map.mappings {
@@ -220,7 +223,7 @@ fn changed_lists(map: &ShardMap, delta: MapDelta) -> Option<Vec<Mapping>> {
     Some(mappings)
 }
 
-/// The union of many sets at the price of one.
+/// Returns the union of `parts`. It sorts once, however many sets there are.
 fn united(parts: Vec<&KeySet>, none: KeySet) -> KeySet {
     match none {
         KeySet::Range(mut all) => {

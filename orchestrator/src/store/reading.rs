@@ -1,4 +1,4 @@
-//! How far a migration was at one moment: what charts and reports are drawn from.
+//! The progress of a migration at one moment (a *reading*). Charts and reports are made from readings.
 
 use chrono::{DateTime, TimeDelta, Utc};
 use plans::id::StepId;
@@ -7,55 +7,57 @@ use plans::wire::{Progress, StreamStatus};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Readings are no closer to each other.
+/// The shortest time between two readings.
 const CLOSEST: TimeDelta = TimeDelta::milliseconds(900);
-/// A migration has about so many in its first so many seconds, and as many again whenever it is 2.7 times as old.
+/// A migration has about this many readings in its first 15 minutes, and as many again each time its age grows by a
+/// factor of 2.7.
+/// factor of 2.7.
 const MANY: i32 = 1_000;
 
 /// The figures of one heartbeat.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FigureReading {
-    /// When it came.
+    /// When the heartbeat arrived.
     pub at: DateTime<Utc>,
-    /// The step that ran.
+    /// The step that was running.
     pub step: Option<StepId>,
-    /// Rows of all tables of the step that are done.
+    /// Completed rows of all tables of the step.
     pub rows: i64,
-    /// Rows of them that there are; an estimate.
+    /// The estimated total number of rows of the step.
     pub rows_total: i64,
-    /// Bytes that are done.
+    /// Completed bytes.
     pub bytes: i64,
-    /// How long the step was thought to take still, milliseconds.
+    /// The estimated remaining time of the step, in milliseconds.
     pub left_ms: Option<i64>,
-    /// The change stream.
+    /// The figures of the change stream, if one was running.
     pub stream: Option<StreamReading>,
 }
 
-/// A change stream at one moment.
+/// The figures of a change stream at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamReading {
-    /// Which way.
+    /// The direction of the stream.
     pub direction: Direction,
-    /// Log between what was written and what was applied, bytes.
+    /// The bytes of log between the write position of the upstream shard and the applied position.
     pub lag_bytes: i64,
-    /// Age of the newest applied commit while changes are pending, milliseconds.
+    /// The age of the newest applied commit while changes are pending, in milliseconds.
     pub lag_ms: i64,
-    /// Row changes applied since the stream was opened.
+    /// The number of row changes applied since the stream was opened.
     pub changes: i64,
-    /// Log that the origin keeps for it, bytes.
+    /// The bytes of log that the upstream shard retains for the stream's slot.
     pub retained_bytes: i64,
-    /// How far the origin's log reaches, bytes from its beginning; 0 when unknown.
+    /// The current write position in the upstream shard's log, in bytes from the beginning; 0 if unknown.
     #[serde(default)]
     pub written_at: i64,
-    /// Up to where it is applied.
+    /// The position in the upstream shard's log up to which the stream has applied changes.
     #[serde(default)]
     pub applied_at: i64,
-    /// Log in the agent's spool, bytes.
+    /// The bytes of log in the agent's spool.
     pub spooled_bytes: i64,
 }
 
 impl FigureReading {
-    /// What a heartbeat says.
+    /// Creates a reading from the figures of a heartbeat.
     pub(crate) fn of(
         at: DateTime<Utc>,
         step: Option<StepId>,
@@ -85,7 +87,7 @@ impl FigureReading {
         }
     }
 
-    /// How long after another one the next is due, in a migration of this age.
+    /// Returns the time to the next reading, for a migration of this age.
     pub(crate) fn every(age: TimeDelta) -> TimeDelta {
         CLOSEST.max(age / MANY)
     }

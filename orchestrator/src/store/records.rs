@@ -1,4 +1,5 @@
-//! Migrations as the store keeps them, in the words of `plans`; cleanup records.
+//! Migrations, their steps and their journal, and cleanup records, as the store keeps them. Their parts are types of
+//! `plans`.
 
 use super::FigureReading;
 use crate::access::SecretDigest;
@@ -23,32 +24,33 @@ use serde_json::Value;
 /// The process that owns a migration while its lease lasts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MigrationOwner {
-    /// The agent.
+    /// The name of the agent.
     pub agent: AgentName,
-    /// Which process of it.
+    /// The process of the agent.
     pub instance: InstanceId,
-    /// The name of the token by which it claimed; none: no token was asked for.
+    /// The name of the token with which the agent claimed the migration; `None`: no token was required.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub token: Option<String>,
-    /// Of the secret that its dispatch brought; none: it was given its work in protocol 3.
+    /// The digest of the secret that the agent received with the assignment; `None`: the agent uses protocol version 3,
+    /// which has no secret.
     #[serde(skip)]
     pub secret: Option<SecretDigest>,
 }
 
-/// How a hold was ended.
+/// How an operator ended a hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HoldEnd {
-    /// The old copy goes.
+    /// The agent removes the old rows from the old owner.
     Finish,
-    /// The keys go back.
+    /// A rollback returns the keys to the source.
     Rollback,
-    /// After a roll back: the keys go to the target once more.
+    /// After a rollback: a new cutover transfers the keys to the target again.
     Again,
 }
 
 impl HoldEnd {
-    /// The name in SQL and JSON.
+    /// Returns the name in SQL and JSON.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -58,7 +60,7 @@ impl HoldEnd {
         }
     }
 
-    /// The end called `name`.
+    /// Returns the value with this name, or `None` for an unknown name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [Self::Finish, Self::Rollback, Self::Again]
@@ -67,85 +69,87 @@ impl HoldEnd {
     }
 }
 
-/// Hooks that are asked before a phase of a migration, which waits for them.
+/// A request to the hooks before a phase of a migration. The migration waits until all hooks allow the phase.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookRequest {
-    /// Before what.
+    /// The phase before which the hooks are called.
     pub phase: MigrationPhase,
-    /// Since when.
+    /// When the hooks were first called.
     #[serde(rename = "asked_at")]
     pub requested_at: DateTime<Utc>,
-    /// When they are asked (again).
+    /// When the hooks are called next.
     pub next_at: DateTime<Utc>,
-    /// Who said no, or nothing, the last time.
+    /// The last answer of a hook that refused or did not answer.
     #[serde(rename = "said", default)]
     pub reply: Option<HookReply>,
-    /// All said yes.
+    /// True if all hooks allowed the phase.
     #[serde(default)]
     pub allowed: bool,
-    /// Who lets it go on without them.
+    /// The operator who lets the migration continue without the hooks' agreement.
     #[serde(default)]
     pub overruled_by: Option<String>,
 }
 
 impl HookRequest {
-    /// True while the phase may not begin.
+    /// Returns true while the phase may not begin.
     #[must_use]
     pub fn holds(&self) -> bool {
         !self.allowed && self.overruled_by.is_none()
     }
 }
 
-/// The answer of a hook that holds a migration up.
+/// The answer of a hook that delays a migration, or the fact that it did not answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookReply {
-    /// Which one.
+    /// The name of the hook.
     pub hook: String,
-    /// It said no; otherwise it did not answer.
+    /// True: the hook refused. False: it did not answer.
     pub veto: bool,
-    /// Its words, or how its silence showed.
+    /// The reason that the hook returned, or how the call failed.
     pub reason: String,
-    /// When.
+    /// When the hook answered, or the call failed.
     pub at: DateTime<Utc>,
 }
 
-/// How far a hook was told of a migration.
+/// Up to which event a hook was notified of a migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookCursor {
-    /// The migration.
+    /// The id of the migration.
     pub migration: MigrationId,
-    /// The last event that it was told of, or that is none of its.
+    /// The number of the last event that the controller has handled for this hook: it notified the hook, or the event
+    /// is not one for this hook.
     pub seq: i64,
-    /// Revision of the migration whose events it was all told of; 0: there may be more.
+    /// The revision of the migration up to which all events are handled; 0: there may be more events.
     pub revision: i64,
 }
 
-/// Somebody's word for a cutover that asks for more than one.
+/// The approval of one operator for a cutover that requires several.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Approval {
-    /// Who.
+    /// The operator who approved.
     pub by: String,
-    /// When.
+    /// When the operator approved.
     pub at: DateTime<Utc>,
-    /// Why.
+    /// The operator's reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
 }
 
-/// Writers that keep a cutover from starting, and whether they may be ended.
+/// Transactions that write to the moving tables and prevent a cutover from starting, and whether an operator permits
+/// the agent to end them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelRequest {
-    /// The writers, as the agent named them.
+    /// The transactions, as the agent reported them.
     pub writers: Vec<LongWriter>,
-    /// When it asked.
+    /// When the agent requested the permission.
     #[serde(rename = "asked_at")]
     pub requested_at: DateTime<Utc>,
-    /// Who allowed it.
+    /// The operator who gave the permission.
     pub approved_by: Option<String>,
 }
 
 impl CancelRequest {
-    /// True when every one of `writers` was named.
+    /// Returns true if the agent reported every one of `writers`.
     #[must_use]
     pub fn names(&self, writers: &[LongWriter]) -> bool {
         writers
@@ -154,78 +158,79 @@ impl CancelRequest {
     }
 }
 
-/// A migration.
+/// A migration: the execution of one move of a plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Migration {
-    /// Its id.
+    /// The id of the migration.
     pub id: MigrationId,
-    /// The operation that it is one move of; the same id where that is the only move.
+    /// The operation to which the migration belongs. It has the same id if this is its only move.
     pub operation: MigrationId,
-    /// Its place among the moves of the operation, from 0.
+    /// The position among the moves of the operation, from 0.
     pub ordinal: i32,
-    /// It was admitted although other migrations may move some of its keys first.
+    /// True if the migration was accepted although other migrations may first move some of its keys.
     pub queued: bool,
-    /// What it does.
+    /// The plan of the move.
     pub plan: MovePlan,
-    /// Where it is.
+    /// The state of the migration.
     pub state: MigrationState,
-    /// Who owns the moving keys (I4).
+    /// The state of the ownership of the moving keys (I4).
     pub ownership: Ownership,
-    /// The last cutover attempt, either way.
+    /// The number of the last cutover attempt, in either direction.
     pub attempt: AttemptNo,
-    /// The owner's fencing token (I7).
+    /// The current epoch: the number of the lease, which the agent proves on the shards (I7).
     pub epoch: Epoch,
-    /// True when the next dispatch needs a new epoch.
+    /// True if the next dispatch of a step needs a new epoch.
     pub renew: bool,
-    /// Who owns it; `None` after a lease ran out.
+    /// The process that holds the lease; `None` after the lease has expired.
     pub owner: Option<MigrationOwner>,
-    /// The cutover was approved.
+    /// True if the cutover is approved.
     pub approved: bool,
-    /// Who approved it so far, where more than one has to.
+    /// The approvals so far, if the cutover requires several.
     pub approvals: Vec<Approval>,
-    /// How the hold was ended.
+    /// How the hold was ended; `None`: it was not ended.
     pub hold_end: Option<HoldEnd>,
-    /// What it waits for.
+    /// What the migration waits for.
     pub waiting_for: Option<String>,
-    /// When its state or what it waits for became what they are; none: before this was kept.
+    /// When `state` or `waiting_for` last changed; `None`: an older version, which did not record this, made the
+    /// change.
     pub since: Option<DateTime<Utc>>,
-    /// Writers in the way of the cutover that the operator was asked about.
+    /// Transactions that prevent the cutover, and the request for a permission to end them.
     pub cancel: Option<CancelRequest>,
-    /// Hooks that are asked before its next phase.
+    /// The request to the hooks before the next phase.
     pub hook: Option<HookRequest>,
-    /// What it may take of its shards, where somebody has changed what the plan says.
+    /// Limits on the load that the migration causes on its shards, if an operator has changed those of the plan.
     pub limits: Option<MigrationLimits>,
-    /// Why it failed.
+    /// Why the migration failed.
     pub failure: Option<Failure>,
-    /// The map's version when the last forward attempt began; the plan's before that.
+    /// The map's version when the last cutover attempt began; before the first attempt the plan's version.
     pub map_version_before: MapVersion,
-    /// The version that the flip made.
+    /// The map version that the flip created.
     pub map_version_after: Option<MapVersion>,
-    /// The version that the roll back made.
+    /// The map version that the flip of the rollback created.
     pub map_version_back: Option<MapVersion>,
-    /// Who submitted it.
+    /// The user who submitted the migration.
     pub submitted_by: String,
-    /// When.
+    /// When the migration was submitted.
     pub created_at: DateTime<Utc>,
-    /// When the controller took it up; from then on no other one moves its keys (I8).
+    /// When the controller started the migration. From then on no other migration can move its keys (I8).
     ///
-    /// Set before it first runs, also where it is resumed after a pause in `planned`.
+    /// It is set before the first step runs, also if the migration was paused in the state `planned` and then resumed.
     pub started_at: Option<DateTime<Utc>>,
-    /// When it ended.
+    /// When the migration ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// Grows with each change.
+    /// The number of the current revision, which grows with each change.
     pub revision: i64,
 }
 
 impl Migration {
-    /// What it may take of its shards now.
+    /// Returns the limits that apply now: the changed ones or those of the plan.
     #[must_use]
     pub fn limits(&self) -> MigrationLimits {
         let changed = self.limits.clone();
         changed.unwrap_or_else(|| self.plan.options.limits())
     }
 
-    /// True while the map names one shard for the moving keys and an attempt may still change it.
+    /// Returns true while no flip is in force and a cutover attempt can still change the owner.
     #[must_use]
     pub fn is_moving(&self) -> bool {
         self.finished_at.is_none()
@@ -235,13 +240,13 @@ impl Migration {
             )
     }
 
-    /// True when it has started and not ended: no other such migration moves the same keys (I8).
+    /// Returns true if the migration has started and not ended. No two such migrations move the same keys (I8).
     #[must_use]
     pub fn holds_keys(&self) -> bool {
         self.started_at.is_some() && self.finished_at.is_none()
     }
 
-    /// True when it has not ended and moves some of `keys` of `map`.
+    /// Returns true if the migration has not ended and moves some of `keys` of `map`.
     #[must_use]
     pub fn meets(&self, map: &MapName, keys: &KeySet) -> bool {
         self.finished_at.is_none() && &self.plan.map == map && self.plan.moving.keys.overlaps(keys)
@@ -251,42 +256,42 @@ impl Migration {
 /// One step of a migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// Its name.
+    /// The name of the step.
     pub id: StepId,
-    /// What it does.
+    /// The kind of work that the step does.
     pub kind: StepKind,
-    /// Its place in the order, from 0.
+    /// The position of the step in the migration, from 0.
     pub ordinal: i32,
-    /// Where it is.
+    /// The state of the step.
     pub state: StepState,
-    /// Attempts begun since it was last reset.
+    /// The number of attempts since the step was last reset.
     pub attempt: u32,
-    /// Epoch of the last dispatch.
+    /// The epoch of the last dispatch.
     pub epoch: Epoch,
-    /// Not dispatched before this time.
+    /// The controller does not dispatch the step before this time.
     pub next_at: Option<DateTime<Utc>>,
-    /// First dispatch since it was last pending for good.
+    /// When the step was first dispatched after its last reset.
     pub started_at: Option<DateTime<Utc>>,
-    /// Last dispatch.
+    /// When the step was last dispatched.
     pub dispatched_at: Option<DateTime<Utc>>,
-    /// When it was done.
+    /// When the step was done.
     pub finished_at: Option<DateTime<Utc>>,
-    /// What it returned.
+    /// The result of the step.
     pub output: Option<Value>,
-    /// Why its last attempt failed.
+    /// Why the last attempt failed.
     pub failure: Option<Failure>,
-    /// Last figures.
+    /// The last progress figures.
     pub progress: Option<Value>,
 }
 
 impl Step {
-    /// Done, or left out.
+    /// Returns true if the step is done or is skipped.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         matches!(self.state, StepState::Done | StepState::Skipped)
     }
 
-    /// A step that has not begun.
+    /// Creates a step that has not begun.
     #[must_use]
     pub fn new(kind: StepKind, ordinal: i32) -> Self {
         Self {
@@ -307,25 +312,25 @@ impl Step {
     }
 }
 
-/// A migration, its steps in order and its owner's lease.
+/// A migration, its steps in order, and its lease, all as of one moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// The migration.
     pub migration: Migration,
-    /// Its steps in order.
+    /// The steps in order.
     pub steps: Vec<Step>,
-    /// When the owner's lease runs out.
+    /// When the lease expires.
     pub lease_until: Option<DateTime<Utc>>,
 }
 
 impl Snapshot {
-    /// The step of this kind, if it is there.
+    /// Returns the step of this kind, if the migration has one.
     #[must_use]
     pub fn step_of(&self, kind: StepKind) -> Option<&Step> {
         self.steps.iter().find(|step| step.kind == kind)
     }
 
-    /// The step that an agent holds.
+    /// Returns the step that an agent is executing.
     #[must_use]
     pub fn running(&self) -> Option<&Step> {
         self.steps
@@ -333,22 +338,24 @@ impl Snapshot {
             .find(|step| step.state == StepState::Running)
     }
 
-    /// True while steps of the way back are to be done that give the keys to the source: until it was opened.
+    /// Returns true while the rollback has not been executed: its step exists and has not ended.
     ///
-    /// An order alone is none: the keys stay with the target until these steps take them.
+    /// An operator's command to roll back does not suffice: the target owns the keys until the step has transferred
+    /// them.
     #[must_use]
     pub fn goes_back(&self) -> bool {
         self.is_open(StepKind::Rollback)
     }
 
-    /// True when the step is there and has still to be done.
+    /// Returns true if the step exists and has not ended.
     #[must_use]
     pub fn is_open(&self, kind: StepKind) -> bool {
         self.step_of(kind).is_some_and(|step| !step.has_ended())
     }
 
-    /// The limits as they hold at this step: once the keys of an offline move are read-only, hours would only
-    /// prolong that, so that it goes on at any time until the flip.
+    /// Returns the limits that apply in the current step. When the keys of an offline move are read-only, `hours` (the
+    /// daily period for heavy work) does not apply until the flip, because waiting would only prolong the read-only
+    /// time.
     #[must_use]
     pub fn limits(&self) -> MigrationLimits {
         let mut limits = self.migration.limits();
@@ -365,7 +372,7 @@ impl Snapshot {
         limits
     }
 
-    /// The owner, if its lease lasts at `now`.
+    /// Returns the owner if its lease has not expired at `now`.
     #[must_use]
     pub fn live_owner(&self, now: DateTime<Utc>) -> Option<&MigrationOwner> {
         let lasts = self.lease_until.is_some_and(|until| until > now);
@@ -373,86 +380,87 @@ impl Snapshot {
     }
 }
 
-/// A sign of life of one migration's owner.
+/// A heartbeat for one migration.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnerBeat {
-    /// The migration.
+    /// The id of the migration.
     pub migration: MigrationId,
-    /// The step that runs and its figures, where they are to be kept.
+    /// The running step and its figures, if they are to be stored.
     pub figures: Option<(StepId, Value)>,
-    /// A reading that is due.
+    /// The progress figures at this moment, if they are due to be stored.
     pub reading: Option<FigureReading>,
 }
 
-/// What happened, before it has a number.
+/// A journal line that has no number yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewEvent {
-    /// When.
+    /// When the event happened.
     pub at: DateTime<Utc>,
-    /// Who caused it.
+    /// The user or component that caused the event.
     pub actor: String,
-    /// What, in `noun.verb` form.
+    /// The kind of event, in `noun.verb` form.
     pub kind: String,
-    /// The step that it is about.
+    /// The step to which the event belongs, if any.
     pub step: Option<StepId>,
-    /// Details.
+    /// Details of the event.
     pub data: Value,
 }
 
-/// What happened, in the journal of a migration.
+/// A line of a migration's journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Event {
-    /// Its number within the migration, from 1.
+    /// The number of the event within the migration, from 1.
     pub seq: i64,
-    /// When.
+    /// When the event happened.
     pub at: DateTime<Utc>,
-    /// Who caused it.
+    /// The user or component that caused the event.
     pub actor: String,
-    /// What, in `noun.verb` form.
+    /// The kind of event, in `noun.verb` form.
     pub kind: String,
-    /// The step that it is about.
+    /// The step to which the event belongs, if any.
     pub step: Option<StepId>,
-    /// Details.
+    /// Details of the event.
     pub data: Value,
 }
 
 /// A change of one migration.
 #[derive(Debug, Clone)]
 pub struct MigrationChange {
-    /// The revision that it was made from.
+    /// The revision on which the change is based.
     pub from_revision: i64,
-    /// The migration afterwards; its revision is `from_revision + 1`.
+    /// The migration after the change. Its revision is `from_revision + 1`.
     pub migration: Migration,
-    /// The plan's tables follow a change that was made on both shards.
+    /// True if the plan changes too: the tables changed on both shards, and the plan follows.
     pub reshaped: bool,
-    /// Steps that are new or changed.
+    /// New and changed steps.
     pub steps: Vec<Step>,
-    /// The owner's lease, if it changed.
+    /// The new end of the lease, if it changes.
     pub lease_until: Option<DateTime<Utc>>,
-    /// What happened.
+    /// Journal lines of the change.
     pub events: Vec<NewEvent>,
 }
 
-/// Something that a migration creates on a shard.
+/// A record of an object that a migration creates on a shard. The controller writes it before the agent creates the
+/// object.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CleanupRecord {
     /// The shard.
     pub shard: ShardName,
-    /// What it is: slot, publication, guard, table.
+    /// The kind of object: slot, publication, guard, table.
     pub kind: String,
-    /// Its name.
+    /// The name of the object.
     pub name: String,
-    /// When it must go: always, on_failure, on_success.
+    /// When the object must be removed: `always`, `on_failure` or `on_success`.
     #[serde(default = "always")]
     pub policy: String,
-    /// When it was seen to be gone.
+    /// When an agent observed that the object does not exist any more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub done_at: Option<DateTime<Utc>>,
 }
 
 impl CleanupRecord {
-    /// Whether the object is the shard's own and stays when the migration ends in `state`: a table that was handed over
-    /// to the target, or one that `existed` there before.
+    /// Returns whether the object stays when the migration ends in `state`: a table that now belongs to the target, or
+    /// one that `existed` before the migration.
     #[must_use]
     pub fn is_kept(&self, state: MigrationState, existed: bool) -> bool {
         self.policy == "on_failure" && (existed || state == MigrationState::Completed)

@@ -1,13 +1,13 @@
-//! What a command does, in one sentence: pages and command line show it before it is given.
+//! The effect of each command in one sentence. Pages and the command line display it before the user gives the command.
 
 use crate::controller::Command;
 use crate::store::CancelRequest;
 use plans::plan::MovePlan;
 use plans::request::Mode;
 
-/// What a command does to one migration.
+/// Returns the effect of a command on one migration.
 ///
-/// `cancel` has the writers that it requests to end; `back` says that it was rolled back.
+/// `cancel` contains the transactions that the migration requests to end. `back` is true after a rollback.
 #[must_use]
 pub fn effect(
     command: Command,
@@ -26,7 +26,7 @@ pub fn effect(
     effect
 }
 
-/// What a command does to every migration of an operation that can take it.
+/// Returns the effect of a command on every migration of an operation that can carry it out.
 #[must_use]
 pub fn effect_on_all(command: Command) -> &'static str {
     match command {
@@ -52,7 +52,7 @@ pub fn effect_on_all(command: Command) -> &'static str {
     }
 }
 
-/// Where the keys are written to meanwhile.
+/// Returns the effect on an online migration.
 fn online(command: Command, plan: &MovePlan, cancel: Option<&CancelRequest>, back: bool) -> String {
     let (source, target) = (&plan.moving.source, &plan.moving.target);
     match command {
@@ -93,7 +93,7 @@ fn online(command: Command, plan: &MovePlan, cancel: Option<&CancelRequest>, bac
     }
 }
 
-/// What is different where the moving keys are read-only.
+/// Returns the effect on an offline migration, if it differs from that on an online migration.
 fn offline(
     command: Command,
     plan: &MovePlan,

@@ -1,9 +1,9 @@
-//! Numbers and times as people read them.
+//! Formats numbers and times for people.
 
 use chrono::{DateTime, SecondsFormat, Utc};
 pub(crate) use plans::render::bytes;
 
-/// A count with its thousands apart.
+/// Formats a count with a narrow space between groups of thousands.
 pub(crate) fn count(number: i64) -> String {
     let digits = number.unsigned_abs().to_string();
     let mut out = String::with_capacity(digits.len() * 2);
@@ -19,7 +19,7 @@ pub(crate) fn count(number: i64) -> String {
     out
 }
 
-/// A duration in seconds, as short as it may be.
+/// Formats a duration in seconds, rounded for people.
 pub(crate) fn seconds(seconds: f64) -> String {
     if !seconds.is_finite() || seconds < 0.0 {
         return "unknown".to_owned();
@@ -42,7 +42,7 @@ pub(crate) fn seconds(seconds: f64) -> String {
     )
 }
 
-/// Milliseconds below a second, seconds above.
+/// Formats a duration in milliseconds if it is below a second, otherwise in seconds.
 pub(crate) fn millis(ms: i64) -> String {
     if ms < 1000 {
         format!("{ms} ms")
@@ -51,7 +51,7 @@ pub(crate) fn millis(ms: i64) -> String {
     }
 }
 
-/// Whole per cent of `done` in `total`, never 100 before the end.
+/// Returns the whole percentage of `done` in `total`. It is 100 only if all is done.
 pub(crate) fn percent(done: i64, total: i64) -> u8 {
     if total <= 0 {
         return 0;
@@ -60,7 +60,7 @@ pub(crate) fn percent(done: i64, total: i64) -> u8 {
     u8::try_from(per_cent).unwrap_or(100)
 }
 
-/// A time for people and, in `datetime`, for programs; always UTC.
+/// Formats a time in UTC as HTML: short for people, and exact in the attribute `datetime`.
 pub(crate) fn moment(at: DateTime<Utc>) -> String {
     let exact = at.to_rfc3339_opts(SecondsFormat::Millis, true);
     let short = at.format("%Y-%m-%d %H:%M:%S");

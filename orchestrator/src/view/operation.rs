@@ -1,4 +1,4 @@
-//! An operation as the API shows it: its state, its moves with their migrations, totals.
+//! An operation in the API: its state, its moves with their migrations, and totals.
 
 use super::MigrationSummary;
 use crate::controller::operations::{OperationState, state_of};
@@ -11,72 +11,72 @@ use plans::shard_map::Strategy;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Everything about an operation except the details of its migrations.
+/// An operation, without the details of its migrations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OperationView {
-    /// Its id; with one move also its migration's.
+    /// The id of the operation. If it has one move, the migration has the same id.
     pub id: MigrationId,
-    /// split, merge, move, isolate, drain or rebalance.
+    /// The kind of the operation: split, merge, move, isolate, drain or rebalance.
     pub operation: String,
-    /// Where it is.
+    /// The state of the operation.
     pub state: OperationState,
     /// The map.
     pub map: MapName,
-    /// The version that it was planned for.
+    /// The version of the map for which the operation was planned.
     pub map_version: MapVersion,
-    /// How the map divides keys.
+    /// How the map divides the keys.
     pub strategy: Strategy,
-    /// online, offline, or both.
+    /// `online`, `offline`, or both: `offline+online`.
     pub mode: String,
-    /// It was admitted although other migrations may move some of its keys first.
+    /// True if the operation was accepted with the option `queue`: other migrations may move some of its keys first.
     pub queued: bool,
-    /// Why it may break rules of the map.
+    /// The reason why the operation may break rules of the map.
     pub override_reason: Option<String>,
-    /// Hash of the plan.
+    /// The hash of the plan.
     pub plan_hash: String,
-    /// How the migrations behave.
+    /// The options of the migrations.
     pub options: Options,
-    /// What the plan expects.
+    /// The estimate of the plan.
     pub estimate: Estimate,
-    /// Who submitted it.
+    /// The user who submitted the operation.
     pub submitted_by: String,
-    /// When.
+    /// When the operation was submitted.
     pub created_at: DateTime<Utc>,
-    /// When the first move was taken up.
+    /// When the first move started.
     pub started_at: Option<DateTime<Utc>>,
     /// When the last move ended.
     pub finished_at: Option<DateTime<Utc>>,
-    /// How many moves are in which state.
+    /// The numbers of moves.
     pub totals: MoveTotals,
-    /// What was considered, for people.
+    /// Notes of the planner about its decisions.
     pub notes: Vec<String>,
-    /// The moves in the order of the plan.
+    /// The moves, in the order of the plan.
     pub moves: Vec<MoveView>,
 }
 
-/// Moves by where they are.
+/// The numbers of moves.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveTotals {
-    /// All of them.
+    /// The number of all moves.
     pub moves: usize,
-    /// Whose keys the target owns.
+    /// The number of moves whose keys the target owns.
     pub flipped: usize,
-    /// That have ended.
+    /// The number of moves that have ended.
     pub ended: usize,
-    /// That failed.
+    /// The number of moves that have failed.
     pub failed: usize,
 }
 
 /// One move of an operation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MoveView {
-    /// Why it is made.
+    /// Why the planner has created the move.
     pub why: String,
-    /// What it waits for.
+    /// The moves that must come first.
     pub after: Vec<After>,
-    /// What it expects.
+    /// The estimate for this move.
     pub estimate: Estimate,
-    /// Its migration.
+    /// The migration of the move.
     #[serde(flatten)]
     pub migration: MigrationSummary,
 }

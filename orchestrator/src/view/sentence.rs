@@ -1,4 +1,4 @@
-//! Where a migration is, in one sentence, and how far.
+//! Describes in one sentence what a migration is doing, and computes how far it is.
 
 use super::figures::percent;
 use crate::store::HoldEnd;
@@ -10,12 +10,12 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::wire::TableProgress;
 
-/// The step that runs, or the next one.
+/// Returns the running step, or else the next one.
 pub(crate) fn current(view: &MigrationView) -> Option<&StepView> {
     view.steps.iter().find(|step| !has_ended(step))
 }
 
-/// True while only the operator can end the hold.
+/// Returns whether only an operator can end the running hold.
 pub(crate) fn holds(view: &MigrationView) -> bool {
     let holds = |kind| matches!(kind, StepKind::Hold | StepKind::HoldBack);
     let held = |s: &StepView| holds(s.kind) && s.state == StepState::Running;
@@ -24,7 +24,7 @@ pub(crate) fn holds(view: &MigrationView) -> bool {
         && view.plan.options.hold == Hold::UntilFinish
 }
 
-/// What is going on, and who has the keys.
+/// Returns a sentence about what the migration is doing and who owns the keys.
 pub(crate) fn of_view(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
@@ -96,6 +96,7 @@ pub(crate) fn of_view(view: &MigrationView) -> String {
     }
 }
 
+/// Returns the sentence about a migration that has not started.
 fn planned(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, keys) = (&m.source, &m.keys);
@@ -107,7 +108,7 @@ fn planned(view: &MigrationView) -> String {
     }
 }
 
-/// True from the step that closes the keys to the flip.
+/// Returns whether the keys of an offline move are read-only: from the step `set_read_only` to the flip.
 fn is_read_only(view: &MigrationView) -> bool {
     let closing = view
         .steps
@@ -120,7 +121,7 @@ fn is_read_only(view: &MigrationView) -> bool {
         )
 }
 
-/// What holds of the keys of an offline move that stopped before the flip.
+/// Returns the text about the keys of an offline move that stopped before the flip.
 fn frozen(view: &MigrationView) -> &'static str {
     if is_read_only(view) {
         ", and the moving keys are read-only until the flip"
@@ -129,6 +130,7 @@ fn frozen(view: &MigrationView) -> &'static str {
     }
 }
 
+/// Returns the sentence about a migration after the flip.
 fn flipped(view: &MigrationView) -> String {
     let m = &view.summary;
     let (source, target, keys) = (&m.source, &m.target, &m.keys);
@@ -142,7 +144,7 @@ fn flipped(view: &MigrationView) -> String {
         Some(HoldEnd::Rollback) => {
             format!("{target} owns {keys}; the roll back to {source} begins.")
         }
-        // Only after a roll back.
+        // This value exists only after a rollback.
         Some(HoldEnd::Again) => format!("{target} owns {keys}."),
         None if m.mode == Mode::Offline => format!(
             "{target} owns {keys} and takes writes; the old rows stay on {source}{}, without a stream back.",
@@ -159,6 +161,7 @@ fn flipped(view: &MigrationView) -> String {
     }
 }
 
+/// Returns the sentence about the current step.
 fn doing(view: &MigrationView) -> String {
     let Some(step) = current(view) else {
         return "All steps are done.".to_owned();
@@ -172,6 +175,7 @@ fn doing(view: &MigrationView) -> String {
     format!("{first}{}.", chars.as_str())
 }
 
+/// Returns the name of the shard that owns the keys.
 fn owner(view: &MigrationView) -> &str {
     match view.summary.ownership {
         Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => {
@@ -183,9 +187,10 @@ fn owner(view: &MigrationView) -> &str {
     }
 }
 
-/// Whole per cent of a step where it works table by table.
+/// Returns the whole percentage of a step that works table by table.
 ///
-/// Rows first: bytes that go over the wire are fewer than those of the heap, which are expected.
+/// Rows count before bytes: the bytes of the network protocol are fewer than those of the heap, from which the total is
+/// estimated.
 pub(crate) fn tables_per_cent(tables: &[TableProgress]) -> Option<u8> {
     let sum = |figure: fn(&TableProgress) -> i64| tables.iter().map(figure).sum::<i64>();
     let (bytes, rows) = (sum(|t| t.bytes_total), sum(|t| t.rows_total));
@@ -195,8 +200,8 @@ pub(crate) fn tables_per_cent(tables: &[TableProgress]) -> Option<u8> {
     (bytes > 0).then(|| percent(sum(|t| t.bytes_done.min(t.bytes_total)), bytes))
 }
 
-/// Whole per cent of the way to the new owner: steps that are over, and the share of the current one; nothing once it was
-/// aborted or rolled back.
+/// Returns the whole percentage of all steps: those that have ended, and the done part of the current one. `None` if
+/// the migration was aborted or rolled back.
 pub(crate) fn share(view: &MigrationView) -> Option<u8> {
     if !is_forward(view.summary.state) {
         return None;
@@ -212,7 +217,7 @@ pub(crate) fn share(view: &MigrationView) -> Option<u8> {
     Some(percent(done, total))
 }
 
-/// Whether a migration in this state goes to the new owner, or has arrived there.
+/// Returns whether a migration in this state moves its keys to the target, or has done so.
 pub(crate) fn is_forward(state: MigrationState) -> bool {
     match state {
         MigrationState::Planned

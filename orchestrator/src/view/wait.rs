@@ -1,4 +1,4 @@
-//! What a migration waits for, or is slowed by: the one answer that pages, command line and API give.
+//! The reasons why a migration waits or is slow. Pages, the command line and the API display the same reasons.
 
 use super::{MigrationView, StepView};
 use crate::controller::approval;
@@ -14,45 +14,46 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A connected agent has claimed a migration after this long.
+/// A connected agent claims a migration within this time.
 const CLAIMED_WITHIN: TimeDelta = TimeDelta::seconds(10);
 
-/// Kinds of reasons.
+/// The kind of a reason to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WaitKind {
-    /// The map has flipped, and the new owner is not reported to be open: no shard takes writes to the moving keys.
+    /// The map has flipped, and no agent has reported yet that the new owner is open. Until then no shard accepts
+    /// writes to the moving keys.
     Opening,
     /// An operator has to approve the cutover.
     Approval,
-    /// An operator has to allow that writers are ended.
+    /// An operator has to permit the agent to end transactions that prevent the cutover.
     Cancel,
     /// A hook refuses, or does not answer.
     Hook,
-    /// Other migrations, the fleet, or hours come first.
+    /// Something else comes first: another migration, a limit on simultaneous moves, or the hours of the cutover.
     Queue,
-    /// An operator has paused it.
+    /// An operator has paused the migration and has to resume it.
     Paused,
-    /// An operator has to fix what made it fail.
+    /// The migration has failed. An operator has to fix the cause and resume it.
     Failed,
-    /// The next attempt of a step is not due yet.
+    /// A step failed, and its next attempt is not due yet.
     Retry,
-    /// No agent holds it.
+    /// No agent owns the migration.
     Agent,
-    /// What the agent found on the shards that has to end first.
+    /// The agent found a condition on the shards that must end first.
     Gate,
-    /// A session that is not the migration's holds a lock.
+    /// A session that does not belong to the migration holds a lock.
     Lock,
-    /// Limits and health signals hold heavy work back.
+    /// The throttle slows heavy work, because of limits or health signals.
     Throttle,
-    /// The target lags behind the source.
+    /// The lag of the change stream is larger than the migration allows for a cutover.
     Lag,
     /// An operator has to end the hold.
     Finish,
 }
 
 impl WaitKind {
-    /// The word in the API.
+    /// Returns the name of the kind in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -74,20 +75,20 @@ impl WaitKind {
     }
 }
 
-/// One reason.
+/// A reason why a migration waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct WaitReason {
-    /// Which kind.
+    /// The kind of the reason.
     pub kind: WaitKind,
-    /// For what, as a part of "waits for …".
+    /// What the migration waits for, as the end of a sentence that begins with "waits for".
     pub what: String,
-    /// Since when, as far as it is known.
+    /// Since when it waits, if this is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<DateTime<Utc>>,
-    /// The session, hook or stream that blocks it.
+    /// The session, hook or stream that causes the wait.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub held_by: Option<String>,
-    /// The command that ends it, where one does.
+    /// The command that ends the wait, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -108,7 +109,7 @@ impl fmt::Display for WaitReason {
     }
 }
 
-/// Every reason, what only a person can end first; figures of locks are of the moment `at`.
+/// Returns all reasons; those that only a person can end come first. Waits for locks were measured at the time `at`.
 pub(super) fn of(
     view: &MigrationView,
     since: Option<DateTime<Utc>>,
@@ -147,7 +148,7 @@ pub(super) fn of(
     all
 }
 
-/// Until the cutover's step is done no agent has reported that the new owner is open.
+/// Until the step of the cutover is done, no agent has reported that the new owner is open.
 fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReason> {
     let moving = &view.plan.moving;
     let (kind, owner) = match view.summary.ownership {
@@ -174,11 +175,12 @@ fn opening(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitRea
     })
 }
 
+/// Returns whether no step runs in this state until an operator resumes.
 fn rests(state: MigrationState) -> bool {
     matches!(state, MigrationState::Paused | MigrationState::Failed)
 }
 
-/// What an operator has to do.
+/// Returns the reason that an operator has to end.
 fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReason> {
     let m = &view.summary;
     let line = |command: &str| Some(format!("shardwright {command} {}", m.id));
@@ -229,7 +231,7 @@ fn person(view: &MigrationView, since: Option<DateTime<Utc>>) -> Option<WaitReas
     }
 }
 
-/// What only an operator ends.
+/// Returns the text about a hold that only an operator can end.
 fn hold(view: &MigrationView) -> String {
     let m = &view.summary;
     if m.state != MigrationState::RolledBack {
@@ -250,6 +252,7 @@ fn hold(view: &MigrationView) -> String {
     format!("{what}, and another cutover waits for {more}")
 }
 
+/// Returns the text about the transactions that the agent requests to end.
 fn writers(view: &MigrationView) -> Option<String> {
     let request = view.cancel.as_ref()?;
     let all = request.writers.iter();
@@ -257,7 +260,7 @@ fn writers(view: &MigrationView) -> Option<String> {
     Some(named.collect::<Vec<_>>().join(", "))
 }
 
-/// True while only the operator can end the hold.
+/// Returns whether only an operator can end the running hold.
 fn holds(view: &MigrationView) -> bool {
     let holds = |step: &&StepView| {
         matches!(step.kind, StepKind::Hold | StepKind::HoldBack) && step.state == StepState::Running
@@ -267,6 +270,7 @@ fn holds(view: &MigrationView) -> bool {
         && view.hold_ends_at.is_none()
 }
 
+/// Returns the hooks that hold the migration as a reason.
 fn hook(view: &MigrationView) -> Option<WaitReason> {
     let request = view.hook.as_ref().filter(|request| request.holds())?;
     let phase = request.phase.what();
@@ -296,6 +300,7 @@ fn hook(view: &MigrationView) -> Option<WaitReason> {
     })
 }
 
+/// Returns the backoff of a step as a reason.
 fn retry(view: &MigrationView) -> Option<WaitReason> {
     let step = view.steps.iter().find(|s| s.state == StepState::Backoff)?;
     let failure = step.failure.as_ref()?;
@@ -314,7 +319,7 @@ fn retry(view: &MigrationView) -> Option<WaitReason> {
     })
 }
 
-/// Agents that are connected claim within seconds; only after that one is missing.
+/// A connected agent claims a migration within seconds. Only after this time an agent is missing.
 fn agent(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> WaitReason {
     let is_missing = since.is_none_or(|since| now - since >= CLAIMED_WITHIN);
     let what = match is_missing {
@@ -330,6 +335,7 @@ fn agent(since: Option<DateTime<Utc>>, now: DateTime<Utc>) -> WaitReason {
     }
 }
 
+/// Returns the condition on the shards that the agent waits for as a reason.
 fn gate(step: &StepView) -> Option<WaitReason> {
     let what = step.progress.as_ref()?.waiting_for.clone()?;
     Some(WaitReason {
@@ -341,6 +347,7 @@ fn gate(step: &StepView) -> Option<WaitReason> {
     })
 }
 
+/// Returns a lock that the agent waits for as a reason.
 fn lock(step: &StepView, at: DateTime<Utc>) -> Option<WaitReason> {
     let lock = step.progress.as_ref()?.lock.as_ref()?;
     Some(WaitReason {
@@ -352,6 +359,7 @@ fn lock(step: &StepView, at: DateTime<Utc>) -> Option<WaitReason> {
     })
 }
 
+/// Returns the text about the session that holds a lock.
 fn holder(lock: &LockWait) -> String {
     if lock.holder == 0 {
         return "a prepared transaction".to_owned();
@@ -363,6 +371,7 @@ fn holder(lock: &LockWait) -> String {
     format!("server process {} ({})", lock.holder, about.join(", "))
 }
 
+/// Returns the throttle as a reason, if it slows the step.
 fn throttle(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     let slowed = step.progress.as_ref()?.slowed.as_ref()?;
     Some(WaitReason {
@@ -374,7 +383,7 @@ fn throttle(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     })
 }
 
-/// Only where something waits for the stream.
+/// Returns the lag as a reason only for steps that wait for the stream.
 fn lag(view: &MigrationView, step: &StepView) -> Option<WaitReason> {
     if !matches!(
         step.kind,

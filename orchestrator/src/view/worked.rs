@@ -1,14 +1,14 @@
-//! How long agents worked on a step: pauses, and waits between attempts, are no work.
+//! Computes how long agents worked on a step, without pauses and waits between attempts.
 
 use super::{MigrationView, StepView};
 use crate::store::Event;
 use chrono::{DateTime, TimeDelta, Utc};
 
-/// Idle time is shown from this length on.
+/// The shortest idle time that is displayed.
 const LEAST_IDLE: TimeDelta = TimeDelta::milliseconds(500);
 
 impl MigrationView {
-    /// The view with the time that agents worked on each step that is done, as the journal has it.
+    /// Returns the view with the time that agents worked on each step that is done, computed from the journal.
     #[must_use]
     pub fn with_journal(mut self, events: &[Event]) -> Self {
         for step in &mut self.steps {
@@ -20,14 +20,14 @@ impl MigrationView {
 }
 
 impl StepView {
-    /// How long agents worked on a step that is done; without a journal the time from its begin to its end.
+    /// Returns how long agents worked on a step that is done; without a journal, the time from its start to its end.
     #[must_use]
     pub fn worked(&self) -> Option<TimeDelta> {
         let worked = self.worked_ms.map(TimeDelta::milliseconds);
         worked.or_else(|| Some(self.finished_at? - self.started_at?))
     }
 
-    /// How long no agent worked on it between its begin and its end, where the journal shows that.
+    /// Returns how long no agent worked on the step between its start and its end, if the journal shows such a time.
     #[must_use]
     pub fn idle(&self) -> Option<TimeDelta> {
         let idle = self.finished_at? - self.started_at? - self.worked()?;
@@ -35,7 +35,7 @@ impl StepView {
     }
 }
 
-/// The sum of its runs: each begins with a dispatch and ends with the next event of another kind.
+/// Returns the sum of all runs. A run begins with a dispatch and ends with the next event of another kind.
 fn worked(step: &StepView, events: &[Event]) -> Option<TimeDelta> {
     let (from, to) = (step.started_at?, step.finished_at?);
     let own = events.iter().filter(|event| {

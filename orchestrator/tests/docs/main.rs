@@ -10,6 +10,7 @@ mod record;
 mod request;
 mod runbooks;
 mod structure;
+mod terms;
 mod world;
 
 use blocks::{Block, Mark};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Crates with folders.
-const CRATES: [&str; 13] = [
+pub(crate) const CRATES: [&str; 13] = [
     "plans",
     "orchestrator",
     "agent",
@@ -25,7 +25,7 @@ const CRATES: [&str; 13] = [
 type Module = Vec<String>;
 
 /// Every Rust file below a folder.
-fn sources(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn sources(folder: &Path) -> Vec<PathBuf> {
     let mut files = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -194,7 +194,7 @@ async fn a_hook_is_tried_without_a_controller() {
     ear.say(Say::Status(403, "no room"));
     let no = tried("log").await.unwrap();
     assert_eq!(no.status.code(), Some(4));
-    assert!(String::from_utf8_lossy(&no.stderr).contains("it says no: no room"));
+    assert!(String::from_utf8_lossy(&no.stderr).contains("the hook refuses: no room"));
     ear.say(DOWN);
     assert_eq!(tried("log").await.unwrap().status.code(), Some(1));
     assert_eq!(tried("lost").await.unwrap().status.code(), Some(64));

@@ -1,9 +1,9 @@
-//! The rows, one file for each group.
+//! The findings, with one file for each group.
 
+mod activity;
 mod foreign_keys;
 mod keys;
 mod load;
-mod others;
 mod pair;
 mod role;
 mod sequences;
@@ -46,7 +46,7 @@ pub(super) const GROUPS: &[CodeGroup] = &[
     },
     CodeGroup {
         title: "Triggers, rules, publications",
-        codes: others::CODES,
+        codes: activity::CODES,
     },
     CodeGroup {
         title: "Target",

@@ -1,4 +1,4 @@
-//! What an agent is asked to examine on one shard outside of any move, and what it answers.
+//! The examination of one shard outside of any move: the task and its result.
 
 use crate::doctor::Finding;
 use crate::failure::Severity;
@@ -11,15 +11,15 @@ use crate::shard_map::MapSettings;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Which shard, and what it holds.
+/// The shard, and its tables.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DoctorTask {
     /// The shard.
     pub shard: ShardRef,
-    /// The maps whose tables it has; of a shard without one only the server and the role are examined.
+    /// The maps whose tables the shard has. Without a map, only the server and the role are examined.
     #[serde(default)]
     pub maps: Vec<MapTables>,
-    /// Whether its keys are to move while the application writes.
+    /// Whether the application is to continue to write while keys move.
     #[serde(default)]
     pub mode: Mode,
 }
@@ -29,29 +29,29 @@ pub struct DoctorTask {
 pub struct MapTables {
     /// The map.
     pub map: MapName,
-    /// Its tables and rules.
+    /// The tables and rules of the map.
     pub settings: MapSettings,
-    /// The types that the key columns must have.
+    /// The types of the key columns.
     pub key: Vec<KeyType>,
 }
 
-/// What was found on a shard.
+/// The result for a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Examined {
     /// The shard.
     pub shard: ShardName,
-    /// Its database; none where it was not registered yet.
+    /// The identity of its database. It has no value if the database is not registered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identity: Option<DatabaseIdentity>,
-    /// How many tables were examined.
+    /// The number of examined tables.
     pub tables: u64,
-    /// Everything that stands in the way of a move or is worth knowing, the gravest first.
+    /// Everything that prevents a move or is worth knowing, the most severe first.
     pub findings: Vec<Finding>,
-    /// How long it took, milliseconds.
+    /// The duration in milliseconds.
     pub took_ms: u64,
 }
 
-/// Puts the gravest first, and what has the same number together.
+/// Orders findings by severity, the most severe first, then by number.
 pub fn sort(findings: &mut [Finding]) {
     findings.sort_by(|a, b| {
         let grave = b.severity.cmp(&a.severity);
@@ -61,7 +61,7 @@ pub fn sort(findings: &mut [Finding]) {
     });
 }
 
-/// How many findings are this grave.
+/// Returns the number of findings with this severity.
 #[must_use]
 pub fn count(findings: &[Finding], severity: Severity) -> usize {
     let same = findings.iter().filter(|f| f.severity == severity);

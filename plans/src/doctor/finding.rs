@@ -1,4 +1,4 @@
-//! A finding: one thing that stands in the way of a move on a shard, or is worth knowing.
+//! A finding: one thing on a shard that prevents a move, or that is worth knowing.
 
 use crate::failure::Severity;
 use crate::fix::{Fix, FixStatement};
@@ -6,29 +6,30 @@ use crate::id::ShardName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing that preflight found on a shard.
+/// A finding on a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
-    /// The number of its chapter in docs/doctor.md, for example `SW0102`; empty in what older versions have stored.
+    /// The number of its chapter in docs/doctor.md, for example `SW0102`; empty if an older version has stored the
+    /// finding.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub sw: String,
-    /// Stable name, for example `server.wal_level`.
+    /// A stable name, for example `server.wal_level`.
     pub code: String,
-    /// How grave it is.
+    /// The severity.
     pub severity: Severity,
-    /// Shard and object, for example `shard a, table public.orders`.
+    /// The shard and the object, for example `shard a, table public.orders`.
     pub object: String,
     /// What would go wrong.
     pub problem: String,
-    /// The statement or setting that fixes it.
+    /// The statement or the setting that fixes it.
     pub remedy: String,
-    /// The same as SQL for a script, where SQL alone removes the finding and is right whatever the application is.
+    /// SQL that fixes it, if SQL alone suffices and is correct for every application.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix: Option<Fix>,
 }
 
 impl Finding {
-    /// A finding of the row `name`, which gives it its number and how grave it is.
+    /// Creates a finding of the kind `name`, which determines its number and its severity.
     #[must_use]
     pub fn new(
         name: &str,
@@ -48,7 +49,7 @@ impl Finding {
         }
     }
 
-    /// With the statements that remove it from a shard.
+    /// Adds the SQL statements that fix it on a shard.
     pub fn fixed_by(&mut self, shard: &str, statements: Vec<FixStatement>) {
         self.fix = Some(Fix {
             shard: ShardName::from(shard),

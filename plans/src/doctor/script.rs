@@ -1,7 +1,9 @@
-//! A script for `psql` out of the fixes of findings: each statement once, by stage, in the database that it is for.
+//! Writes a `psql` script from the fixes of findings. It contains each statement once, ordered by stage, and runs it in
+//! the correct database.
 //!
-//! Order: the proof of the database, then shard by shard stage by stage, then what the script leaves to the reader.
-//! A statement that fails is reported and the rest goes on; a script that left something undone ends with an error.
+//! The script first proves which database it is in. Then it runs the statements, shard by shard and stage by stage.
+//! Last it lists what it does not fix. If a statement fails, the script reports it and continues. If anything was not
+//! done, the script ends with an error.
 
 use crate::doctor::Finding;
 use crate::failure::Severity;
@@ -12,34 +14,35 @@ use crate::sql::quote_literal;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// How long a statement waits for a lock: what queues behind it waits as long.
+/// How long a statement waits for a lock. Statements that queue after it wait as long.
 const LOCK_TIMEOUT: &str = "set lock_timeout = '5s';";
-/// Building an index beside writes waits for transactions, and nothing queues behind it.
+/// CREATE INDEX CONCURRENTLY waits for transactions, but no other statement queues after it.
 const NO_LOCK_TIMEOUT: &str = "set lock_timeout = 0;";
 
-/// A shard, and the database that it is.
+/// A shard and the identity of its database.
 #[derive(Debug, Clone, Copy)]
 pub struct ShardDatabase<'a> {
-    /// Its name.
+    /// The name of the shard.
     pub shard: &'a ShardName,
-    /// What its database proves itself by; none: it was never registered, and no script is made for it.
+    /// The identity by which the script recognises the database; `None`: it was never registered, and no script is
+    /// written for it.
     pub identity: Option<&'a DatabaseIdentity>,
 }
 
-/// A script, and what it covers.
+/// A script, and what it fixes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Script {
-    /// For `psql -X -f`.
+    /// The text, for `psql -X -f`.
     pub text: String,
-    /// Findings that are gone once it has run to its end on each of its shards.
+    /// The number of findings that are fixed when the script has run completely on each of its shards.
     pub covered: usize,
-    /// Findings that only statements which delete rows would remove, where those are not asked for.
+    /// The number of findings that only a deletion of rows fixes, if deletions were not requested.
     pub withheld: usize,
-    /// Refusals and warnings that no statement removes.
+    /// The number of refusals and warnings that no statement fixes.
     pub left: usize,
 }
 
-/// Writes the script; statements that delete rows are in it only with `deletes`.
+/// Writes the script. It contains statements that delete rows only if `deletes` is true.
 #[must_use]
 pub fn script(places: &[ShardDatabase<'_>], findings: &[&Finding], deletes: bool) -> Script {
     let known: Vec<(&ShardName, &DatabaseIdentity, u32)> = places
@@ -91,7 +94,7 @@ pub fn script(places: &[ShardDatabase<'_>], findings: &[&Finding], deletes: bool
     }
 }
 
-/// What becomes of a finding.
+/// Whether the script fixes a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ScriptPart {
     Covered,
@@ -99,7 +102,7 @@ enum ScriptPart {
     Left,
 }
 
-/// Fails where something was left undone.
+/// The end of the script, which fails if anything was not done.
 const END: &str = "
 \\set ON_ERROR_STOP on
 \\if :failed
@@ -107,7 +110,8 @@ do 'begin raise exception ''not everything was done: fix what was reported, and 
 \\endif
 ";
 
-/// Ends unless the database is that of one of the shards, whose name `shard` is then.
+/// Writes the beginning of the script. It ends unless the database is that of one of the shards, and sets `shard` to
+/// its name.
 fn head(text: &mut String, places: &[(&ShardName, &DatabaseIdentity, u32)]) {
     let names: Vec<&str> = places.iter().map(|(shard, ..)| shard.as_str()).collect();
     let names = names.join(", ");
@@ -148,7 +152,7 @@ do {};
     );
 }
 
-/// The statements of a shard, for its database alone.
+/// Writes the statements of a shard. They run only in its database.
 fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
     let mut steps: Vec<(&Finding, &FixStatement)> = covered
         .iter()
@@ -187,13 +191,13 @@ fn section(text: &mut String, shard: &ShardName, covered: &[&Finding]) {
     *text += "\\endif\n";
 }
 
-/// Code and object as an argument of `\echo`.
+/// Returns code and object as an argument of `\echo`.
 fn echoed(finding: &Finding) -> String {
     let line = one_line(&format!("{} {}", finding.sw, finding.object));
     format!("'{}'", line.replace('\\', "\\\\").replace('\'', "''"))
 }
 
-/// What the script does not do, as comments.
+/// Writes comments about what the script does not fix.
 fn remains(text: &mut String, title: &str, findings: &[&Finding]) {
     if findings.is_empty() {
         return;
@@ -206,7 +210,7 @@ fn remains(text: &mut String, title: &str, findings: &[&Finding]) {
     }
 }
 
-/// Names may hold line ends, and what follows one would be a statement.
+/// Replaces line ends in names, because the text after one would be executed.
 fn one_line(text: &str) -> String {
     let plain = text.chars().map(|c| match c.is_control() {
         true => ' ',

@@ -1,4 +1,4 @@
-//! The registry in itself: no number and no name twice, and every row has its texts, in short sentences.
+//! Tests of the registry: numbers and names are unique, and every finding has its texts, in short sentences.
 
 use super::{FindingCode, GROUPS, find};
 
@@ -54,7 +54,7 @@ fn every_row_has_a_title_what_goes_wrong_and_a_remedy() {
     }
 }
 
-/// The most words of a sentence; a statement in backticks counts as one.
+/// The maximum number of words in a sentence. A statement in backticks counts as one word.
 const WORDS: usize = 25;
 
 #[test]

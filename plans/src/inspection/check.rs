@@ -1,23 +1,23 @@
-//! The check of a map: part by part on the shards, then put together, without a write anywhere.
+//! The check of a map. Agents check its parts on the shards; then the results are combined. Nothing is written.
 //!
-//! Order: [`questions`] for every shard, [`follow_up`] for keys that were found on the wrong one,
-//! [`combine`] for the defects. Each part can be asked by itself and again, so a check can be resumed.
-//! [`RepairRequest`] has what mends them; an agent mends by [`RepairTask`].
+//! [`questions`] returns the parts for every shard, [`follow_up`] further parts for keys that were found on the wrong
+//! shard, and [`combine`] the defects. Each part is independent and can be repeated, so a check can be resumed.
+//! [`RepairRequest`] contains the repairs, and an agent carries them out with a [`RepairTask`].
 
-mod ask;
 mod combine;
 mod defect;
 pub mod defects;
 mod drift;
-mod mend;
+mod questions;
+mod repair;
 mod schema;
 mod sequences;
 mod shared;
 
-pub use ask::{follow_up, questions};
 pub use combine::{combine, not_examined};
 pub use defect::{Defect, DefectKind};
-pub use mend::{Repair, RepairError, RepairRequest, RepairResult, RepairTask};
+pub use questions::{follow_up, questions};
+pub use repair::{Repair, RepairError, RepairRequest, RepairResult, RepairTask};
 pub use schema::{SchemaFact, schema_differences};
 pub use sequences::{ObservedSequence, overlap};
 
@@ -31,7 +31,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// How many keys a part or a defect names.
+/// The maximum number of keys that a part or a defect names.
 pub const SAMPLE: usize = 100;
 
 /// One part of a check.
@@ -39,25 +39,25 @@ pub const SAMPLE: usize = 100;
 pub struct CheckTask {
     /// The map.
     pub map: MapName,
-    /// The shard that is looked at.
+    /// The shard that is checked.
     pub shard: ShardRef,
-    /// Types of the key's columns.
+    /// The types of the key's columns.
     pub key: Vec<KeyType>,
-    /// What the map says of its tables.
+    /// The settings of the map.
     pub settings: MapSettings,
-    /// What the shard owns.
+    /// The keys that the shard owns.
     pub owned: KeySet,
-    /// What all shards own.
+    /// The keys that any shard owns.
     pub mapped: KeySet,
-    /// Keys of migrations that have not ended: their rows are on two shards by intent.
+    /// The moving keys of unfinished migrations. Their rows are intentionally on two shards.
     #[serde(rename = "under_way")]
     pub moving_keys: KeySet,
-    /// What to look at.
+    /// What is checked.
     #[serde(rename = "look")]
     pub subject: CheckSubject,
 }
 
-/// What a part looks at.
+/// What a part of a check covers.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum CheckSubject {
@@ -66,15 +66,15 @@ pub enum CheckSubject {
         /// The table.
         table: TableName,
     },
-    /// The definition of every table of the map.
+    /// The definitions of all tables of the map.
     Schema,
     /// The rows of the reference tables.
     Reference,
-    /// The guards of keys that the shard gave away.
+    /// The guards of released keys.
     Guards,
     /// The sequences of the map's tables.
     Sequences,
-    /// Whether there are rows of these keys, which another shard has rows of.
+    /// Whether the shard has rows of these keys, of which another shard has rows.
     Present {
         /// The keys.
         keys: Vec<Key>,
@@ -94,72 +94,72 @@ impl fmt::Display for CheckSubject {
     }
 }
 
-/// Answer to one part.
+/// The result of one part.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// The shard.
     pub shard: ShardName,
-    /// What is there.
+    /// The result for the subject.
     #[serde(rename = "seen")]
     pub finding: CheckFinding,
 }
 
-/// What a part found.
+/// What a part of a check found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
 pub enum CheckFinding {
-    /// Answer to [`CheckSubject::Rows`].
+    /// The result for [`CheckSubject::Rows`].
     Rows(StrayRows),
-    /// Answer to [`CheckSubject::Schema`].
+    /// The result for [`CheckSubject::Schema`].
     Schema {
         /// Every table that the map lists.
         tables: Vec<ObservedTable>,
     },
-    /// Answer to [`CheckSubject::Reference`].
+    /// The result for [`CheckSubject::Reference`].
     Reference {
-        /// Every reference table that is there.
+        /// Every reference table that exists.
         tables: Vec<ObservedReference>,
     },
-    /// Answer to [`CheckSubject::Guards`].
+    /// The result for [`CheckSubject::Guards`].
     Guards {
-        /// Every guard that should stand and does not.
+        /// Every guard that is missing or altered.
         broken: Vec<ObservedGuard>,
     },
-    /// Answer to [`CheckSubject::Sequences`].
+    /// The result for [`CheckSubject::Sequences`].
     Sequences {
-        /// Every sequence that feeds a column of the map's tables.
+        /// Every sequence that supplies values for a column of the map's tables.
         sequences: Vec<ObservedSequence>,
     },
-    /// Answer to [`CheckSubject::Present`].
+    /// The result for [`CheckSubject::Present`].
     Present {
-        /// Those keys that have rows in any table.
+        /// Those keys of which any table has rows.
         keys: Vec<KeyRows>,
     },
 }
 
-/// Rows of a table that do not belong on the shard.
+/// Rows of a table that do not belong to the shard.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StrayRows {
     /// `schema.name`.
     pub table: String,
-    /// Rows whose key another shard owns.
+    /// The number of rows whose key another shard owns.
     pub stray: u64,
-    /// Some of their keys.
+    /// Some of the keys of these rows.
     pub stray_keys: Vec<KeyRows>,
-    /// Rows whose key nobody owns.
+    /// The number of rows whose key no shard owns.
     pub unmapped: u64,
-    /// Some of their keys.
+    /// Some of the keys of these rows.
     pub unmapped_keys: Vec<KeyRows>,
-    /// Rows without a parent, and so without a key.
+    /// The number of rows without a parent, and therefore without a key.
     pub orphans: u64,
 }
 
-/// A key with a number of rows.
+/// A key and the number of its rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRows {
     /// The key.
     pub key: Key,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
 }
 
@@ -168,28 +168,28 @@ pub struct KeyRows {
 pub struct ObservedTable {
     /// `schema.name`.
     pub table: String,
-    /// Everything about it; nothing: it is not there.
+    /// All parts of the definition; empty: the table does not exist.
     pub facts: Vec<SchemaFact>,
 }
 
-/// A reference table's rows.
+/// The rows of a reference table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservedReference {
     /// `schema.name`.
     pub table: String,
-    /// Its rows.
+    /// The number of rows.
     pub rows: u64,
-    /// Digest over all of them, in no order.
+    /// A digest of all rows, which does not depend on their order.
     pub digest: String,
 }
 
-/// A table whose guard of keys that were given away is not as it should be.
+/// A table whose guard of released keys is missing or altered.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservedGuard {
     /// The table.
     pub table: TableName,
-    /// Missing, disabled or altered, trigger by trigger.
+    /// For each trigger: missing, disabled or altered.
     pub problem: String,
-    /// The keys that it should refuse.
+    /// The keys that the guard must refuse.
     pub keys: KeySet,
 }

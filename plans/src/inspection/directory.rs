@@ -1,60 +1,60 @@
-//! An existing directory table, read to import a map from it.
+//! Reads an existing directory table, from which a map is imported.
 
 use crate::fleet::ShardRef;
 use crate::sql::quote_ident;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rows that an answer holds at most; a table that has more is refused.
+/// The maximum number of rows in a result. A larger table is refused.
 pub const MOST_ROWS: usize = 1_000_000;
 
-/// What an answer's values take at most, written in JSON: bytes.
+/// The maximum size of a result's values as JSON, in bytes.
 pub const MOST_BYTES: usize = 12 << 20;
 
-/// Characters of a value at most; a key that PostgreSQL indexes is shorter.
+/// The maximum number of characters in a value. A key in a PostgreSQL index is shorter.
 pub const LONGEST_VALUE: usize = 8_192;
 
-/// What to read.
+/// The task to read a directory table.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectoryTask {
-    /// The database; its name stands in messages.
+    /// The database. Messages contain its name.
     pub shard: ShardRef,
     /// The table.
     pub table: DirectoryTable,
-    /// The reading is given up after this time, milliseconds.
+    /// The time limit in milliseconds.
     pub timeout_ms: u32,
 }
 
-/// A table that says which shard has which key. Names are as the catalog has them; they are quoted here.
+/// A table that states which shard has which key. Names are as in the catalog; they are quoted when SQL is written.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectoryTable {
-    /// Its schema.
+    /// The schema.
     pub schema: String,
-    /// Its name; an ordinary or partitioned table, or a materialized view.
+    /// The name. It can be an ordinary or a partitioned table, or a materialized view.
     pub table: String,
-    /// The columns of the key, or of a range's or bucket's bounds.
+    /// The columns of the key, or of the bounds of a range or bucket.
     pub keys: Vec<String>,
-    /// The column with the shard's name.
+    /// The column with the name of the shard.
     pub shard: String,
 }
 
 impl DirectoryTable {
-    /// The columns in the order in which they are read: those of the key, then the shard's.
+    /// Returns the columns in the order in which they are read: those of the key, then the shard's.
     #[must_use]
     pub fn columns(&self) -> Vec<String> {
         let columns = self.keys.iter().chain([&self.shard]);
         columns.cloned().collect()
     }
 
-    /// The table as SQL names it.
+    /// Returns the quoted name for SQL.
     #[must_use]
     pub fn sql(&self) -> String {
         format!("{}.{}", quote_ident(&self.schema), quote_ident(&self.table))
     }
 
-    /// A SELECT of the columns as text, one character longer than [`LONGEST_VALUE`] at most.
+    /// Returns a SELECT of the columns as text, cut to one character more than [`LONGEST_VALUE`].
     ///
-    /// A type's own output is taken, because a cast to text may be a function of whoever made the type.
+    /// It uses the type's output function, because a cast to text could call a function that another user has defined.
     #[must_use]
     pub fn select(&self) -> String {
         let value = |column: &String| {
@@ -70,12 +70,12 @@ impl DirectoryTable {
     }
 }
 
-/// What was read.
+/// The result.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Directory {
-    /// Names of the result's columns.
+    /// The names of the result's columns.
     pub columns: Vec<String>,
-    /// The rows as text in ISO formats and UTC; a null is none.
+    /// The rows as text, in ISO formats and UTC. A null has no value.
     pub rows: Vec<Vec<Option<String>>>,
 }
 

@@ -1,29 +1,29 @@
-//! Which database a connection string leads to, and what its role lacks there.
+//! Reads the identity of the database to which a connection string leads, and the privileges that its role lacks.
 
 use crate::fleet::ShardRef;
 use crate::identity::DatabaseIdentity;
 use crate::table::TableName;
 use serde::{Deserialize, Serialize};
 
-/// A database to identify.
+/// The task to identify a database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IdentifyTask {
-    /// The shard; without an identity, which is what is asked for.
+    /// The shard. It has no identity, because the task reads it.
     pub shard: ShardRef,
-    /// Give the database its random id, unless it has one.
+    /// True to give the database its random id, unless it has one.
     pub register: bool,
-    /// Tables of unfinished migrations there, whose owners the role must be able to act as.
+    /// Tables of unfinished migrations on this shard. The role must be a member of their owners.
     #[serde(default)]
     pub tables: Vec<TableName>,
 }
 
-/// A database as it answers.
+/// The identity of a database.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Identified {
-    /// Which database it is.
+    /// The identity.
     pub identity: DatabaseIdentity,
-    /// The end of the log that is on its disk, bytes.
+    /// The position up to which the log is flushed, in bytes.
     pub flushed: u64,
-    /// What its role lacks for a migration, each as the statement that grants it.
+    /// The privileges that the role lacks for a migration, each as the statement that grants it.
     pub lacks: Vec<String>,
 }

@@ -1,7 +1,8 @@
-//! Everything of ours on one shard, as one look sees it: for the orphan sweep and for the reconciler.
+//! The inventory: all objects of Shardwright on one shard in one snapshot, for the search for leftover objects and for
+//! the reconciler.
 //!
-//! An object counts as ours by its name and by its form. What only has a name like ours is listed apart
-//! and is never touched. Absent: judging; `sweep` and `reconcile` do.
+//! An object counts as Shardwright's if its name and its form match. An object with a similar name only is listed
+//! separately and is never changed. This module does not decide what happens to objects; `sweep` and `reconcile` do.
 
 use crate::fleet::ShardRef;
 use crate::id::{MapName, MigrationId, ShardName};
@@ -11,55 +12,55 @@ use crate::table::MovingTable;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A register that is closed for good.
+/// The value of a register that is closed without a time limit.
 pub const CLOSED: i64 = i64::MAX;
 
-/// What to look at; nothing is changed.
+/// The task to read the inventory. It changes nothing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct InventoryTask {
     /// The shard.
     pub shard: ShardRef,
 }
 
-/// What a migration writes of itself on both shards, so that they can speak for a store that was lost.
+/// The description of a migration, which it stores on both shards. From it a lost control store can be reconstructed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct About {
-    /// Random id of the control store that ordered it.
+    /// The random id of the control store that started the migration.
     pub incarnation: String,
-    /// The shard that the keys leave.
+    /// The source of the migration.
     pub source: ShardName,
-    /// The shard that they come to.
+    /// The target of the migration.
     pub target: ShardName,
-    /// The keys.
+    /// The moving keys.
     pub keys: KeySet,
-    /// Its tables.
+    /// The moving tables.
     pub tables: Vec<MovingTable>,
 }
 
-/// All that was seen on a shard.
+/// The inventory of a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Inventory {
     /// The shard.
     pub shard: ShardName,
-    /// Which server it is (I10).
+    /// The identity of the database (I10).
     pub server: DatabaseIdentity,
-    /// The end of the log that is on its disk, bytes: on one timeline it never goes back.
+    /// The position up to which the log is flushed, in bytes. On one timeline it never decreases.
     pub flushed: u64,
-    /// Our objects.
+    /// The objects of Shardwright.
     pub objects: Vec<Object>,
-    /// Objects with names like ours that are not of our form.
+    /// Objects with similar names that are not Shardwright's.
     pub similar: Vec<Similar>,
-    /// The migrations that are known there.
+    /// The migrations that the shard knows.
     pub moves: Vec<ObservedMove>,
-    /// Keys that the shard gave away and refuses, by map.
+    /// The released keys that the shard refuses, by map.
     #[serde(rename = "away")]
     pub released_keys: Vec<ReleasedKeys>,
-    /// Where keys went that the shard gave away.
+    /// The moves in which the shard released keys.
     #[serde(rename = "given")]
     pub released_moves: Vec<ReleasedMove>,
 }
 
-/// What an object of ours is.
+/// The kind of an object of Shardwright.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ObjectKind {
@@ -71,13 +72,13 @@ pub enum ObjectKind {
     Trigger,
     /// An event trigger.
     EventTrigger,
-    /// A function in our schema.
+    /// A function in the schema `shardwright`.
     Function,
-    /// The sequence that opens and closes keys.
+    /// A migration's register: the sequence that opens and closes its keys.
     Register,
-    /// A sequence beside the register: it counts refused writes, or is about cascades.
+    /// Another sequence of a migration: it counts refused writes, or belongs to cascades.
     Refusals,
-    /// A migration's rows in our tables.
+    /// The rows of a migration in the tables of the schema `shardwright`.
     Rows,
     /// A name in `synchronous_standby_names`, for which commits wait.
     StandbyName,
@@ -88,7 +89,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The name in JSON and on screens.
+    /// Returns the name in JSON and on pages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -113,138 +114,140 @@ impl fmt::Display for ObjectKind {
     }
 }
 
-/// One object of ours.
+/// An object of Shardwright.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Object {
-    /// What it is.
+    /// The kind.
     pub kind: ObjectKind,
     /// Its name.
     pub name: String,
-    /// The table that it is on.
+    /// The table to which it belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on: Option<String>,
-    /// Whose it is.
+    /// The owner of the object.
     pub whose: Whose,
 }
 
-/// Whose an object is.
+/// The owner of an object.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Whose {
-    /// A migration's.
+    /// A migration.
     Migration(MigrationId),
-    /// It guards keys that were given away.
+    /// It guards released keys.
     #[serde(rename = "away")]
     ReleasedKeys,
-    /// A look at the shard made it, and should have removed it; the session that made it is gone.
+    /// An inspection created it and should have removed it. The session that created it has ended.
     #[serde(rename = "look")]
     Probe,
-    /// A look at the shard uses it right now.
+    /// A running inspection uses it.
     #[serde(rename = "live_look")]
     LiveProbe,
-    /// Shared by all.
+    /// It belongs to no single migration.
     Shared,
 }
 
-/// Not ours, by its form.
+/// An object that is not Shardwright's, because of its form.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Similar {
-    /// What it is, with its name.
+    /// The kind and the name.
     pub object: String,
-    /// What is different from an object of ours.
+    /// How it differs from an object of Shardwright.
     pub why: String,
 }
 
-/// A migration's row on a shard.
+/// The row of a migration on a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservedMove {
     /// The migration.
     pub migration: MigrationId,
     /// `source` or `target`.
     pub role: String,
-    /// The epoch of its last owner.
+    /// The epoch of the last agent that wrote.
     pub epoch: i64,
-    /// The shard's count of attempts.
+    /// The counter of attempts on this shard.
     pub attempt: i64,
     /// The map.
     pub map: MapName,
-    /// The map's version when the migration came here.
+    /// The map version when the migration began on this shard.
     pub map_version: i64,
-    /// The version that last changed the owner of the keys.
+    /// The map version of the last flip that this shard has recorded.
     pub flipped: Option<i64>,
-    /// The register; none: it has none here, or none any more.
+    /// The value of the register; `None`: the shard has no register of this migration, or no longer has one.
     pub register: Option<i64>,
-    /// Guard triggers that stand and are `ENABLE ALWAYS`.
+    /// The number of existing guard triggers that are `ENABLE ALWAYS`.
     pub guards: u32,
-    /// We opened the keys here last, and the shard was not told of a flip since.
+    /// True if this shard was the last one that Shardwright opened, and it has recorded no flip since.
     pub owns: bool,
-    /// The migration brought tables or rows to this shard.
+    /// True if the migration created tables or rows on this shard.
     #[serde(rename = "brought")]
     pub copied: bool,
-    /// What the migration says of itself.
+    /// The migration's description of itself.
     pub about: Option<About>,
 }
 
 impl ObservedMove {
-    /// True when the shard refuses the keys whatever time it is.
+    /// Returns true if the shard refuses the keys without a time limit.
     #[must_use]
     pub fn refuses(&self) -> bool {
         self.register == Some(CLOSED) && self.guards > 0
     }
 
-    /// The number of its newest cutover attempt.
+    /// Returns the number of the newest cutover attempt.
     #[must_use]
     pub fn newest_attempt(&self) -> i64 {
         self.attempt / COUNTS_PER_ATTEMPT
     }
 }
 
-/// The counts that one cutover attempt may use on a shard: its own, then its releases and recoveries.
+/// The number of counter values that one cutover attempt may use on a shard: its own, then those of its releases and
+/// recoveries.
 pub const COUNTS_PER_ATTEMPT: i64 = 1000;
 
-/// Keys of one map that a shard refuses for good.
+/// Keys of one map that a shard has released and refuses.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleasedKeys {
     /// The map.
     pub map: MapName,
     /// The keys.
     pub keys: KeySet,
-    /// The newest version that took keys.
+    /// The map version of the newest flip that released keys.
     pub version: i64,
-    /// Guard triggers that stand and are `ENABLE ALWAYS`.
+    /// The number of existing guard triggers that are `ENABLE ALWAYS`.
     pub guards: u32,
 }
 
-/// A completed move away from a shard.
+/// A completed move that released keys of a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReleasedMove {
     /// The map.
     pub map: MapName,
-    /// The version that the flip made.
+    /// The map version that the flip created.
     pub version: i64,
-    /// The keys, without those that were given again later.
+    /// The keys, without those that the shard received again later.
     pub keys: KeySet,
-    /// The shard that took them.
+    /// The shard that received the keys.
     pub to: ShardName,
     /// The migration.
     pub migration: MigrationId,
 }
 
-/// Something that was seen on a server before, to compare the next look with.
+/// An earlier observation of a server, with which the next probe is compared.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservedServer {
-    /// Its number in the fleet.
+    /// The number of the shard in the fleet.
     pub number: i32,
-    /// Which server it was.
+    /// The identity of the database.
     pub server: DatabaseIdentity,
-    /// The end of its log then, bytes.
+    /// The end of the log at that time, in bytes.
     pub flushed: u64,
-    /// By how much its log once ended before the end seen earlier, bytes; 0 when it never did, or was accepted since.
+    /// By how many bytes the log once ended before an earlier observed end; 0 if it never did, or if an operator has
+    /// accepted it.
     pub missing: u64,
 }
 
 impl ObservedServer {
-    /// How many bytes of log the server lacks, if it was restored from a copy: now, or at an earlier look.
+    /// Returns how many bytes of log the server lacks if it was restored from a copy, now or at an earlier probe.
     #[must_use]
     pub fn lacks(&self, flushed: u64) -> u64 {
         self.missing.max(self.flushed.saturating_sub(flushed))

@@ -1,4 +1,4 @@
-//! Where the load of a shard is: rows, bytes and writes by virtual shard, range or key.
+//! The load of a shard: rows, bytes and writes of virtual shards, ranges or keys.
 
 use crate::doctor::Finding;
 use crate::fleet::ShardRef;
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What to measure on one shard.
+/// The task to measure the load of one shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LoadTask {
     /// The map.
@@ -20,21 +20,21 @@ pub struct LoadTask {
     pub shard: ShardRef,
     /// How the map divides keys.
     pub strategy: Strategy,
-    /// Virtual shards of a hash map.
+    /// The number of virtual shards of a hash map.
     pub buckets: u32,
-    /// Types of the key's columns.
+    /// The types of the key's columns.
     pub key: Vec<KeyType>,
     /// The sharded tables and their key columns.
     pub tables: BTreeMap<String, KeyColumns>,
-    /// What the shard owns; only these keys are looked at.
+    /// The keys that the shard owns. Only these are measured.
     pub owned: KeySet,
-    /// What the weights of items are: rows and bytes are always measured.
+    /// The measure of the items' weights. Rows and bytes are always measured.
     pub by: Measure,
-    /// Seconds for which the log is watched for writes; 0: not at all.
+    /// How long the log is observed for writes, in seconds; 0: not at all.
     pub watch_seconds: u32,
-    /// Into how many items a range map's keys are divided, at most.
+    /// The maximum number of items into which the keys of a range map are divided.
     pub items: u32,
-    /// How many of the hottest keys are named.
+    /// The number of hottest keys that the result names.
     pub hottest: u32,
 }
 
@@ -43,15 +43,15 @@ pub struct LoadTask {
 pub struct Load {
     /// The shard.
     pub shard: ShardName,
-    /// Virtual shards, ranges or keys in key order; together what the shard owns.
+    /// Virtual shards, ranges or keys in key order. Together they are the keys that the shard owns.
     pub items: Vec<ItemLoad>,
-    /// The hottest keys first: by writes when they were watched, by rows otherwise.
+    /// The hottest keys first: by writes if the log was observed, otherwise by rows.
     pub hottest: Vec<KeyLoad>,
-    /// Milliseconds for which the log was watched.
+    /// How long the log was observed, in milliseconds.
     pub watched_ms: u64,
-    /// True when rows and bytes come from samples.
+    /// True if rows and bytes are estimated from samples.
     pub sampled: bool,
-    /// Tables whose writes could not be watched, and why.
+    /// The tables whose writes could not be observed, with the reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
 }
@@ -61,13 +61,13 @@ pub struct Load {
 pub struct ItemLoad {
     /// The keys.
     pub keys: KeySet,
-    /// Rows of all sharded tables, estimated.
+    /// The estimated number of rows in all sharded tables.
     pub rows: u64,
-    /// Bytes of these rows, estimated.
+    /// The estimated bytes of these rows.
     pub bytes: u64,
-    /// Row changes seen while the log was watched.
+    /// The number of row changes while the log was observed.
     pub writes: u64,
-    /// What the operator's query returned, summed; 0 without one.
+    /// The sum of the results of the operator's query; 0 without a query.
     pub weight: u64,
 }
 
@@ -76,14 +76,14 @@ pub struct ItemLoad {
 pub struct KeyLoad {
     /// The key.
     pub key: Key,
-    /// Rows, estimated.
+    /// The estimated number of rows.
     pub rows: u64,
-    /// Row changes seen while the log was watched.
+    /// The number of row changes while the log was observed.
     pub writes: u64,
 }
 
 impl ItemLoad {
-    /// The figure that `by` names.
+    /// Returns the figure of the measure `by`.
     #[must_use]
     pub fn cost(&self, by: &Measure) -> u64 {
         match by {

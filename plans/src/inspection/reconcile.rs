@@ -1,8 +1,8 @@
-//! The reconciler: whether the shards and the control store still say the same, and what follows where not.
+//! The reconciler: compares the shards with the control store, and determines what follows from contradictions.
 //!
-//! `proofs` reads from the shards which flips happened; `compare` finds what contradicts; `forward` moves
-//! a map that lost flips to where the shards are. A store that is older than the fleet, a shard that is
-//! older than the map: registers are closed first, and nothing is opened without a witness (R1, R6, R9).
+//! `proofs` reads from the shards which flips have happened. `compare` finds contradictions. `forward` adds lost flips
+//! to a map. If the control store was restored to a state older than the shards, or a shard to a state older than the
+//! map, registers are closed first, and none is opened without a witness (R1, R6, R9).
 
 mod compare;
 mod forward;
@@ -21,30 +21,30 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What contradicts.
+/// The kind of a contradiction.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum ContradictionKind {
-    /// The shards prove more than the control store knows: it was restored from an older state.
+    /// The shards prove flips that the control store does not have: it was restored to an older state.
     StoreOlder,
-    /// A shard takes writes for keys that another shard owns.
+    /// A shard accepts writes to keys that another shard owns.
     KeysOpen,
-    /// The owner of keys was set back to before it took them: rows are missing there.
+    /// The owner of keys was restored to a time before it received them, so it lacks their rows.
     DataMissing,
-    /// The owner of keys refuses them.
+    /// The owner of keys refuses writes to them.
     KeysRefused,
-    /// Another server answers for the shard.
+    /// The connection string of the shard leads to another server.
     OtherServer,
     /// A standby of the shard was promoted.
     FailedOver,
-    /// The server's log ends before the place where it had ended: it was restored from a copy.
+    /// The server's log ends before an earlier end: it was restored from a copy.
     WentBack,
 }
 
 impl ContradictionKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 7] = [
         Self::StoreOlder,
         Self::KeysOpen,
@@ -55,7 +55,7 @@ impl ContradictionKind {
         Self::WentBack,
     ];
 
-    /// The name in JSON, metrics and on screens.
+    /// Returns the name in JSON, in metrics and on pages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -69,7 +69,7 @@ impl ContradictionKind {
         }
     }
 
-    /// True where only an operator's word, by `reconcile --accept`, says that the server is the right one.
+    /// Returns true if only an operator can decide, with `reconcile --accept`, that the server is the right one.
     #[must_use]
     pub fn is_of_server(self) -> bool {
         match self {
@@ -85,30 +85,30 @@ impl fmt::Display for ContradictionKind {
     }
 }
 
-/// One contradiction.
+/// A contradiction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Contradiction {
-    /// What it is.
+    /// The kind.
     pub kind: ContradictionKind,
-    /// The shard that shows it.
+    /// The shard on which it was found.
     pub shard: ShardName,
-    /// The migration, if it is about one.
+    /// The migration, if the contradiction belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub migration: Option<MigrationId>,
-    /// The map, if it is about one.
+    /// The map, if the contradiction belongs to one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub map: Option<MapName>,
-    /// What was seen and what was expected.
+    /// What was observed and what was expected.
     pub message: String,
-    /// What to do.
+    /// What the user can do.
     pub hint: String,
-    /// The keys that are closed at once, without a question.
+    /// The keys that are closed immediately, without a command of an operator.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub close: Option<Closing>,
 }
 
 impl Contradiction {
-    /// True for the same contradiction, seen at another time.
+    /// Returns true if it is the same contradiction, observed at another time.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         (self.kind, &self.shard, &self.migration, &self.map)
@@ -119,33 +119,33 @@ impl Contradiction {
 /// Keys that a shard must refuse.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Closing {
-    /// The migration that took them away, or that is to bring them.
+    /// The migration that released the keys on this shard, or that is to move them to it.
     pub migration: MigrationId,
-    /// Its epoch, under which the shard is closed (I7).
+    /// The epoch under which the shard is closed (I7).
     pub epoch: i64,
     /// `source` or `target`.
     pub role: String,
     /// The map.
     pub map: MapName,
-    /// The map's version that took them.
+    /// The map version of the flip that released the keys.
     pub version: i64,
     /// The keys.
     pub keys: KeySet,
-    /// The tables to guard.
+    /// The tables that need a guard.
     pub tables: Vec<MovingTable>,
-    /// The migration has ended: the refusal is permanent.
+    /// True if the migration has ended: the keys are refused as released keys, permanently.
     pub for_good: bool,
-    /// The shard that took the keys is open: this one is told of the version, as after every flip (C10).
+    /// True if the new owner is open: this shard then records the map version, as after every flip (C10).
     #[serde(rename = "tell", default)]
     pub notify: bool,
 }
 
-/// Closes keys on a shard; also done again it only refuses what it refused.
+/// The task to close keys on a shard. It can be repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CloseTask {
     /// The shard.
     pub shard: ShardRef,
-    /// What to close.
+    /// The keys to close.
     pub closing: Closing,
 }
 

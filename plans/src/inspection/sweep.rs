@@ -1,9 +1,9 @@
-//! The orphan sweep: what of ours stands on the shards that no live migration explains, what is done
-//! about each, and why that is safe.
+//! The sweep: finds objects of Shardwright that belong to no unfinished migration, and decides what happens to each,
+//! with the reason why this is safe.
 //!
-//! A register or guard that refuses keys may be what keeps two shards from owning them. It goes only where
-//! the map, or the operator, says who owns the keys: on the owner it is removed, elsewhere the refusal is made
-//! permanent. Slots, publications and sessions refuse nothing and always go.
+//! A register or guard that refuses keys may be the only thing that prevents two owners. It is removed only if the map
+//! or the operator determines the owner: on the owner it is removed, on other shards the refusal is made permanent
+//! first. Slots, publications and sessions refuse nothing, and are always removed.
 
 mod judge;
 
@@ -19,32 +19,32 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// What becomes of an object.
+/// What happens to an object.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum SweepVerdict {
-    /// It goes.
+    /// It is removed.
     Remove,
-    /// It goes once its keys are refused for good by another guard.
+    /// It is removed once another guard refuses its keys permanently.
     Close,
-    /// It stays: it is needed, or not ours.
+    /// It stays, because it is needed or is not Shardwright's.
     Keep,
-    /// Somebody has to say who owns the keys.
+    /// An operator must decide which shard owns the keys.
     Decide,
 }
 
-/// One object and what becomes of it.
+/// An object, and what happens to it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Leftover {
-    /// Where it is.
+    /// The shard on which it is.
     pub shard: ShardName,
-    /// What it is, with its name.
+    /// The kind and the name.
     pub object: String,
-    /// What becomes of it.
+    /// What happens to it.
     pub verdict: SweepVerdict,
-    /// Why that is safe, or what is to be decided.
+    /// Why this is safe, or what the operator must decide.
     pub why: String,
 }
 
@@ -53,70 +53,71 @@ pub struct Leftover {
 pub struct SweepInput {
     /// The maps in force.
     pub maps: Vec<Arc<ShardMap>>,
-    /// Migrations that have not ended.
+    /// The migrations that have not ended.
     pub live: BTreeSet<MigrationId>,
-    /// Who owns all keys of a map that are closed somewhere, as the operator says.
+    /// The owner of all closed keys of a map, according to the operator.
     pub owners: BTreeMap<MapName, ShardName>,
-    /// Random id of this control store.
+    /// The random id of this control store.
     pub incarnation: String,
 }
 
-/// What an agent does on one shard, in this order.
+/// The sweeps of an agent on one shard, in this order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SweepTask {
     /// The shard.
     pub shard: ShardRef,
-    /// What to sweep.
+    /// The sweeps.
     pub sweeps: Vec<Sweep>,
 }
 
-/// One thing to sweep.
+/// One sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "sweep", rename_all = "snake_case")]
 pub enum Sweep {
-    /// What a migration left.
+    /// Removes objects that a migration left.
     Migration {
         /// The migration.
         migration: MigrationId,
-        /// What becomes of register, guards and rows; none: they stay.
+        /// What happens to register, guards and rows; `None`: they stay.
         guards: Option<Guards>,
     },
-    /// The guard of all keys of a map that were given away; this shard owns them again.
+    /// Removes the guard of all released keys of a map, because this shard owns them again.
     #[serde(rename = "away")]
     ReleasedKeys {
         /// The map.
         map: MapName,
     },
-    /// Publications that a look at the load left.
+    /// Removes publications that a measurement of the load left.
     #[serde(rename = "looks")]
     Probes,
 }
 
-/// How a migration's register and guards go.
+/// How a migration's register and guards are removed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Guards {
     /// The map.
     pub map: MapName,
-    /// The version that the permanent guard names at least.
+    /// The least map version that the permanent guard records.
     pub version: i64,
-    /// Keys that stay refused for good; empty: none.
+    /// The keys that stay refused permanently; `None`: none.
     pub refuse: Option<KeySet>,
     /// The moving keys.
     pub keys: Option<KeySet>,
-    /// The migration's tables.
+    /// The moving tables.
     pub tables: Vec<MovingTable>,
-    /// Rows and tables that it brought here go too: the shard never owned the keys.
+    /// True to also remove the rows and tables that the migration created on this shard, because it never owned the
+    /// keys.
     #[serde(rename = "brought")]
     pub copied: bool,
-    /// Other migrations about the same keys that were left on this shard, and never opened it: what they brought may
-    /// go along.
+    /// Other ended migrations of the same keys that left objects on this shard and never opened it. Their copied rows
+    /// may be removed too.
     pub left_too: Vec<MigrationId>,
 }
 
-/// What a sweep did.
+/// The result of a sweep.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Swept {
-    /// What was done, line by line, for people.
+    /// What was done, one line each, for people.
     pub done: Vec<String>,
 }
 

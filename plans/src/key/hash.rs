@@ -1,14 +1,15 @@
-//! PostgreSQL's 64-bit hash of a key with seed 0: the twin of [`super::KeyType::hashed`].
+//! Computes PostgreSQL's 64-bit hash of a key with seed 0. The result equals that of the SQL expression
+//! [`super::KeyType::hashed`].
 //!
-//! `hash_bytes_extended` of src/common/hashfn.c, which is Bob Jenkins' lookup3, read as little-endian words;
-//! with seed 0 the initial state is not mixed.
+//! It is `hash_bytes_extended` of src/common/hashfn.c, which is Bob Jenkins' lookup3 on little-endian words. With seed
+//! 0 the initial state is not mixed.
 
 use super::{Key, hex};
 
 impl Key {
-    /// The hash that [`super::KeyType::hashed`] computes on a server.
+    /// Returns the hash that [`super::KeyType::hashed`] computes on a server.
     ///
-    /// A composite key combines its columns as a record does.
+    /// The hashes of a composite key's columns are combined as in a record.
     #[must_use]
     pub fn hash64(&self) -> u64 {
         match self {
@@ -24,7 +25,7 @@ impl Key {
     }
 }
 
-/// `hashint8extended`: equal to the hash of the same value as a smaller integer.
+/// Computes `hashint8extended`. A smaller integer type has the same hash for the same value.
 fn hash_int8(value: i64) -> u64 {
     let [a, b, c, d, e, f, g, h] = value.to_le_bytes();
     let low = u32::from_le_bytes([a, b, c, d]);
@@ -32,7 +33,7 @@ fn hash_int8(value: i64) -> u64 {
     hash_u32(low ^ if value >= 0 { high } else { !high })
 }
 
-/// The three words of the state.
+/// The three words of the hash state.
 struct HashState(u32, u32, u32);
 
 fn start(length: u32) -> HashState {
@@ -59,7 +60,7 @@ impl HashState {
         }
     }
 
-    /// The last two words of the final state, as one number.
+    /// Returns the last two words of the final state as one number.
     fn finish(mut self) -> u64 {
         let Self(a, b, c) = &mut self;
         for (x, y, bits) in [
@@ -105,7 +106,7 @@ fn hash_bytes(bytes: &[u8]) -> u64 {
     state.finish()
 }
 
-/// Up to four bytes as a little-endian word.
+/// Returns up to four bytes as a little-endian word.
 fn word(bytes: &[u8]) -> u32 {
     bytes
         .iter()

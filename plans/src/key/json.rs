@@ -1,6 +1,7 @@
-//! Keys in JSON and YAML: numbers, strings, arrays, or an object that names the type.
+//! Keys in JSON and YAML: numbers, strings, arrays, or an object with the name of the type.
 //!
-//! Read by hand, since a derived untagged enum would buffer its input and lose the place of an error.
+//! The deserializer is written by hand: a derived untagged enum would buffer its input, and errors would have no
+//! position.
 
 use super::{Key, KeyType};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -89,7 +90,7 @@ impl<'de> Visitor<'de> for KeyVisitor {
     }
 }
 
-/// Values of a composite key at most.
+/// The maximum number of values in a composite key.
 const MOST_PARTS: usize = 3;
 
 impl JsonSchema for Key {

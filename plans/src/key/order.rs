@@ -1,9 +1,9 @@
-//! The order of keys: what comes next, and the same order among plain bytes.
+//! The order of keys: the key that follows another one, and bytes with the same order.
 
 use super::{Key, KeyType, time};
 
 impl Key {
-    /// The smallest key after this one, for a range that holds this key alone; `None` at the end of the type.
+    /// Returns the next key, with which a range can contain this key alone; `None` for the last key of the type.
     #[must_use]
     pub fn successor(&self) -> Option<Self> {
         match self {
@@ -23,7 +23,8 @@ impl Key {
         }
     }
 
-    /// The first columns that all composite keys from this one to before `to` have, where these are all such keys.
+    /// Returns the first columns that all composite keys from this one up to but without `to` have in common, if the
+    /// range consists of exactly these keys.
     #[must_use]
     pub(crate) fn common_prefix(&self, to: &Self) -> Option<&[Self]> {
         let (Self::Row(from), Self::Row(to)) = (self, to) else {
@@ -38,13 +39,13 @@ impl Key {
         (1..from.len()).find_map(|columns| is_prefix(&columns))
     }
 
-    /// Whether it is the smallest key of a type with its variant.
+    /// Returns whether it is the smallest key of a type with its variant.
     fn may_be_least(&self) -> bool {
         let integers = [KeyType::Smallint, KeyType::Integer];
         *self == self.least_alike() || integers.iter().any(|key_type| *self == key_type.least())
     }
 
-    /// The smallest key of this one's variant.
+    /// Returns the smallest key of the same variant.
     fn least_alike(&self) -> Self {
         match self {
             Self::Int(_) => KeyType::Bigint.least(),
@@ -57,7 +58,8 @@ impl Key {
         }
     }
 
-    /// Bytes whose order is the order of keys of one type; no key's bytes begin with another's.
+    /// Returns bytes whose order is the order of keys of one type. The bytes of one key are never a prefix of another
+    /// key's bytes.
     #[must_use]
     pub fn ordered_bytes(&self) -> Vec<u8> {
         let mut out = Vec::new();
@@ -66,7 +68,7 @@ impl Key {
     }
 
     fn push_ordered(&self, out: &mut Vec<u8>) {
-        // A sign bit that is turned over makes two's complement sort as unsigned bytes.
+        // With an inverted sign bit, two's complement integers sort as unsigned bytes.
         match self {
             Self::Int(value) | Self::Timestamp(value) => {
                 let mut bytes = value.to_be_bytes();
@@ -86,7 +88,8 @@ impl Key {
     }
 }
 
-/// The last column's next value, or its first one after the next of the columns before it.
+/// Returns the next composite key: the last column's next value, or its first value after an increase of the columns
+/// before it.
 fn row_after(values: &[Key]) -> Option<Vec<Key>> {
     let (last, first) = values.split_last()?;
     let (mut next, last) = match last.successor() {
@@ -97,7 +100,7 @@ fn row_after(values: &[Key]) -> Option<Vec<Key>> {
     Some(next)
 }
 
-/// Zero bytes are doubled up with 255, and two zeros end the value.
+/// Writes bytes, then two zero bytes that mark their end. A zero byte among them is followed by the byte 255.
 fn push_terminated(bytes: &[u8], out: &mut Vec<u8>) {
     for byte in bytes {
         out.push(*byte);

@@ -1,34 +1,34 @@
-//! Dates and times as PostgreSQL counts them: days and microseconds since 2000-01-01, proleptic Gregorian.
+//! Dates and times in PostgreSQL's numbers: days and microseconds since 2000-01-01 in the proleptic Gregorian calendar.
 //!
-//! Texts are ISO, times in UTC; years before 1 carry `BC`. A time without an offset is refused: it would
-//! mean something else on every server.
+//! Texts are ISO, times in UTC; years before 1 have the suffix `BC`. A time without an offset is refused, because it
+//! would mean another time on each server.
 
 use std::ops::Range;
 
 const DAYS_TO_2000: i64 = 730_425;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
-/// 24 November of 4714 BC, the first day that PostgreSQL has, and the first that it has not any more.
+/// 24 November 4714 BC, which is PostgreSQL's first date, and the first date that it does not support any more.
 const DATES: Range<i32> = -2_451_545..2_145_031_949;
-/// The beginning of that first day, and of the year 294277.
+/// The beginning of that first date, and of the year 294277.
 const TIMESTAMPS: Range<i64> = -211_813_488_000_000_000..9_223_371_331_200_000_000;
 
-/// True for what a column of type `date` can hold.
+/// Returns true if a column of type `date` can hold this value.
 pub(super) fn is_date(days: i32) -> bool {
     matches!(days, i32::MIN | i32::MAX) || DATES.contains(&days)
 }
 
-/// True for what a column of type `timestamptz` can hold.
+/// Returns true if a column of type `timestamptz` can hold this value.
 pub(super) fn is_timestamp(micros: i64) -> bool {
     matches!(micros, i64::MIN | i64::MAX) || TIMESTAMPS.contains(&micros)
 }
 
-/// The next value of the type; the infinities are the first and the last.
+/// Returns the next value of the type. The infinities are the first and the last value.
 pub(super) fn date_after(days: i32) -> Option<i32> {
     let next = days.checked_add(1)?.max(DATES.start);
     Some(if next < DATES.end { next } else { i32::MAX })
 }
 
-/// The next value of the type; the infinities are the first and the last.
+/// Returns the next value of the type. The infinities are the first and the last value.
 pub(super) fn timestamp_after(micros: i64) -> Option<i64> {
     let next = micros.checked_add(1)?.max(TIMESTAMPS.start);
     Some(if next < TIMESTAMPS.end {
@@ -38,7 +38,7 @@ pub(super) fn timestamp_after(micros: i64) -> Option<i64> {
     })
 }
 
-/// Days since 0000-03-01 of a year that begins in March; Howard Hinnant's `days_from_civil`.
+/// Converts a date to days since 0000-03-01. Years begin in March, as in Howard Hinnant's `days_from_civil`.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -47,7 +47,7 @@ fn days_of(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year
 }
 
-/// Days since 2000-01-01 to year (0 is 1 BC), month, day.
+/// Converts days since 2000-01-01 to year (0 is 1 BC), month and day.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + DAYS_TO_2000;
     let era = days.div_euclid(146_097);
@@ -65,7 +65,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-/// A date's text without the era, and the era.
+/// Returns a date's text without the era, and the era.
 fn date_parts(days: i64) -> (String, &'static str) {
     let (year, month, day) = civil(days);
     let (year, era) = if year > 0 {
@@ -108,7 +108,7 @@ pub(super) fn timestamp_text(micros: i64) -> String {
     format!("{text}+00{era}")
 }
 
-/// Days since 2000-01-01 of `YYYY-MM-DD`, with ` BC` or not, or of an infinity.
+/// Reads `YYYY-MM-DD`, optionally with ` BC`, or an infinity, as days since 2000-01-01.
 pub(super) fn read_date(text: &str) -> Option<i32> {
     match text {
         "-infinity" => return Some(i32::MIN),
@@ -120,7 +120,7 @@ pub(super) fn read_date(text: &str) -> Option<i32> {
     DATES.contains(&days).then_some(days)
 }
 
-/// Microseconds since 2000-01-01 00:00 UTC of `YYYY-MM-DD HH:MM[:SS[.ffffff]]` with an offset, or of an infinity.
+/// Reads `YYYY-MM-DD HH:MM[:SS[.ffffff]]` with an offset, or an infinity, as microseconds since 2000-01-01 00:00 UTC.
 pub(super) fn read_timestamp(text: &str) -> Option<i64> {
     match text {
         "-infinity" => return Some(i64::MIN),
@@ -151,7 +151,7 @@ fn days_since(date: &str, before: bool) -> Option<i64> {
         return None;
     }
     let days = days_of(year, month, day) - DAYS_TO_2000;
-    // The 30th of February would be read as the 1st or 2nd of March.
+    // Without this check the 30th of February would be read as the 1st or 2nd of March.
     (civil(days) == (year, month, day)).then_some(days)
 }
 
@@ -160,7 +160,7 @@ fn digits(text: &str) -> Option<i64> {
     plain.then(|| text.parse().ok()).flatten()
 }
 
-/// Time of day and offset in minutes east of UTC.
+/// Splits off the offset, in minutes east of UTC.
 fn offset_of(text: &str) -> Option<(&str, i64)> {
     if let Some(time) = text.strip_suffix(['Z', 'z']) {
         return Some((time, 0));

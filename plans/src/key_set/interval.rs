@@ -1,15 +1,15 @@
-//! Unions and differences of half-open intervals, for ranges of keys and of buckets alike.
+//! Unions and differences of half-open intervals, for ranges of keys and of virtual shards.
 
 use std::cmp::Ordering;
 
-/// `from <= x < to`; a missing end has no bound.
+/// The interval `from <= x < to`. A missing end is unbounded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Interval<T> {
     pub(super) from: Option<T>,
     pub(super) to: Option<T>,
 }
 
-/// Compares two upper ends, of which a missing one is the last.
+/// Compares two upper ends. A missing one is the greatest.
 fn cmp_end<T: Ord>(a: &Option<T>, b: &Option<T>) -> Ordering {
     match (a, b) {
         (None, None) => Ordering::Equal,
@@ -24,12 +24,12 @@ impl<T: Ord + Clone> Interval<T> {
         matches!((&self.from, &self.to), (Some(from), Some(to)) if from >= to)
     }
 
-    /// True when the two have something in common.
+    /// Returns true if the two intervals have a common value.
     pub(super) fn overlaps(&self, other: &Self) -> bool {
         !self.common(other).is_empty()
     }
 
-    /// What the two have in common; may be empty.
+    /// Returns the common part, which may be empty.
     pub(super) fn common(&self, other: &Self) -> Self {
         let to = match cmp_end(&self.to, &other.to) {
             Ordering::Less | Ordering::Equal => self.to.clone(),
@@ -41,7 +41,7 @@ impl<T: Ord + Clone> Interval<T> {
         }
     }
 
-    /// True when nothing lies between this one's end and `next`'s beginning.
+    /// Returns true if there is nothing between the end of this interval and the beginning of `next`.
     fn reaches(&self, next: &Self) -> bool {
         match (&self.to, &next.from) {
             (Some(to), Some(from)) => from <= to,
@@ -50,7 +50,7 @@ impl<T: Ord + Clone> Interval<T> {
     }
 }
 
-/// The same set in order, without empty, overlapping or adjacent intervals.
+/// Returns the same set in order, without empty, overlapping or adjacent intervals.
 pub(super) fn normal<T: Ord + Clone>(mut intervals: Vec<Interval<T>>) -> Vec<Interval<T>> {
     intervals.retain(|interval| !interval.is_empty());
     intervals.sort_by(|a, b| a.from.cmp(&b.from));
@@ -68,7 +68,7 @@ pub(super) fn normal<T: Ord + Clone>(mut intervals: Vec<Interval<T>>) -> Vec<Int
     merged
 }
 
-/// What is in `a` and not in `b`; both in normal form, and so is the result. `O(a + b)`.
+/// Returns the parts of `a` that are not in `b`. Both must be in normal form, and so is the result. `O(a + b)`.
 pub(super) fn minus<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec<Interval<T>> {
     let mut rest = Vec::new();
     let mut first = 0;
@@ -107,7 +107,7 @@ pub(super) fn minus<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec
     rest
 }
 
-/// What is in both; both in normal form, and so is the result.
+/// Returns the common parts. Both must be in normal form, and so is the result.
 pub(super) fn common<T: Ord + Clone>(a: &[Interval<T>], b: &[Interval<T>]) -> Vec<Interval<T>> {
     let outside = minus(a, b);
     minus(a, &outside)

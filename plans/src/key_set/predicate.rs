@@ -1,4 +1,4 @@
-//! A key set as SQL.
+//! Compiles a key set to SQL.
 
 use super::{BucketRange, KeyRange, KeySet};
 use crate::key::{Key, KeyType};
@@ -8,7 +8,7 @@ impl KeySet {
     /// The SQL boolean over the key's columns: expressions that are already quoted (`"tenant_id"`,
     /// `new."id"`), each with its type.
     ///
-    /// Parenthesised, built from built-in immutable operators only, so a publication accepts it.
+    /// The result is in parentheses and uses only built-in immutable operators, so a publication accepts it.
     #[must_use]
     pub fn predicate(&self, columns: &[(String, KeyType)]) -> String {
         let parts: Vec<String> = match self {
@@ -37,7 +37,7 @@ impl KeySet {
     }
 }
 
-/// The virtual shard of a row as an SQL expression of type `bigint`.
+/// Returns an SQL expression of type `bigint` for the virtual shard of a row.
 #[must_use]
 pub(crate) fn bucket_sql(columns: &[(String, KeyType)], of: u32) -> String {
     let hash = match columns {
@@ -90,7 +90,7 @@ fn compared(columns: &[(String, KeyType)], operator: &str, key: &Key) -> String 
 }
 
 fn in_list<'a>(keys: impl Iterator<Item = &'a Key>, columns: &[(String, KeyType)]) -> String {
-    // List maps have keys of one column.
+    // List maps have keys with one column.
     let Some((column, kind)) = columns.first() else {
         return "(false)".to_owned();
     };

@@ -1,4 +1,4 @@
-//! Half-open ranges: of keys, and of virtual shards.
+//! Half-open ranges of keys and of virtual shards.
 
 use super::Span;
 use super::interval::Interval;
@@ -7,46 +7,46 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Half-open range of keys, `from <= key < to`; a missing end has no bound.
+/// A half-open range of keys, `from <= key < to`. A missing end is unbounded.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(deny_unknown_fields)]
 pub struct KeyRange {
-    /// First key of the range; without it the range has no lower bound.
+    /// The first key of the range. Without it the range has no lower bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<Key>,
-    /// First key after the range; without it the range has no upper bound.
+    /// The first key after the range. Without it the range has no upper bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Key>,
 }
 
 impl KeyRange {
-    /// True when no key can lie in the range.
+    /// Returns true if no key can be in the range.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.interval().is_empty()
     }
 
-    /// True when `key` lies in the range.
+    /// Returns true if `key` is in the range.
     #[must_use]
     pub fn contains(&self, key: &Key) -> bool {
         self.from.as_ref().is_none_or(|from| key >= from)
             && self.to.as_ref().is_none_or(|to| key < to)
     }
 
-    /// True when some key lies in both ranges.
+    /// Returns true if a key is in both ranges.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         !self.is_empty() && !other.is_empty() && self.interval().overlaps(&other.interval())
     }
 
-    /// The range with its ends as values of the map's key types.
+    /// Converts the ends to the types of the map's key columns.
     ///
-    /// An upper end right after the last value of a smaller integer type is none.
+    /// If the upper end is one above the greatest value of a smaller integer type, it is removed.
     ///
     /// # Errors
-    /// [`KeyError`] for an end that is no such value.
+    /// [`KeyError`] for an end that cannot be converted.
     pub fn accept(self, types: &[KeyType]) -> Result<Self, KeyError> {
         let end = |key: Option<Key>| key.map(|key| accept(types, &key)).transpose();
         Ok(Self {
@@ -68,7 +68,7 @@ impl KeyRange {
     }
 }
 
-/// True when every integer of the key's only column is below `end`, and the one before it is such.
+/// Returns true if the key has one integer column, and `end` is one above its greatest value.
 fn follows_last(types: &[KeyType], end: &Key) -> bool {
     match (types, end) {
         ([KeyType::Smallint], Key::Int(end)) => *end == i64::from(i16::MAX) + 1,
@@ -77,7 +77,7 @@ fn follows_last(types: &[KeyType], end: &Key) -> bool {
     }
 }
 
-/// A key that stands alone is `= key`, and all keys that begin with some columns are `= (columns, …)`.
+/// Prints a range with a single key as `= key`, and all keys with the same first columns as `= (columns, …)`.
 impl fmt::Display for KeyRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.from, &self.to) {
@@ -97,15 +97,15 @@ impl fmt::Display for KeyRange {
     }
 }
 
-/// Half-open range of virtual shards, `from <= bucket < to`.
+/// A half-open range of virtual shards, `from <= bucket < to`.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(deny_unknown_fields)]
 pub struct BucketRange {
-    /// First virtual shard.
+    /// The first virtual shard.
     pub from: u32,
-    /// First virtual shard after the range.
+    /// The first virtual shard after the range.
     pub to: u32,
 }
 

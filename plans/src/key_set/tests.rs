@@ -83,7 +83,7 @@ fn sets() -> impl Strategy<Value = KeySet> {
     prop_oneof![buckets, open]
 }
 
-/// Every key that the sets above can tell apart.
+/// Every key that distinguishes the sets above.
 fn keys() -> impl Iterator<Item = Key> {
     (-2..40).map(Key::Int)
 }

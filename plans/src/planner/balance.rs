@@ -1,4 +1,4 @@
-//! Drain and rebalance: which measured items go where, with the figures before and after.
+//! The operations drain and rebalance: which measured items move where, with the figures before and after.
 
 use super::field::{BalanceInput, ShardRoles};
 use super::figures::{amount, measure, times};
@@ -9,10 +9,10 @@ use crate::rebalance::{RebalanceLimits, ShardBalance, TooBig};
 use crate::request::{Drain, Measure, Options, Rebalance};
 use crate::shard_map::ShardMap;
 
-/// How much more than its fair share a shard may get from a drained one, millionths.
+/// By how much a shard may exceed its fair share when it receives keys of a drained shard, in millionths.
 const DRAIN_THRESHOLD_PPM: u64 = 100_000;
 
-/// How many shards a note names.
+/// The maximum number of shards in a note.
 const SHOWN: usize = 16;
 
 fn limits(threshold_ppm: u64, max_bytes: Option<u64>, options: &Options) -> RebalanceLimits {
@@ -24,7 +24,7 @@ fn limits(threshold_ppm: u64, max_bytes: Option<u64>, options: &Options) -> Reba
     }
 }
 
-/// The shards that may take the keys of a drained one.
+/// Returns the shards that may receive the keys of a drained one.
 pub(super) fn targets(drain: &Drain, map: &ShardMap) -> Vec<ShardName> {
     let mut targets = drain.targets.clone();
     if targets.is_empty() {
@@ -68,7 +68,7 @@ pub(super) fn drain(drain: &Drain, ground: PlannerInput<'_>) -> PlanDraft {
     draft
 }
 
-/// Shares out what the drained shard owns among several others, whose own keys stay.
+/// Distributes the keys of the drained shard among several others. The keys of these stay.
 fn spread(drain: &Drain, targets: &[ShardName], ground: PlannerInput<'_>, draft: &mut PlanDraft) {
     let roles = ShardRoles {
         all: targets.iter().chain([&drain.source]).collect(),
@@ -134,7 +134,7 @@ pub(super) fn rebalance(rebalance: &Rebalance, ground: PlannerInput<'_>) -> Plan
     };
     let mut hot: Vec<HotKey> = outcome.after.iter().flat_map(hot).collect();
     hot.sort_by_key(|hot| std::cmp::Reverse(hot.cost));
-    // An item that is too big by a hot key of its own needs no second proposal.
+    // If a hot key is the reason why an item is too big, no second proposal is needed.
     let explained = |heavy: &&TooBig| {
         let keys = field.keys(heavy.item);
         hot.iter().any(|hot| keys.contains(&hot.key))
@@ -200,7 +200,7 @@ fn too_big(
 ) -> String {
     let keys = field.keys(heavy.item);
     let shard = field.name(heavy.shard);
-    // What was measured of the keys is known of the shard where they are now.
+    // Loads were measured on the shard that owns the keys now.
     let owner = ground
         .loads
         .iter()

@@ -1,4 +1,4 @@
-//! What stands in the way of a move, whoever wished for it.
+//! Checks that nothing prevents a move, for every operation.
 
 use super::wish::{PlanDraft, PlannerInput, WantedMove, move_id};
 use crate::id::ShardName;
@@ -6,7 +6,7 @@ use crate::key_set::KeySet;
 use crate::shard_map::RuleBreak;
 use std::collections::BTreeMap;
 
-/// Adds every problem of the wishes, and a note for each rule that is broken for a reason.
+/// Adds every problem of the wanted moves, and a note for each rule that is violated with a reason.
 pub(super) fn check(draft: &mut PlanDraft, ground: PlannerInput<'_>) {
     let map = ground.map;
     let mut owned: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
@@ -62,7 +62,7 @@ fn broken_rules(
         .collect()
 }
 
-/// The sentence for keys that are not all on the shard that they are to leave, with the owners of the others.
+/// Returns the message for keys of which the source does not own all. It names the owners of the others.
 fn not_owned(wish: &WantedMove, owned: &KeySet, ground: PlannerInput<'_>) -> String {
     let WantedMove { source, keys, .. } = wish;
     if owned.is_empty() {

@@ -1,6 +1,6 @@
-//! A split that finds its own split points: the parts are cut from the measured items in key order.
+//! A split by load: computes the split points from the measured items, in key order.
 //!
-//! A cut lies between two items, as near as it can to where the shares ask for it.
+//! A split point lies between two items, as near as possible to the boundary that the requested shares give.
 
 use super::explicit;
 use super::figures::{amount, measure, percent};
@@ -10,7 +10,7 @@ use super::wish::{PlanDraft, PlannerInput};
 use crate::key_set::KeySet;
 use crate::request::{Measure, Part, Split};
 
-/// An item may outweigh its part by so much before the split is refused, percent.
+/// By how many percent one item may exceed the load of its part. Above this, the split is refused.
 const TOLERANCE: u128 = 10;
 
 pub(super) fn split(split: &Split, by: &Measure, ground: PlannerInput<'_>) -> PlanDraft {
@@ -49,13 +49,13 @@ fn share(part: &Part) -> u64 {
     u64::from(part.share.unwrap_or(1))
 }
 
-/// What part `nth` should carry of `total`, rounded up.
+/// Returns the load that part `nth` should have of `total`, rounded up.
 fn target(shares: &[u64], nth: usize, total: u64) -> u128 {
     let whole: u128 = shares.iter().copied().map(u128::from).sum();
     (u128::from(total) * u128::from(shares[nth])).div_ceil(whole.max(1))
 }
 
-/// For each part the index of its first item and of the first item after it; no part is empty.
+/// Returns for each part the index of its first item, and the index after its last item. No part is empty.
 fn cut(items: &[MeasuredKeys], shares: &[u64], total: u64) -> Vec<(usize, usize)> {
     let whole: u128 = shares.iter().copied().map(u128::from).sum();
     let mut parts = Vec::with_capacity(shares.len());
@@ -64,7 +64,7 @@ fn cut(items: &[MeasuredKeys], shares: &[u64], total: u64) -> Vec<(usize, usize)
         let left = shares.len() - nth - 1;
         wanted += u128::from(*share);
         let goal = u128::from(total) * wanted;
-        // In units of the whole, so that nothing is rounded.
+        // Loads are multiplied by the sum of the shares, so that nothing is rounded.
         while at < items.len() - left {
             let next = carried + u128::from(items[at].cost) * whole;
             let nearer_without = next > goal && next - goal > goal.saturating_sub(carried);

@@ -26,7 +26,7 @@ fn wish(
     }
 }
 
-/// The wish for one part of a split that leaves its shard.
+/// Returns the wanted move of one part of a split that leaves its shard.
 pub(super) fn part(split: &Split, target: &ShardName, keys: KeySet, mode: Mode) -> WantedMove {
     let why = format!("part of the split of shard {}", split.source);
     wish(&split.source, target, keys, mode, why)
@@ -189,9 +189,9 @@ pub(super) fn isolate(isolate: &Isolate, ground: PlannerInput<'_>) -> PlanDraft 
     draft
 }
 
-/// The smallest set with all rows of `key`, and the first key of it.
+/// Returns the smallest set that contains all rows of `key`, and its first key.
 ///
-/// Of a composite key the first columns are enough: all rows of a tenant, whatever the other columns are.
+/// Of a composite key the first columns suffice: the set then contains all rows of the tenant.
 fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
     let key_values = key.values();
     let Some(types) = map.key.get(..key_values.len()) else {

@@ -1,4 +1,4 @@
-//! The shards and items of a map as [`crate::rebalance`] takes them, and its moves as wishes.
+//! Converts the shards and items of a map to the input of [`crate::rebalance`], and its result to wanted moves.
 
 use super::items;
 use super::wish::{PlanDraft, PlannerInput, WantedMove};
@@ -12,7 +12,7 @@ use crate::rebalance::{
 use crate::request::Measure;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Everything that takes part in a rebalance or drain.
+/// All inputs of a rebalance or a drain.
 pub(super) struct BalanceInput<'a> {
     ground: PlannerInput<'a>,
     pub(super) shards: Vec<RebalanceShard>,
@@ -22,15 +22,15 @@ pub(super) struct BalanceInput<'a> {
     allowed: AllowedTable,
 }
 
-/// Which shards take part, and how.
+/// The shards that take part, and their roles.
 pub(super) struct ShardRoles<'a> {
     pub(super) all: BTreeSet<&'a ShardName>,
-    /// The shard that is emptied; the items of the others then stay where they are.
+    /// The drained shard. Items of the other shards then stay.
     pub(super) drained: Option<&'a ShardName>,
 }
 
 impl<'a> BalanceInput<'a> {
-    /// Gathers shards, items and rules; or says what is missing.
+    /// Collects shards, items and rules, or returns what is missing.
     pub(super) fn new(
         roles: &ShardRoles<'a>,
         by: &Measure,
@@ -111,7 +111,7 @@ impl<'a> BalanceInput<'a> {
         Ok(())
     }
 
-    /// The rules that have a say about `keys`, by index; none when they are overridden.
+    /// Returns the indexes of the rules that apply to `keys`; none if rules are overridden.
     fn rules_of(&self, keys: &KeySet) -> Vec<usize> {
         if self.ground.options.override_rules.is_some() {
             return Vec::new();
@@ -133,7 +133,7 @@ impl<'a> BalanceInput<'a> {
             .collect();
         let every = self.ground.map.no_keys();
         let open = (0_u32..).zip(&self.infos).filter(|(_, info)| {
-            // The rules are known to be about the keys, so a rule for all keys stands for each.
+            // These rules are known to apply to the keys, so a rule for all keys applies too.
             rules.iter().all(|rule| {
                 let keys = rule.keys.as_ref().unwrap_or(&every);
                 rule.allows(keys, info)
@@ -156,7 +156,7 @@ impl<'a> BalanceInput<'a> {
         &self.keys[at(item)]
     }
 
-    /// Keys of `shard` that no other shard may take, with the rules that say so.
+    /// Returns the keys of `shard` that no other shard may receive, with the rules that forbid it.
     pub(super) fn stranded(&self, shard: u32) -> (KeySet, Vec<&'a str>) {
         let own = self
             .items
@@ -176,7 +176,7 @@ impl<'a> BalanceInput<'a> {
         (keys, rules.collect())
     }
 
-    /// The moves as wishes, in their order.
+    /// Returns the moves in their order, as wanted moves.
     pub(super) fn wishes(
         &self,
         outcome: &RebalanceResult,

@@ -1,8 +1,8 @@
-//! Loads in words.
+//! Formats loads as text.
 
 use crate::request::Measure;
 
-/// A load with its unit.
+/// Returns a load with its unit.
 pub(super) fn amount(by: &Measure, cost: u64) -> String {
     match by {
         Measure::Rows => format!("{cost} rows"),
@@ -12,7 +12,7 @@ pub(super) fn amount(by: &Measure, cost: u64) -> String {
     }
 }
 
-/// What load is counted by.
+/// Returns the name of the unit in which load is measured.
 pub(super) fn measure(by: &Measure) -> &'static str {
     match by {
         Measure::Rows => "rows",
@@ -22,7 +22,7 @@ pub(super) fn measure(by: &Measure) -> &'static str {
     }
 }
 
-/// A number of fair shares, such as `1.8x`; two decimals at most.
+/// Returns a load as a multiple of the fair share, such as `1.8x`, with at most two decimals.
 pub(super) fn times(cost: u64, fair: u64) -> String {
     if fair == 0 {
         return "no share".to_owned();
@@ -33,13 +33,13 @@ pub(super) fn times(cost: u64, fair: u64) -> String {
     format!("{}x", text.trim_end_matches('0').trim_end_matches('.'))
 }
 
-/// A part of a whole in whole percent.
+/// Returns a part of a whole in whole percent.
 pub(super) fn percent(part: u64, whole: u64) -> String {
     let whole = u128::from(whole.max(1));
     format!("{} %", (u128::from(part) * 200 / whole).div_ceil(2))
 }
 
-/// A shell word: quoted unless it is plain.
+/// Quotes a word for a shell, unless it is plain.
 pub(super) fn shell(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_.:".contains(c);
     if !word.is_empty() && !word.starts_with('-') && word.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! What was measured on a shard, as items that together are exactly what the shard owns.
+//! The measured load of a shard, as items that together contain exactly the keys that the shard owns.
 
 use super::wish::PlannerInput;
 use crate::id::ShardName;
@@ -6,7 +6,7 @@ use crate::inspection::ItemLoad;
 use crate::key_set::{Buckets, KeySet};
 use crate::request::Measure;
 
-/// Keys that move as a whole.
+/// Keys that move together.
 #[derive(Debug, Clone)]
 pub(super) struct MeasuredKeys {
     pub(super) keys: KeySet,
@@ -14,7 +14,8 @@ pub(super) struct MeasuredKeys {
     pub(super) bytes: u64,
 }
 
-/// The items of `shard` in the order of the measurement; what was not measured comes last and costs nothing.
+/// Returns the items of `shard` in the order of the measurement. Keys that were not measured come last, with the load
+/// 0.
 pub(super) fn of_shard(
     shard: &ShardName,
     by: &Measure,
@@ -37,7 +38,7 @@ pub(super) fn of_shard(
         let all = load.items.iter().filter(|item| !item.keys.is_empty());
         all.map(|item| measured(item, item.keys.clone())).collect()
     } else {
-        // The map moved on since the measurement: what went away does not count.
+        // The map may have changed since the measurement. Keys that left the shard do not count.
         let kept = load
             .items
             .iter()
@@ -55,7 +56,8 @@ pub(super) fn of_shard(
     Ok(items)
 }
 
-/// All keys of `sets`, which are of the kind of `none`; in one pass, where a fold would be quadratic.
+/// Returns the union of `sets`, which have the kind of `none`. It works in one pass; pairwise unions would be
+/// quadratic.
 pub(super) fn union<'a>(none: &KeySet, sets: impl Iterator<Item = &'a KeySet>) -> KeySet {
     let mut all = none.clone();
     for set in sets {

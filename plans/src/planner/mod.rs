@@ -1,7 +1,8 @@
-//! Request × shard map × fleet × load × surveys → plan; deterministic, and all refusals at once.
+//! The planner: from a request, a map, the fleet, loads and surveys to a plan. It is deterministic, and reports all
+//! refusals at once.
 //!
-//! Order: [`needs`] says what must be measured, [`outline`] which keys go where, then each move is
-//! surveyed, and [`plan`] makes the plan.
+//! [`needs`] returns what must be measured. [`outline`] determines which keys move where. Then each move is surveyed,
+//! and [`plan`] makes the plan.
 
 mod balance;
 mod check;
@@ -33,76 +34,76 @@ use crate::survey::Survey;
 use crate::table::{CopyBy, MovingTable, copy_by, copy_format};
 use wish::PlannerInput;
 
-/// Loads that must be measured before an outline can be made.
+/// The loads that must be measured before an outline can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LoadNeeds {
-    /// On which shards.
+    /// The shards on which they are measured.
     pub shards: Vec<ShardName>,
-    /// What is counted.
+    /// The measure.
     pub by: Measure,
-    /// Seconds for which the log is watched; 0: not at all.
+    /// How long the log is observed, in seconds; 0: not at all.
     pub watch_seconds: u32,
 }
 
-/// Which keys go where: what must be surveyed before a plan can be made.
+/// Which keys move where. It must be surveyed before a plan can be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Outline {
     /// The moves in their order.
     pub moves: Vec<MoveOutline>,
-    /// What was considered, for people.
+    /// Notes for people.
     pub notes: Vec<String>,
 }
 
 /// One move of an outline.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MoveOutline {
-    /// Its name within the plan.
+    /// The id of the move in the plan.
     pub id: String,
-    /// Where the keys are.
+    /// The source of the move.
     pub source: ShardName,
-    /// Where they go.
+    /// The target of the move.
     pub target: ShardName,
-    /// The keys.
+    /// The moving keys.
     pub keys: KeySet,
-    /// Whether the application goes on writing.
+    /// Whether the application continues to write to the moving keys.
     pub mode: Mode,
-    /// What it waits for.
+    /// The moves for which this one waits.
     pub after: Vec<After>,
-    /// Why it is made.
+    /// The reason for the move.
     pub why: String,
-    /// Drop the tables on the source once nothing is left in them.
+    /// True to drop the tables on the source once they have no rows.
     pub drop_tables: bool,
 }
 
-/// Why no plan is made.
+/// Why no plan was made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PlanError {
-    /// The request is about another map.
+    /// The request is for another map.
     #[error("the request is about map {request}, not {map}")]
     OtherMap {
-        /// Named in the request.
+        /// The map of the request.
         request: MapName,
-        /// At hand.
+        /// The existing map.
         map: MapName,
     },
-    /// The request does not fit the map; all reasons at once.
+    /// The request does not fit the map. The error has all reasons.
     #[error("the request does not fit the shard map: {}", problems.join("; "))]
     Unfit {
-        /// Each reason.
+        /// The reasons.
         problems: Vec<String>,
     },
-    /// The survey found what must be fixed first; the findings say what, each on its own.
+    /// The survey found problems that must be fixed first.
     #[error("{} must be fixed first", counted(findings))]
     Refused {
-        /// Each finding that refuses.
+        /// Each finding that refuses the plan.
         findings: Vec<Finding>,
     },
-    /// The planner itself made an impossible graph.
+    /// The planner has made an invalid graph, which is a bug.
     #[error(transparent)]
     Graph(#[from] crate::graph::GraphError),
 }
 
-/// What must be measured before [`outline`]; `None`: nothing.
+/// Returns what must be measured before [`outline`]; `None`: nothing.
 #[must_use]
 pub fn needs(request: &Request, map: &ShardMap) -> Option<LoadNeeds> {
     let owners = map.shards();
@@ -111,7 +112,7 @@ pub fn needs(request: &Request, map: &ShardMap) -> Option<LoadNeeds> {
         Request::Drain(drain) => {
             let targets = balance::targets(drain, map);
             if targets.len() < 2 {
-                // There is nothing to weigh up.
+                // There is only one target, so no loads need to be compared.
                 return None;
             }
             let involved = |shard: &ShardName| shard == &drain.source || targets.contains(shard);
@@ -133,10 +134,10 @@ pub fn needs(request: &Request, map: &ShardMap) -> Option<LoadNeeds> {
     })
 }
 
-/// Works out which keys move, from the request, the map, the fleet and what was measured.
+/// Determines which keys move, from the request, the map, the fleet and the measured loads.
 ///
 /// # Errors
-/// [`PlanError::OtherMap`] or [`PlanError::Unfit`] with every reason.
+/// [`PlanError::OtherMap`], or [`PlanError::Unfit`] with every reason.
 pub fn outline(
     request: &Request,
     map: &ShardMap,
@@ -158,7 +159,7 @@ pub fn outline(
     outline::outline(request, ground)
 }
 
-/// The map's settings with the tables of the request in the place of the map's, where it lists some.
+/// Returns the map's settings. If the request lists tables, they replace those of the map.
 #[must_use]
 pub fn settings(request: &Request, map: &ShardMap) -> MapSettings {
     let mut settings = map.settings.clone();
@@ -170,10 +171,10 @@ pub fn settings(request: &Request, map: &ShardMap) -> MapSettings {
     settings
 }
 
-/// Makes the plan; `surveys` has one for each move of the outline, in its order.
+/// Makes the plan. `surveys` has one survey for each move of the outline, in the same order.
 ///
 /// # Errors
-/// [`PlanError::Refused`] with every finding that refuses, [`PlanError::Unfit`] when a survey is missing.
+/// [`PlanError::Refused`] with every finding that refuses, [`PlanError::Unfit`] if a survey is missing.
 pub fn plan(
     request: &Request,
     map: &ShardMap,
@@ -240,7 +241,7 @@ pub fn plan(
     Ok(plan.sealed())
 }
 
-/// Targets without the tables, where the request says that they are there.
+/// Returns findings for targets that lack the tables, if the request states that they exist.
 fn absent(request: &Request, outline: &Outline, surveys: &[Survey]) -> Vec<Finding> {
     if request.options().schema == Schema::Copy {
         return Vec::new();
@@ -291,7 +292,7 @@ fn planned(
     })
 }
 
-/// The moving tables, with what the copy divides each by and the form of its rows.
+/// Returns the moving tables, each with the way in which the copy divides it and the format of its rows.
 fn divided(survey: &Survey, mode: Mode, options: &Options) -> Vec<MovingTable> {
     let tables = survey.tables.iter().zip(&survey.moving_ppm);
     tables
@@ -315,7 +316,7 @@ fn divided(survey: &Survey, mode: Mode, options: &Options) -> Vec<MovingTable> {
         .collect()
 }
 
-/// The steps of one move, each after the one before it.
+/// Returns the steps of one move. Each step comes after the one before it.
 fn graph(mode: Mode) -> Result<StepGraph, PlanError> {
     let kinds: &[StepKind] = match mode {
         Mode::Online => &FORWARD,

@@ -1,4 +1,4 @@
-//! Which keys go where: each operation as a set of moves, checked and in order.
+//! Determines which keys move where: converts each operation to a set of moves, checked and ordered.
 
 use super::wish::{PlanDraft, PlannerInput};
 use super::{Outline, PlanError, balance, check, even, explicit};

@@ -1,4 +1,4 @@
-//! What to do about keys that are too hot for a balance: requests that the operator may make.
+//! Proposals for keys with too much load: requests that the operator can make.
 
 use super::figures::{amount, shell, times};
 use super::wish::PlannerInput;
@@ -10,10 +10,10 @@ use crate::key_set::KeySet;
 use crate::request::{Measure, Options};
 use crate::shard_map::ShardMap;
 
-/// Stands for a shard that the operator has yet to name.
+/// The placeholder for a shard that the operator must name.
 const NEW_SHARD: &str = "NEW-SHARD";
 
-/// The command that gives `key` a shard of its own.
+/// Returns the command that gives `key` a shard of its own.
 pub(super) fn isolate(key: &Key, ground: PlannerInput<'_>) -> String {
     format!(
         "shardwright plan isolate {} {} --to {NEW_SHARD}",
@@ -22,7 +22,7 @@ pub(super) fn isolate(key: &Key, ground: PlannerInput<'_>) -> String {
     )
 }
 
-/// How `keys` on `shard`, which nothing can balance as a whole, are made lighter.
+/// Returns how the load of `keys` on `shard` can be reduced, if no move can balance them as a whole.
 pub(super) fn relief(keys: &KeySet, shard: &ShardName, ground: PlannerInput<'_>) -> String {
     let hottest = ground.load(shard).and_then(|load| {
         let mut named = load.hottest.iter();
@@ -50,9 +50,9 @@ pub(super) fn relief(keys: &KeySet, shard: &ShardName, ground: PlannerInput<'_>)
     }
 }
 
-/// The load of one key by `by`; none where keys are not measured so.
+/// Returns the load of one key by the measure `by`; `None` if keys are not measured by it.
 ///
-/// A key's bytes are its rows' part of the bytes of the item that it is in.
+/// The bytes of a key are estimated from its rows and the bytes of its item.
 fn cost(hot: &KeyLoad, by: &Measure, load: &Load) -> Option<u64> {
     match by {
         Measure::Rows => Some(hot.rows),
@@ -69,24 +69,24 @@ fn cost(hot: &KeyLoad, by: &Measure, load: &Load) -> Option<u64> {
     }
 }
 
-/// A key that alone carries more than its shard should.
+/// A key whose load alone exceeds the fair share of its shard.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HotKey {
-    /// The shard where it is.
+    /// The shard that owns the key.
     pub shard: ShardName,
     /// The key.
     pub key: Key,
-    /// Its load.
+    /// The load of the key.
     pub cost: u64,
     /// The fair share of its shard.
     pub fair: u64,
-    /// What to do about it, for people.
+    /// What the operator can do about it.
     pub proposal: String,
 }
 
-/// The keys among the hottest that outweigh the fair share of their shard, the heaviest first.
+/// Returns those of the hottest keys whose load exceeds the fair share of their shard, the heaviest first.
 ///
-/// A shard's fair share is its part, by capacity, of the load of all shards that were measured.
+/// The fair share of a shard is its part of the load of all measured shards, by capacity.
 #[must_use]
 pub fn hot_keys(map: &ShardMap, fleet: &[ShardInfo], loads: &[Load], by: &Measure) -> Vec<HotKey> {
     let options = Options::default();
@@ -117,7 +117,7 @@ pub fn hot_keys(map: &ShardMap, fleet: &[ShardInfo], loads: &[Load], by: &Measur
     found
 }
 
-/// The keys among the hottest of `shard` that outweigh its fair share.
+/// Returns those of the hottest keys of `shard` whose load exceeds its fair share.
 pub(super) fn hot_keys_of(
     shard: &ShardName,
     fair: u64,

@@ -1,4 +1,4 @@
-//! Back to an earlier version of a map: a request that moves what changed.
+//! A return to an earlier version of a map: a request that moves the keys whose owner has changed.
 
 use crate::id::{MapVersion, ShardName};
 use crate::key_set::KeySet;
@@ -6,27 +6,27 @@ use crate::request::{KeyMove, MoveKeys, Options, Request, Tables};
 use crate::shard_map::Selection;
 use crate::shard_map::{Difference, ShardMap, difference};
 
-/// Why no request leads back.
+/// Why no such request can be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RevertError {
-    /// The versions are of maps that divide their keys differently.
+    /// The versions belong to maps that divide their keys differently.
     #[error("version {earlier} of the map divides its keys in another way than version {current}")]
     OtherKind {
         /// The version in force.
         current: MapVersion,
-        /// The version to go back to.
+        /// The earlier version.
         earlier: MapVersion,
     },
-    /// Every key has the owner that it had.
+    /// Every key has the same owner as in the earlier version.
     #[error("every key has the owner that it had in version {earlier}")]
     NoDifference {
-        /// The version to go back to.
+        /// The earlier version.
         earlier: MapVersion,
     },
-    /// Keys that had no owner then, or have none now: a move can neither take an owner away nor give a first one.
+    /// Keys that had no owner then, or have none now. A move can neither remove an owner nor assign a first one.
     #[error("a move cannot bring these keys back: {}", unmapped_text(unmapped))]
     Unmapped {
-        /// The keys and the version in which they have no owner.
+        /// The keys, and the version in which they have no owner.
         unmapped: Vec<(KeySet, MapVersion)>,
     },
 }
@@ -39,10 +39,10 @@ fn unmapped_text(unmapped: &[(KeySet, MapVersion)]) -> String {
     texts.join("; ")
 }
 
-/// The request that gives every key the owner that it had in `earlier`.
+/// Returns the request that gives every key the owner that it had in `earlier`.
 ///
 /// # Errors
-/// [`RevertError`]; keys that are unmapped in one of the versions are all named.
+/// [`RevertError`]. It names all keys that have no owner in one of the versions.
 pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertError> {
     let kind = |map: &ShardMap| (map.name.clone(), map.strategy, map.key.clone(), map.buckets);
     if kind(current) != kind(earlier) {

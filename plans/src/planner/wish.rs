@@ -1,4 +1,4 @@
-//! What an operation wishes for, before it is checked and has its place in the plan.
+//! The moves that an operation wants, before they are checked and get their place in the plan.
 
 use super::{MoveOutline, Outline};
 use crate::fleet::ShardInfo;
@@ -10,7 +10,7 @@ use crate::plan::{After, Until};
 use crate::request::{Mode, Options};
 use crate::shard_map::ShardMap;
 
-/// What every operation is worked out from.
+/// The input of every operation.
 #[derive(Clone, Copy)]
 pub(super) struct PlannerInput<'a> {
     pub(super) map: &'a ShardMap,
@@ -28,7 +28,7 @@ impl<'a> PlannerInput<'a> {
         self.loads.iter().find(|load| &load.shard == shard)
     }
 
-    /// The sentence for a shard that is not registered.
+    /// Returns the message for a shard that is not registered.
     pub(super) fn unknown_shard(&self, shard: &ShardName) -> String {
         let known = self.fleet.iter().map(|known| known.name.as_str());
         match nearest_name(shard.as_str(), known) {
@@ -37,7 +37,7 @@ impl<'a> PlannerInput<'a> {
         }
     }
 
-    /// The sentence for a shard without keys.
+    /// Returns the message for a shard without keys.
     pub(super) fn owns_nothing(&self, shard: &ShardName) -> String {
         if self.shard(shard).is_none() && !self.map.shards().contains(shard) {
             return self.unknown_shard(shard);
@@ -49,7 +49,7 @@ impl<'a> PlannerInput<'a> {
     }
 }
 
-/// A move without what follows from its place in the plan.
+/// A move without the parts that depend on its place in the plan.
 #[derive(Debug)]
 pub(super) struct WantedMove {
     pub(super) source: ShardName,
@@ -57,12 +57,12 @@ pub(super) struct WantedMove {
     pub(super) keys: KeySet,
     pub(super) mode: Mode,
     pub(super) why: String,
-    /// Wishes before this one whose old rows must be gone first, by index.
+    /// The indexes of earlier wanted moves whose old rows must be removed first.
     pub(super) after: Vec<usize>,
     pub(super) drop_tables: bool,
 }
 
-/// Moves, what is to be said of them, and what stands in the way.
+/// The wanted moves, with notes and problems.
 #[derive(Debug, Default)]
 pub(super) struct PlanDraft {
     pub(super) wishes: Vec<WantedMove>,
@@ -71,7 +71,7 @@ pub(super) struct PlanDraft {
 }
 
 impl PlanDraft {
-    /// A draft that is refused.
+    /// Creates a draft that is refused.
     pub(super) fn refused(problem: String) -> Self {
         Self {
             problems: vec![problem],
@@ -79,7 +79,7 @@ impl PlanDraft {
         }
     }
 
-    /// The moves with their names and what they wait for.
+    /// Returns the moves with their ids and dependencies.
     pub(super) fn outline(self, map: &ShardMap) -> Outline {
         let mut moves: Vec<MoveOutline> = Vec::with_capacity(self.wishes.len());
         let owners = map.shards();
@@ -89,7 +89,7 @@ impl PlanDraft {
                 .iter()
                 .map(|before| waits(&move_id(*before), Until::Finished))
                 .collect();
-            // The first move to a new shard makes its tables, so the others cannot start beside it.
+            // The first move to a new shard creates its tables, so other moves to it cannot run at the same time.
             if !owners.contains(&wish.target)
                 && let Some(other) = moves.iter().rev().find(|m| m.target == wish.target)
                 && after.iter().all(|before| before.id != other.id)
@@ -114,7 +114,7 @@ impl PlanDraft {
     }
 }
 
-/// The name of the move at `index`.
+/// Returns the id of the move at `index`.
 pub(super) fn move_id(index: usize) -> String {
     format!("m{}", index + 1)
 }

@@ -1,27 +1,28 @@
-//! Sets of shards that items may be on; items share them, so that a million items with constraints stay small.
+//! Sets of shards on which items may be. Items share these sets, so that a million items with constraints need little
+//! memory.
 
 use super::types::RebalanceShard;
 use std::collections::BTreeMap;
 
-/// Index into a table of distinct sets of allowed shards.
+/// An index into a table of distinct sets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AllowedId(pub u32);
 
-/// A set of shards, by index.
+/// A set of shards, by their indexes.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct AllowedSet {
-    /// One bit per shard; absent for every shard.
+    /// One bit for each shard; `None`: all shards.
     words: Option<Vec<u64>>,
 }
 
 impl AllowedSet {
-    /// Every shard.
+    /// Returns the set of all shards.
     #[must_use]
     pub fn everywhere() -> Self {
         Self { words: None }
     }
 
-    /// The shards with these indices.
+    /// Creates a set of the shards with these indexes.
     #[must_use]
     pub fn of(shards: impl IntoIterator<Item = u32>) -> Self {
         let mut words = Vec::new();
@@ -35,7 +36,7 @@ impl AllowedSet {
         Self { words: Some(words) }
     }
 
-    /// The shards of which `test` is true: of their labels, say.
+    /// Creates a set of the shards for which `test` returns true, for example by their labels.
     #[must_use]
     pub fn matching(shards: &[RebalanceShard], test: impl Fn(&RebalanceShard) -> bool) -> Self {
         Self::of(
@@ -46,7 +47,7 @@ impl AllowedSet {
         )
     }
 
-    /// Whether the shard is in the set.
+    /// Returns whether the shard is in the set.
     #[must_use]
     pub fn contains(&self, shard: u32) -> bool {
         let (word, bit) = position(shard);
@@ -56,7 +57,7 @@ impl AllowedSet {
     }
 }
 
-/// Word and bit of a shard.
+/// Returns the word and the bit of a shard.
 fn position(shard: u32) -> (usize, u64) {
     (
         usize::try_from(shard / 64).unwrap_or(usize::MAX),
@@ -72,7 +73,7 @@ pub struct AllowedTable {
 }
 
 impl AllowedTable {
-    /// The set's number; a new one if the set was not seen before.
+    /// Returns the number of the set. A set that is not in the table gets a new number.
     pub fn id(&mut self, set: AllowedSet) -> AllowedId {
         let next = AllowedId(u32::try_from(self.sets.len()).unwrap_or(u32::MAX));
         *self.ids.entry(set).or_insert_with_key(|set| {
@@ -81,7 +82,7 @@ impl AllowedTable {
         })
     }
 
-    /// The sets in the order of their numbers: what [`super::rebalance`] takes.
+    /// Returns the sets in the order of their numbers, which is an input of [`super::rebalance`].
     #[must_use]
     pub fn sets(&self) -> &[AllowedSet] {
         &self.sets

@@ -1,40 +1,40 @@
-//! The fleet while it is planned: where each item would be, and what each shard would then carry.
+//! The state of the fleet during planning: the shard of each item, and the load of each shard.
 
 use super::allowed::AllowedSet;
 use super::gather::UnscheduledMove;
 use super::share::{LoadRatio, ShardGoal, goals};
 use super::types::{InvalidInput, MoveKind, RebalanceItem, RebalanceLimits, RebalanceShard};
 
-/// An index as the standard library wants it.
+/// Converts an index for the standard library.
 pub(super) fn at(index: u32) -> usize {
     usize::try_from(index).unwrap_or(usize::MAX)
 }
 
-/// The input, and the places so far.
+/// The input, and the placement so far.
 #[derive(Debug)]
 pub(super) struct RebalanceState<'a> {
     pub(super) shards: &'a [RebalanceShard],
     pub(super) items: &'a [RebalanceItem],
     pub(super) allowed: &'a [AllowedSet],
     pub(super) limits: &'a RebalanceLimits,
-    /// Per shard: what it should carry.
+    /// For each shard: the load that it should have.
     pub(super) goals: Vec<ShardGoal>,
-    /// Per shard: cost that it would carry.
+    /// For each shard: the cost of its items.
     pub(super) load: Vec<u128>,
-    /// Per shard: bytes that it would hold.
+    /// For each shard: the bytes of its items.
     pub(super) held: Vec<u128>,
-    /// Per item: the shard where it would be.
+    /// For each item: its shard.
     pub(super) place: Vec<u32>,
-    /// Per set of allowed shards: the greatest fair share in it.
+    /// For each set of allowed shards: the greatest fair share in it.
     greatest_fair: Vec<u128>,
-    /// Per set of allowed shards: their load per capacity if all of them were equally loaded; see `set_levels`.
+    /// For each set of allowed shards: the load per capacity if all its shards had equal loads; see `set_levels`.
     pub(super) levels: Vec<LoadRatio>,
-    /// Bytes that would move.
+    /// The bytes that move.
     spent: u128,
 }
 
 impl<'a> RebalanceState<'a> {
-    /// Every item where it is today.
+    /// Creates the state in which every item is on its current shard.
     pub(super) fn new(
         shards: &'a [RebalanceShard],
         items: &'a [RebalanceItem],
@@ -74,22 +74,22 @@ impl<'a> RebalanceState<'a> {
         })
     }
 
-    /// Indices of all shards.
+    /// Returns the indexes of all shards.
     pub(super) fn shard_indices(&self) -> impl Iterator<Item = u32> + use<'a> {
         (0..).zip(self.shards).map(|(index, _)| index)
     }
 
-    /// Whether the shard takes items at all.
+    /// Returns whether the shard may receive any items.
     pub(super) fn accepts(&self, shard: u32) -> bool {
         self.goals[at(shard)].weight > 0
     }
 
-    /// Whether the item may be on the shard.
+    /// Returns whether the item may be on the shard.
     pub(super) fn allows(&self, item: u32, shard: u32) -> bool {
         self.allowed[at(self.items[at(item)].allowed.0)].contains(shard)
     }
 
-    /// Why the item must leave the shard that it is on today, if it must.
+    /// Returns why the item must leave its current shard, if it must.
     pub(super) fn must_leave(&self, item: u32) -> Option<MoveKind> {
         let owner = self.items[at(item)].shard;
         if !self.allows(item, owner) {
@@ -101,12 +101,12 @@ impl<'a> RebalanceState<'a> {
         }
     }
 
-    /// Whether the item is still where it must not stay.
+    /// Returns whether the item is still on a shard that it must leave.
     pub(super) fn stranded(&self, item: u32) -> bool {
         self.place[at(item)] == self.items[at(item)].shard && self.must_leave(item).is_some()
     }
 
-    /// Computes `levels` from what the shards carry now and what is to come to each set of allowed shards.
+    /// Computes `levels` from the current loads and the load that each set of allowed shards will receive.
     pub(super) fn set_levels(&mut self, incoming: &[u128]) {
         let level = |(set, incoming): (&AllowedSet, &u128)| {
             let open = self.shard_indices().filter(|shard| self.accepts(*shard));
@@ -121,18 +121,18 @@ impl<'a> RebalanceState<'a> {
         self.levels = self.allowed.iter().zip(incoming).map(level).collect();
     }
 
-    /// Whether the item outweighs the fair share of every shard that it may be on: no move helps.
+    /// Returns whether the item exceeds the fair share of every shard on which it may be. Then no move helps.
     pub(super) fn outweighs(&self, item: u32) -> bool {
         let item = &self.items[at(item)];
         u128::from(item.cost) > self.greatest_fair[at(item.allowed.0)]
     }
 
-    /// Cost above the shard's limit.
+    /// Returns the cost above the shard's limit.
     pub(super) fn excess(&self, shard: u32) -> u128 {
         self.load[at(shard)].saturating_sub(self.goals[at(shard)].limit)
     }
 
-    /// The shard's load per capacity, with `more` cost on it.
+    /// Returns the shard's load per capacity with an additional cost of `more`.
     pub(super) fn ratio_with(&self, shard: u32, more: u64) -> LoadRatio {
         LoadRatio::new(
             self.load[at(shard)] + u128::from(more),
@@ -140,7 +140,7 @@ impl<'a> RebalanceState<'a> {
         )
     }
 
-    /// Bytes that move in addition if the item goes elsewhere: none if it moves anyway.
+    /// Returns the additional bytes that move if the item is placed on another shard: none if it moves anyway.
     pub(super) fn extra_bytes(&self, item: u32) -> u64 {
         let (owner, bytes) = (self.items[at(item)].shard, self.items[at(item)].bytes);
         if self.place[at(item)] == owner {
@@ -150,7 +150,7 @@ impl<'a> RebalanceState<'a> {
         }
     }
 
-    /// Whether the limit on bytes moved permits that the item goes elsewhere.
+    /// Returns whether the limit on moved bytes permits another place for the item.
     pub(super) fn within_bytes(&self, item: u32) -> bool {
         let after = self.spent + u128::from(self.extra_bytes(item));
         self.limits
@@ -158,7 +158,7 @@ impl<'a> RebalanceState<'a> {
             .is_none_or(|most| after <= u128::from(most))
     }
 
-    /// Whether the shard has the space for the item.
+    /// Returns whether the shard has space for the item.
     pub(super) fn has_space(&self, item: u32, shard: u32) -> bool {
         let after = self.held[at(shard)] + u128::from(self.items[at(item)].bytes);
         self.shards[at(shard)]
@@ -166,7 +166,7 @@ impl<'a> RebalanceState<'a> {
             .is_none_or(|space| after <= u128::from(space))
     }
 
-    /// Puts the item on the shard.
+    /// Places the item on the shard.
     pub(super) fn put(&mut self, item: u32, shard: u32) {
         let RebalanceItem {
             shard: owner,
@@ -187,7 +187,7 @@ impl<'a> RebalanceState<'a> {
         }
     }
 
-    /// Puts the items of moves that cannot be done back where they are today.
+    /// Returns the items of moves that cannot be carried out to their current shards.
     pub(super) fn take_back(&mut self, drafts: &[UnscheduledMove]) {
         for draft in drafts {
             for item in draft.items.iter().cloned().flatten() {
@@ -197,7 +197,7 @@ impl<'a> RebalanceState<'a> {
     }
 }
 
-/// Every index must point to something.
+/// Checks that every index is valid.
 fn check(
     shards: &[RebalanceShard],
     items: &[RebalanceItem],

@@ -1,17 +1,18 @@
-//! Makes room where constraints leave none: a shard passes items on so that it can take others.
+//! Makes room if constraints leave none: a shard passes items on to other shards, so that it can receive others.
 //!
-//! The shortest chain from an overloaded shard to one with room is found by breadth; then each shard of it, the
-//! last one first, hands on what the one before needs. No shard of the chain ends above its limit.
+//! A breadth-first search finds the shortest chain from an overloaded shard to one with room. Then each shard of the
+//! chain, beginning with the last, passes on as much as the one before it needs. No shard of the chain exceeds its
+//! limit.
 
 use super::board::{RebalanceState, at};
 use super::receiver::{ReceiverLimit, fits};
 use super::shed::{self, Candidate};
 use std::collections::{BTreeMap, VecDeque};
 
-/// Chains that one overloaded shard may use.
+/// The maximum number of chains for one overloaded shard.
 const CHAINS: usize = 64;
 
-/// Relieves the shards that are over their limit, as far as chains exist.
+/// Reduces the load of shards that exceed their limit, as far as there are chains.
 pub(super) fn relieve(board: &mut RebalanceState<'_>) {
     if board.allowed.len() < 2 {
         return;
@@ -29,15 +30,15 @@ pub(super) fn relieve(board: &mut RebalanceState<'_>) {
     }
 }
 
-/// What could be handed on from where.
+/// The items that could be passed on, for each shard.
 struct HandoverGraph {
-    /// Per shard: items that may leave; those that left are still there.
+    /// For each shard: the items that may leave. Items that have left are still listed.
     lists: Vec<Vec<Candidate>>,
-    /// Per shard and set of allowed shards: least cost of such an item.
+    /// For each shard and set of allowed shards: the least cost of such an item.
     least: Vec<BTreeMap<u32, u64>>,
-    /// Per shard: whether its list is in order.
+    /// For each shard: whether its list is sorted.
     sorted: Vec<bool>,
-    /// Shards from which no chain leads to room.
+    /// Shards from which no chain leads to a shard with room.
     closed: Vec<bool>,
 }
 
@@ -59,7 +60,7 @@ impl HandoverGraph {
         }
     }
 
-    /// The shortest chain of shards from `source` to one that has room for an item of the shard before it.
+    /// Returns the shortest chain from `source` to a shard that has room for an item of the shard before it.
     fn path(&mut self, board: &RebalanceState<'_>, source: u32) -> Option<Vec<u32>> {
         if self.closed[at(source)] {
             return None;
@@ -93,7 +94,7 @@ impl HandoverGraph {
         None
     }
 
-    /// Hands items on along the chain; whether its first shard lost load. If not, nothing is changed.
+    /// Passes items on along the chain. Returns whether its first shard lost load. If not, nothing is changed.
     fn push(&mut self, board: &mut RebalanceState<'_>, path: &[u32]) -> bool {
         let Some(source) = path.first() else {
             return false;
@@ -117,7 +118,8 @@ impl HandoverGraph {
         relieved
     }
 
-    /// Moves items from one shard to the next until the first has `keep` room; what was moved, and from where.
+    /// Moves items from one shard to the next until the first has `keep` room. Returns the moved items with their old
+    /// shards.
     fn hand_on(
         &mut self,
         board: &mut RebalanceState<'_>,
@@ -147,7 +149,7 @@ impl HandoverGraph {
         moved
     }
 
-    /// Notes an item that came to the shard.
+    /// Records an item that was placed on the shard.
     fn add(&mut self, board: &RebalanceState<'_>, item: u32, shard: u32) {
         self.lists[at(shard)].push(Candidate::of(board, item));
         self.sorted[at(shard)] = false;
@@ -155,7 +157,7 @@ impl HandoverGraph {
     }
 }
 
-/// Keeps the least cost per set of allowed shards.
+/// Records the least cost for each set of allowed shards.
 fn note(least: &mut BTreeMap<u32, u64>, board: &RebalanceState<'_>, item: u32) {
     let item = &board.items[at(item)];
     least
@@ -164,7 +166,7 @@ fn note(least: &mut BTreeMap<u32, u64>, board: &RebalanceState<'_>, item: u32) {
         .or_insert(item.cost);
 }
 
-/// The chain that ends at `last`, in order.
+/// Returns the chain that ends at `last`, in order.
 fn walk_back(before: &BTreeMap<u32, u32>, last: u32) -> Vec<u32> {
     let mut path = vec![last];
     let mut shard = last;

@@ -1,11 +1,11 @@
-//! Places the items that must leave: first those on shards that they may not be on, then those on drained shards.
+//! Places the items that must leave: first those on shards that constraints forbid, then those on drained shards.
 //!
-//! Items with the fewest shards to go to choose first. A shard is filled beyond its limit only when nothing else is left.
+//! Items with the fewest allowed shards are placed first. A shard exceeds its limit only if no other shard remains.
 
 use super::board::{RebalanceState, at};
 use super::receiver::{ReceiverLimit, Receivers};
 
-/// Puts every item that must leave somewhere else, as far as space and the limit on bytes permit.
+/// Places every item that must leave on another shard, as far as space and the limit on bytes permit.
 pub(super) fn place(board: &mut RebalanceState<'_>) {
     let choices: Vec<usize> = board
         .allowed

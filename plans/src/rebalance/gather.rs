@@ -1,16 +1,16 @@
-//! Gathers items that change their place into one move per pair of shards.
+//! Combines the items that change their shard into one move for each pair of shards.
 
 use super::board::RebalanceState;
 use super::types::MoveKind;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A move that has no place in the timetable yet.
+/// A move that is not scheduled yet.
 #[derive(Debug)]
 pub(super) struct UnscheduledMove {
     pub(super) from: u32,
     pub(super) to: u32,
-    /// Most urgent reason of its items.
+    /// The most urgent reason of its items.
     pub(super) kind: MoveKind,
     pub(super) items: Vec<Range<u32>>,
     pub(super) cost: u128,
@@ -26,7 +26,7 @@ impl UnscheduledMove {
     }
 }
 
-/// All moves: the most urgent first, then by pair of shards.
+/// Returns all moves, the most urgent first, then by pair of shards.
 pub(super) fn drafts(board: &RebalanceState<'_>) -> Vec<UnscheduledMove> {
     let mut pairs: BTreeMap<(u32, u32), UnscheduledMove> = BTreeMap::new();
     for ((index, item), to) in (0_u32..).zip(board.items).zip(&board.place) {

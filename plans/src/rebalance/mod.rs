@@ -1,10 +1,12 @@
-//! Computes which items move between which shards so that each carries its share of the load.
+//! Computes which items move between which shards, so that each shard has its fair share of the load.
 //!
-//! Order: items that must leave go first (off shards that they may not be on, off drained shards), then
-//! overloaded shards shed down to their limit, cheapest bytes first; then moves are gathered per pair of
-//! shards and put on a timetable.
-//! An item is anything that moves as a whole: a virtual shard, a range, a key. The caller maps them here and back.
-//! Absent: key types, SQL, floating point and hash order; the same input gives the same moves.
+//! First it places items that must leave (shards that constraints forbid, drained shards). Then overloaded shards lose
+//! load down to their limit, with the fewest bytes. Last it combines the items to one move for each pair of shards and
+//! schedules the moves.
+//!
+//! An item is anything that moves as a whole: a virtual shard, a range or a key. The caller converts these to items and
+//! back. The module knows no key types and no SQL. It uses no floating point and no hash order, so the same input gives
+//! the same moves.
 
 mod allowed;
 mod board;
@@ -28,13 +30,14 @@ pub use types::{
 
 use board::RebalanceState;
 
-/// Plans the moves that bring every shard within `limits.threshold_ppm` of its fair share, as far as
-/// constraints, space and `limits.max_bytes` permit; what stays out of reach is said in `unresolved`.
+/// Plans the moves that bring every shard within `limits.threshold_ppm` of its fair share, as far as constraints, space
+/// and `limits.max_bytes` permit. `unresolved` of the result describes what they do not reach.
 ///
-/// The sums of all costs, bytes and capacities should each fit 64 bits: beyond, comparisons saturate.
+/// The sums of all costs, bytes and capacities should fit into 64 bits. Larger sums are saturated in comparisons.
 ///
 /// # Errors
-/// When an item names a shard or a set of allowed shards that is not there, or there are 2^32 items or more.
+/// An error if an item refers to a shard or a set of allowed shards that does not exist, or if there are 2^32 items or
+/// more.
 pub fn rebalance(
     shards: &[RebalanceShard],
     items: &[RebalanceItem],

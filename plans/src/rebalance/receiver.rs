@@ -1,46 +1,47 @@
-//! Chooses the shard that takes an item.
+//! Chooses the shard that receives an item.
 //!
-//! A shard that already takes from the same source comes first, so that moves stay few; then the one with the most room.
+//! A shard that already receives items from the same source is preferred, so that there are few moves; then the shard
+//! with the most room.
 
 use super::board::{RebalanceState, at};
 use std::collections::BTreeMap;
 
-/// How full a shard may become by taking an item; the order is that of preference.
+/// How full a shard may become when it receives an item, in the order of preference.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ReceiverLimit {
     /// Up to its fair share.
     Fair,
     /// Up to its limit.
     Limit,
-    /// Up to the level at which all shards that the item may be on would be equally loaded.
+    /// Up to the level at which all shards that are allowed for the item have equal loads.
     Level,
-    /// Clearly less loaded than the shard that the item is on now.
+    /// Clearly less loaded than the current shard of the item.
     BelowSource,
-    /// However full: the item has to go somewhere.
+    /// Without a limit, because the item must be placed.
     Any,
 }
 
-/// How many shards of one source are looked at first.
+/// The number of recent shards of one source that are tried first.
 const RECENT: usize = 8;
 
-/// What was learnt while items of one pass were placed.
+/// What was learned while items of one pass were placed.
 #[derive(Debug, Default)]
 pub(super) struct Receivers {
-    /// Shards that took items of the present source, the latest last.
+    /// The shards that received items of the current source, the latest last.
     recent: Vec<u32>,
-    /// Per bar and set of allowed shards: cost and bytes of an item for which no shard was found.
+    /// For each limit and set of allowed shards: cost and bytes of an item for which no shard was found.
     failed: BTreeMap<(ReceiverLimit, u32), (u64, u64)>,
 }
 
 impl Receivers {
-    /// Items of another source follow.
+    /// Begins a new source.
     pub(super) fn next_source(&mut self) {
         self.recent.clear();
         self.failed
             .retain(|(bar, _), _| *bar <= ReceiverLimit::Limit);
     }
 
-    /// The shard that should take the item, by the first of `bars` that any shard meets.
+    /// Returns the shard that should receive the item, by the first of `bars` that any shard satisfies.
     pub(super) fn find(
         &mut self,
         board: &RebalanceState<'_>,
@@ -92,7 +93,7 @@ impl Receivers {
             }
         };
         if found.is_none() {
-            // Where it is the load that does not fit, items of fewer bytes do not fit either.
+            // If the load does not fit, items with fewer bytes do not fit either.
             let loaded = !board
                 .shard_indices()
                 .any(|shard| has_room(board, item, shard, bar));
@@ -103,12 +104,12 @@ impl Receivers {
     }
 }
 
-/// Whether the shard may take the item and stays under the bar.
+/// Returns whether the shard may receive the item and stays below the limit `bar`.
 pub(super) fn fits(board: &RebalanceState<'_>, item: u32, shard: u32, bar: ReceiverLimit) -> bool {
     has_room(board, item, shard, bar) && board.has_space(item, shard) && board.within_bytes(item)
 }
 
-/// The same, whatever the bytes.
+/// Does the same without regard to bytes.
 pub(super) fn has_room(
     board: &RebalanceState<'_>,
     item: u32,

@@ -1,4 +1,4 @@
-//! Says what the fleet carries, what no move can fit, and why each move is made.
+//! Describes the loads of the fleet, items that no move can fit, and the reason for each move.
 
 use super::board::{RebalanceState, at};
 use super::gather::UnscheduledMove;
@@ -9,12 +9,12 @@ use super::types::{
 };
 use std::collections::BTreeMap;
 
-/// A sum as reports carry it.
+/// Converts a sum for a report.
 fn number(sum: u128) -> u64 {
     u64::try_from(sum).unwrap_or(u64::MAX)
 }
 
-/// What every shard would carry.
+/// Returns the load of every shard.
 pub(super) fn balances(board: &RebalanceState<'_>) -> Vec<ShardBalance> {
     let mut items = vec![0; board.shards.len()];
     for shard in &board.place {
@@ -34,7 +34,7 @@ pub(super) fn balances(board: &RebalanceState<'_>) -> Vec<ShardBalance> {
     board.shard_indices().map(balance).collect()
 }
 
-/// Items that outweigh the fair share of the shard where they would be, the heaviest first.
+/// Returns the items that exceed the fair share of their shard, the heaviest first.
 pub(super) fn too_big(board: &RebalanceState<'_>) -> Vec<TooBig> {
     let mut found: Vec<TooBig> = (0..)
         .zip(board.items)
@@ -71,14 +71,14 @@ fn heavy(
     })
 }
 
-/// Shards that stay above their limit or keep items that should leave.
+/// Returns shards that stay above their limit or keep items that should leave.
 pub(super) fn unresolved(
     board: &RebalanceState<'_>,
     dropped: &[UnscheduledMove],
 ) -> Vec<Unresolved> {
     let mut stranded = vec![0_u64; board.shards.len()];
     let mut heavy = vec![0_u128; board.shards.len()];
-    // Per shard and set of allowed shards: the item that is easiest to move.
+    // For each shard and set of allowed shards: the item that is easiest to move.
     let mut easiest: BTreeMap<(u32, u32), (u64, u64, u32)> = BTreeMap::new();
     for ((index, item), shard) in (0..).zip(board.items).zip(&board.place) {
         let stays = board.stranded(index);
@@ -117,7 +117,7 @@ pub(super) fn unresolved(
         .collect()
 }
 
-/// What keeps the item where it is.
+/// Returns what prevents a move of the item.
 fn obstacle(board: &RebalanceState<'_>, item: u32, dropped: &[UnscheduledMove]) -> Obstacle {
     let place = board.place[at(item)];
     let cost = u128::from(board.items[at(item)].cost);
@@ -184,7 +184,7 @@ fn explain(
     }
 }
 
-/// A number of fair shares, such as `1.8x`.
+/// Returns a multiple of the fair share, such as `1.8x`.
 fn times(hundredths: Option<u64>) -> String {
     let Some(share) = hundredths else {
         return "no share".to_owned();
@@ -194,7 +194,7 @@ fn times(hundredths: Option<u64>) -> String {
 }
 
 impl RebalanceMove {
-    /// The items in words: their number.
+    /// Returns the number of items as text.
     pub(super) fn count(&self) -> String {
         match self
             .items
@@ -207,7 +207,7 @@ impl RebalanceMove {
         }
     }
 
-    /// Why the move is made, with `what` for its items: "buckets 12-40".
+    /// Returns the reason for the move; `what` describes its items: "buckets 12-40".
     #[must_use]
     pub fn explain(&self, shards: &[RebalanceShard], what: &str) -> String {
         let name = |shard: u32| {

@@ -1,4 +1,4 @@
-//! Fair shares, limits, and comparison of relative loads, in integers.
+//! Fair shares, limits, and comparisons of relative loads, in integers.
 
 use super::types::RebalanceShard;
 use std::cmp::Ordering;
@@ -6,18 +6,18 @@ use std::cmp::Ordering;
 /// A million: the unit of thresholds.
 const MILLION: u128 = 1_000_000;
 
-/// What one shard should carry.
+/// The load that one shard should have.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ShardGoal {
-    /// Its capacity; 0 if it takes nothing.
+    /// The capacity; 0 if the shard receives nothing.
     pub(super) weight: u128,
     /// Its share of all costs, rounded up.
     pub(super) fair: u128,
-    /// What it may carry: the fair share and the threshold.
+    /// The greatest load that it may have: the fair share plus the threshold.
     pub(super) limit: u128,
 }
 
-/// The goals of all shards for costs that sum up to `total`.
+/// Returns the goals of all shards if the costs sum up to `total`.
 pub(super) fn goals(shards: &[RebalanceShard], total: u128, threshold_ppm: u64) -> Vec<ShardGoal> {
     let weight = |shard: &RebalanceShard| {
         if shard.accepts {
@@ -42,7 +42,7 @@ pub(super) fn goals(shards: &[RebalanceShard], total: u128, threshold_ppm: u64) 
         .collect()
 }
 
-/// Load per capacity.
+/// The load per capacity.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct LoadRatio {
     load: u128,
@@ -50,7 +50,7 @@ pub(super) struct LoadRatio {
 }
 
 impl LoadRatio {
-    /// A load on a shard that takes nothing is infinite; no load is nothing anywhere.
+    /// Creates a ratio. A load on a shard with capacity 0 is infinite; no load is 0 on every shard.
     pub(super) fn new(load: u128, weight: u128) -> Self {
         Self {
             load,
@@ -58,7 +58,7 @@ impl LoadRatio {
         }
     }
 
-    /// Whether it stays below `other` even when the threshold is added to it.
+    /// Returns whether it stays below `other` even if the threshold is added to it.
     pub(super) fn clearly_below(self, other: Self, threshold_ppm: u64) -> bool {
         let raised = self
             .load
@@ -88,7 +88,7 @@ impl PartialEq for LoadRatio {
 
 impl Eq for LoadRatio {}
 
-/// A load in hundredths of a fair share, rounded; nothing where the fair share is nothing.
+/// Returns a load in hundredths of a fair share, rounded; `None` if the fair share is 0.
 pub(super) fn hundredths(load: u128, fair: u128) -> Option<u64> {
     let twice = load.saturating_mul(200).checked_div(fair)?;
     Some(u64::try_from(twice.div_ceil(2)).unwrap_or(u64::MAX))

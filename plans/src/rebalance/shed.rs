@@ -1,35 +1,36 @@
-//! Takes load off shards that are over their limit: no more than needed, and what costs the fewest bytes first.
+//! Reduces the load of shards that exceed their limit: no more than necessary, and with the fewest bytes.
 //!
-//! Order: into shards with room; then along chains of shards where constraints leave no direct room; then, where
-//! even that is not enough, at least onto shards that are clearly less loaded, which in turn shed once more.
+//! First it moves items to shards with room. Then it uses chains of shards, if constraints leave no direct room. If
+//! this does not suffice, it moves items to shards that are clearly less loaded, and these pass items on once more.
 
 use super::board::{RebalanceState, at};
 use super::chain;
 use super::receiver::{ReceiverLimit, Receivers};
 use std::cmp::Reverse;
 
-/// Rounds after which what is still over its limit stays so.
+/// The maximum number of rounds. Shards that still exceed their limit then stay so.
 const ROUNDS: usize = 2;
-/// Attempts to end one source's shedding when shards for the best ends are not found.
+/// The number of attempts to find shards for the last items of a source.
 const ENDS: usize = 16;
 
-/// An item that may leave its shard; the order is that in which items should leave.
+/// An item that may leave its shard, in the order in which items should leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Candidate {
-    /// Less is better: classes of cost per byte that differ by less than 2 %, so that neighbours leave together.
+    /// A lower rank is better. A rank is a class of cost per byte; costs in one class differ by less than 2 %, so that
+    /// adjacent items leave together.
     rank: u16,
     pub(super) item: u32,
 }
 
 impl Candidate {
-    /// The item with its rank for leaving the shard that it is on now.
+    /// Creates the candidate with its rank on its current shard.
     pub(super) fn of(board: &RebalanceState<'_>, item: u32) -> Self {
         let rank = rank(board.items[at(item)].cost, board.extra_bytes(item));
         Self { rank, item }
     }
 }
 
-/// Sheds until no shard is over its limit, or nothing helps any more.
+/// Reduces loads until no shard exceeds its limit, or nothing helps any more.
 pub(super) fn all(board: &mut RebalanceState<'_>) {
     for _ in 0..ROUNDS {
         pass(board, &[ReceiverLimit::Fair, ReceiverLimit::Limit]);
@@ -52,7 +53,7 @@ pub(super) fn all(board: &mut RebalanceState<'_>) {
     }
 }
 
-/// Shards over their limit, the relatively most loaded first.
+/// Returns the shards above their limit, the relatively most loaded first.
 pub(super) fn sources(board: &RebalanceState<'_>) -> Vec<u32> {
     let overloaded = |shard: &u32| board.accepts(*shard) && board.excess(*shard) > 0;
     let mut sources: Vec<u32> = board.shard_indices().filter(overloaded).collect();
@@ -60,7 +61,7 @@ pub(super) fn sources(board: &RebalanceState<'_>) -> Vec<u32> {
     sources
 }
 
-/// Per shard of `wanted`: its items that may leave, in no order yet.
+/// Returns for each shard of `wanted` its items that may leave, unsorted.
 pub(super) fn candidates(board: &RebalanceState<'_>, wanted: &[bool]) -> Vec<Vec<Candidate>> {
     let mut lists = vec![Vec::new(); wanted.len()];
     for ((item, spec), shard) in (0_u32..).zip(board.items).zip(&board.place) {
@@ -71,7 +72,7 @@ pub(super) fn candidates(board: &RebalanceState<'_>, wanted: &[bool]) -> Vec<Vec
     lists
 }
 
-/// Lets every source shed once; whether any did.
+/// Reduces the load of every source once. Returns whether any item moved.
 fn pass(board: &mut RebalanceState<'_>, bars: &[ReceiverLimit]) -> bool {
     let sources = sources(board);
     let mut wanted = vec![false; board.shards.len()];
@@ -98,7 +99,7 @@ fn pass(board: &mut RebalanceState<'_>, bars: &[ReceiverLimit]) -> bool {
     any
 }
 
-/// One source that sheds.
+/// One source whose load is reduced.
 struct Shedding<'a, 'b> {
     board: &'a mut RebalanceState<'b>,
     receivers: &'a mut Receivers,
@@ -107,7 +108,7 @@ struct Shedding<'a, 'b> {
 }
 
 impl Shedding<'_, '_> {
-    /// Best items first while they fit the excess; then the cheapest end.
+    /// Moves the best items while they fit the excess, then the cheapest last items.
     fn run(&mut self, list: &[Candidate]) {
         let mut rest = list.iter();
         let mut overshoot = None;
@@ -140,8 +141,8 @@ impl Shedding<'_, '_> {
         }
     }
 
-    /// The cheaper of two ways to end, and the items that are left: one item that covers the excess, or smaller
-    /// ones and then one that covers the rest.
+    /// Returns the cheaper of two ways to finish: one item that covers the excess; or smaller items, and then one that
+    /// covers the rest.
     fn end(&self, rest: &[u32]) -> (Vec<u32>, Vec<u32>) {
         let mut left = self.excess();
         let mut bytes = 0;
@@ -174,7 +175,7 @@ impl Shedding<'_, '_> {
         (small, large)
     }
 
-    /// The item of fewest bytes, then of least cost, that covers an excess by itself.
+    /// Returns the item with the fewest bytes, then the least cost, that covers the excess alone.
     fn cover(&self, rest: &[u32], excess: u128) -> Option<u32> {
         let enough = rest
             .iter()
@@ -202,10 +203,10 @@ impl Shedding<'_, '_> {
     }
 }
 
-/// Bits of cost per byte that are told apart below the leading one: classes are less than 2 % wide.
+/// The number of bits after the leading one by which costs per byte are distinguished. A class is less than 2 % wide.
 const PRECISION: u32 = 6;
 
-/// Class of cost per byte, the best first.
+/// Returns the class of cost per byte, the best first.
 fn rank(cost: u64, bytes: u64) -> u16 {
     let Some(ratio) = (u128::from(cost) << 64).checked_div(u128::from(bytes)) else {
         return 0;

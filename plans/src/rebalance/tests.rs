@@ -1,4 +1,4 @@
-//! Examples, one per rule; `tests/properties.rs` has what must hold for any fleet.
+//! Examples, one for each rule. `tests/properties.rs` has the properties that hold for any fleet.
 
 use super::*;
 use std::collections::BTreeMap;
@@ -43,7 +43,7 @@ fn costs(outcome: &RebalanceResult) -> Vec<u64> {
     outcome.after.iter().map(|balance| balance.cost).collect()
 }
 
-/// First items and ends of a move's ranges.
+/// Returns the first item and the end of each range of a move.
 fn ranges(made: &RebalanceMove) -> Vec<(u32, u32)> {
     made.items
         .iter()
@@ -230,7 +230,7 @@ fn a_large_item_goes_where_it_is_no_burden() {
 fn a_move_waits_until_its_target_has_the_space() {
     let mut shards = [shard("a", 1), shard("b", 1), shard("c", 1)];
     shards[1].space = Some(600);
-    // b is full of bytes that belong on c; a's excess has to wait for them.
+    // b is full of bytes that belong on c, so a's excess must wait until they are moved.
     let stray = RebalanceItem {
         bytes: 500,
         ..item(1, 1, 1)

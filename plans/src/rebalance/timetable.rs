@@ -1,7 +1,7 @@
-//! Puts moves into waves that can run one after the other within the limits.
+//! Schedules moves in waves that can run one after the other within the limits.
 //!
-//! A move is due when both its shards have a free lane, its target has the space without what is still to leave,
-//! and it improves the balance as it then is, unless its items have to leave anyway.
+//! A move is scheduled when both of its shards have a free lane, its target has the space without counting on later
+//! moves, and it improves the current balance, unless its items must leave anyway.
 
 use super::board::{RebalanceState, at};
 use super::gather::UnscheduledMove;
@@ -9,14 +9,14 @@ use super::share::{LoadRatio, ShardGoal, hundredths};
 use super::types::{MoveKind, MoveShares, RebalanceLimits, RebalanceMove, RebalanceShard};
 use std::collections::BTreeMap;
 
-/// What can be done, in order, and what cannot.
+/// The moves that can be carried out, in order, and those that cannot.
 pub(super) struct Timetable {
     pub(super) moves: Vec<RebalanceMove>,
-    /// Moves that wait for each other's space, or that others would have had to make worthwhile.
+    /// Moves that wait for each other's space, or that would be useful only after other moves.
     pub(super) dropped: Vec<UnscheduledMove>,
 }
 
-/// Places every draft in the first wave where it is due.
+/// Places every move in the first wave in which it can run.
 pub(super) fn build(
     board: &RebalanceState<'_>,
     drafts: Vec<UnscheduledMove>,
@@ -87,21 +87,21 @@ impl Lanes {
     }
 }
 
-/// The fleet as it is when the waves so far are complete.
+/// The state of the fleet when the waves so far are complete.
 struct Fleet<'a> {
     shards: &'a [RebalanceShard],
     goals: &'a [ShardGoal],
     load: Vec<u128>,
-    /// Bytes per shard, with those that come in the present wave and those that leave in it.
+    /// The bytes of each shard, with those that arrive in the current wave and those that leave in it.
     held: Vec<u128>,
-    /// Bytes per shard that are above its space as long as nothing leaves.
+    /// The bytes of each shard above its space as long as nothing leaves.
     demand: Vec<u128>,
-    /// Per shard: moves out of it that are complete, and their bytes.
+    /// For each shard: the completed moves from it, and their bytes.
     left: Vec<Vec<(usize, u128)>>,
 }
 
 impl<'a> Fleet<'a> {
-    /// The fleet as it is today.
+    /// Returns the current state of the fleet.
     fn new(board: &'a RebalanceState<'a>) -> Self {
         let count = board.shards.len();
         let (mut load, mut held) = (vec![0; count], vec![0; count]);
@@ -125,7 +125,7 @@ impl<'a> Fleet<'a> {
         fits && (draft.kind != MoveKind::Balance || self.improves(draft))
     }
 
-    /// Whether the greater relative load of the two shards falls.
+    /// Returns whether the greater relative load of the two shards decreases.
     fn improves(&self, draft: &UnscheduledMove) -> bool {
         let (from, to) = (at(draft.from), at(draft.to));
         let ratio = |shard: usize, load| LoadRatio::new(load, self.goals[shard].weight);
@@ -164,7 +164,7 @@ impl<'a> Fleet<'a> {
         made
     }
 
-    /// The moves out of the shard, the first ones, without which all that came so far would not fit.
+    /// Returns the first moves from the shard that must be complete so that everything that has arrived fits.
     fn waits_for(&self, shard: usize) -> Vec<usize> {
         let Some(space) = self.shards[shard].space else {
             return Vec::new();

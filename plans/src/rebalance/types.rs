@@ -1,4 +1,4 @@
-//! What goes into a rebalance and what comes out.
+//! The input and the result of a rebalance.
 
 use super::allowed::AllowedId;
 use crate::id::ShardName;
@@ -6,207 +6,207 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-/// A shard of the fleet, as the rebalance sees it.
+/// A shard of the fleet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RebalanceShard {
-    /// By the operator's name for it.
+    /// The operator's name for the shard.
     pub name: ShardName,
-    /// Relative share of the load that it should carry; 0 means none.
+    /// The relative share of the load that the shard should have; 0 means none.
     pub capacity: u64,
-    /// Bytes that it can hold; unlimited if absent.
+    /// The bytes that it can hold; `None`: unlimited.
     pub space: Option<u64>,
-    /// The operator's labels; sets of allowed shards are made from them.
+    /// The operator's labels. Sets of allowed shards are made from them.
     pub labels: BTreeMap<String, String>,
-    /// False while it is drained: everything leaves and nothing comes.
+    /// False while the shard is drained: all items leave, and none arrive.
     pub accepts: bool,
 }
 
 /// Something that moves as a whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RebalanceItem {
-    /// Index of the shard that owns it.
+    /// The index of the shard that owns it.
     pub shard: u32,
-    /// Load that it causes, in any unit: rows, bytes, writes.
+    /// The load that it causes, in any unit: rows, bytes, writes.
     pub cost: u64,
-    /// Bytes that have to be copied to move it.
+    /// The bytes that must be copied to move it.
     pub bytes: u64,
-    /// Shards that it may be on.
+    /// The shards on which it may be.
     pub allowed: AllowedId,
 }
 
-/// How far a rebalance goes, and how much of it runs at once.
+/// How much a rebalance may move, and how much of it runs at the same time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RebalanceLimits {
-    /// How much a shard may carry above its fair share, in millionths: 100 000 is 10 %.
+    /// By how much a shard may exceed its fair share, in millionths: 100 000 is 10 %.
     pub threshold_ppm: u64,
-    /// Bytes that may move in all.
+    /// The maximum number of bytes that move in total.
     pub max_bytes: Option<u64>,
-    /// Moves that may use one shard at the same time; 0 counts as 1.
+    /// The number of moves that may use one shard at the same time; 0 counts as 1.
     pub per_shard: u32,
-    /// Moves that may run at the same time; 0 counts as 1.
+    /// The number of moves that may run at the same time; 0 counts as 1.
     pub total: u32,
 }
 
-/// The outcome: moves in an order in which they can be done, and what they do not reach.
+/// The moves in an order in which they can be carried out, and what they do not reach.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RebalanceResult {
-    /// Ordered by wave.
+    /// The moves, ordered by wave.
     pub moves: Vec<RebalanceMove>,
-    /// Items that outweigh the fair share of the shard where they end up.
+    /// Items that exceed the fair share of their final shard.
     pub too_big: Vec<TooBig>,
-    /// Every shard as it is, in the order of the input.
+    /// The current load of every shard, in the order of the input.
     pub before: Vec<ShardBalance>,
-    /// Every shard once all moves are complete, in the order of the input.
+    /// The load of every shard after all moves, in the order of the input.
     pub after: Vec<ShardBalance>,
     /// Shards that stay above their limit or keep items that should leave.
     pub unresolved: Vec<Unresolved>,
 }
 
-/// Everything that goes from one shard to one other.
+/// All items that move from one shard to another.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RebalanceMove {
-    /// Index of the shard that gives.
+    /// The index of the source.
     pub from: u32,
-    /// Index of the shard that takes.
+    /// The index of the target.
     pub to: u32,
-    /// The items, by index, ascending; adjacent ones are one range.
+    /// The indexes of the items, ascending. Adjacent items form one range.
     pub items: Vec<Range<u32>>,
-    /// Why it has to be done.
+    /// Why the move is necessary.
     pub kind: MoveKind,
-    /// Sum of the items' costs.
+    /// The sum of the items' costs.
     pub cost: u64,
-    /// Sum of the items' bytes.
+    /// The sum of the items' bytes.
     pub bytes: u64,
-    /// Indices of moves that must be complete before this one starts, so that `to` has the space.
+    /// The indexes of moves that must be complete before this one starts, so that `to` has space.
     pub after: Vec<usize>,
-    /// Moves of one wave may run at the same time; a wave starts when the one before is complete.
+    /// The wave. Moves of one wave may run at the same time; a wave starts when the one before is complete.
     pub wave: u32,
-    /// What the move does to the two shards, at its place in the order.
+    /// The loads of the two shards before and after the move.
     pub shares: MoveShares,
     /// The explanation for the operator; see [`RebalanceMove::explain`].
     pub why: String,
 }
 
-/// Why a move has to be done; the order is that of urgency.
+/// Why a move is necessary, in the order of urgency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MoveKind {
-    /// It takes items off a shard that they are not allowed on; the balance may suffer.
+    /// It moves items from a shard that constraints forbid. The balance may become worse.
     Repair,
-    /// It empties a shard that is drained; the balance of the others may suffer.
+    /// It empties a drained shard. The balance of the others may become worse.
     Drain,
-    /// It lowers the greater relative load of its two shards.
+    /// It decreases the greater relative load of its two shards.
     Balance,
 }
 
-/// Load of a move's two shards in hundredths of their fair shares; absent where the fair share is nothing.
+/// The loads of a move's two shards, in hundredths of their fair shares; `None` if the fair share is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MoveShares {
-    /// The giving shard, before.
+    /// The source before the move.
     pub from_before: Option<u64>,
-    /// The giving shard, after.
+    /// The source after the move.
     pub from_after: Option<u64>,
-    /// The taking shard, before.
+    /// The target before the move.
     pub to_before: Option<u64>,
-    /// The taking shard, after.
+    /// The target after the move.
     pub to_after: Option<u64>,
 }
 
-/// What one shard carries.
+/// The load of one shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShardBalance {
-    /// Index of the shard.
+    /// The index of the shard.
     pub shard: u32,
-    /// Sum of its items' costs.
+    /// The sum of its items' costs.
     pub cost: u64,
     /// Its share of all costs by capacity, rounded up.
     pub fair: u64,
-    /// What it may carry: the fair share and the threshold.
+    /// The greatest load that it may have: the fair share plus the threshold.
     pub limit: u64,
-    /// Sum of its items' bytes.
+    /// The sum of its items' bytes.
     pub bytes: u64,
-    /// Number of its items.
+    /// The number of its items.
     pub items: u64,
 }
 
-/// An item that no rebalance can fit: it has to be split, or needs a shard of its own.
+/// An item that no rebalance can fit. It must be split, or needs a shard of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TooBig {
-    /// Index of the item.
+    /// The index of the item.
     pub item: u32,
-    /// Index of the shard where it is once all moves are complete.
+    /// The index of its shard after all moves.
     pub shard: u32,
-    /// Its cost.
+    /// The cost of the item.
     pub cost: u64,
-    /// The shard's fair share.
+    /// The fair share of the shard.
     pub fair: u64,
-    /// Fewest equal parts of which each fits the fair share.
+    /// The least number of equal parts that each fit into the fair share.
     pub parts: u64,
     /// The proposal for the operator.
     pub why: String,
 }
 
-/// A shard that the moves do not bring to where it should be.
+/// A shard that does not reach its goal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Unresolved {
-    /// Index of the shard.
+    /// The index of the shard.
     pub shard: u32,
-    /// Cost above its limit once all moves are complete.
+    /// The cost above its limit after all moves.
     #[serde(rename = "over")]
     pub excess: u64,
-    /// Items on it that should have left: not allowed there, or the shard is drained.
+    /// The number of its items that should have left, because of constraints or because it is drained.
     pub stranded: u64,
-    /// The first thing in the way.
+    /// The first obstacle.
     pub obstacle: Obstacle,
     /// The explanation for the operator.
     pub why: String,
 }
 
-/// What keeps items where they are.
+/// What prevents a move of items.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Obstacle {
-    /// No shard accepts items at all.
+    /// No shard receives items.
     NoShard,
-    /// The limit on bytes moved is used up.
+    /// The limit on moved bytes is used up.
     Bytes,
-    /// Shards with room for the load lack the space, or wait for each other's.
+    /// Shards with room for the load lack space, or wait for each other's space.
     Space,
-    /// Pins and exclusions leave no shard with room for them.
+    /// Constraints leave no shard with room.
     Constraints,
-    /// One item outweighs the shard's fair share.
+    /// One item exceeds the shard's fair share.
     TooBig,
-    /// The items are too coarse to fit the room that is left.
+    /// The items are too large for the room that is left.
     Coarse,
 }
 
-/// Input that contradicts itself.
+/// An invalid input.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum InvalidInput {
-    /// An item is on a shard that is not there.
+    /// An item is on a shard that does not exist.
     #[error("item {item} is on shard number {shard}, but there are {shards} shards")]
     UnknownShard {
-        /// Index of the item.
+        /// The index of the item.
         item: u32,
-        /// What it names.
+        /// The shard to which it refers.
         shard: u32,
-        /// How many there are.
+        /// The number of shards.
         shards: usize,
     },
-    /// An item names a set of allowed shards that is not there.
+    /// An item refers to a set of allowed shards that does not exist.
     #[error("item {item} names set {allowed} of allowed shards, but there are {sets} sets")]
     UnknownAllowed {
-        /// Index of the item.
+        /// The index of the item.
         item: u32,
-        /// What it names.
+        /// The set to which it refers.
         allowed: u32,
-        /// How many there are.
+        /// The number of sets.
         sets: usize,
     },
-    /// Indices have 32 bits.
+    /// There are too many items for 32-bit indexes.
     #[error("{count} items are more than one rebalance can plan")]
     TooManyItems {
-        /// How many there are.
+        /// The number of items.
         count: usize,
     },
 }

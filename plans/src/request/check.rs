@@ -1,4 +1,4 @@
-//! What can be said of a request without a map: all contradictions at once.
+//! Checks a request without a map, and reports all problems together.
 
 use super::{
     Cutover, Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options, Part, Rebalance, Request,
@@ -9,7 +9,7 @@ use crate::table::TableName;
 use std::collections::BTreeSet;
 
 impl Request {
-    /// Everything that contradicts itself.
+    /// Returns all problems of the request.
     pub(super) fn problems(&self) -> Vec<String> {
         let mut problems = self.options().problems();
         problems.extend(self.name_problems());
@@ -158,7 +158,7 @@ impl Measure {
     }
 }
 
-/// The values that lie outside their limits: name, value, least, most.
+/// Returns a message for each value outside its limits. Each tuple is: name, value, least, greatest.
 fn outside<const N: usize>(limits: [(&str, u32, u32, u32); N]) -> impl Iterator<Item = String> {
     limits
         .into_iter()

@@ -1,4 +1,4 @@
-//! What can be asked for, operation by operation.
+//! The operations that a request can contain.
 
 use super::options::{Mode, Options};
 use crate::id::{MapName, ShardName};
@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// Sharded tables with their key columns; a map that knows its tables need not be told again.
+/// Sharded tables with their key columns. They can be omitted if the map's settings list them.
 pub type Tables = BTreeMap<String, KeyColumns>;
 
-/// Divide the keys that one shard owns.
+/// Divides the keys that one shard owns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Split {
@@ -20,19 +20,19 @@ pub struct Split {
     pub map: MapName,
     /// The shard whose keys are divided.
     pub source: ShardName,
-    /// The parts; together they are exactly the keys of one mapping of the source, or all that it owns.
+    /// The parts. Together they contain exactly the keys of one mapping of the source, or all keys that it owns.
     #[schemars(length(min = 2))]
     pub into: Vec<Part>,
-    /// Finds the split points: the parts then name shards and, where they are not to be even, shares.
+    /// The measure by which the planner finds the split points. Each part then has a shard, and optionally a share.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub even: Option<Measure>,
-    /// Each sharded table (`schema.name`, or a bare name in `public`) and its key column or columns.
+    /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: Tables,
-    /// Tables that stay as they are; every other table must be listed somewhere.
+    /// Tables that do not belong to the map and stay unchanged. Every other table must be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// How the migration behaves; every option has a default.
+    /// Options of the migrations. Every option has a default.
     #[serde(default)]
     pub options: Options,
 }
@@ -43,165 +43,165 @@ pub struct Split {
 pub struct Part {
     /// The shard that owns this part afterwards.
     pub shard: ShardName,
-    /// Its keys; left out with `even`.
+    /// The keys of the part. Omit them with `even`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Selection>,
-    /// With `even`: its share relative to the other parts' shares; 1 unless said otherwise.
+    /// With `even`: the load of this part relative to the other parts. The default is 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<u32>,
 }
 
-/// What load is counted by.
+/// How load is measured.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Measure {
-    /// Rows, estimated from samples.
+    /// By the number of rows, estimated from samples.
     Rows,
-    /// Bytes of rows, estimated from samples.
+    /// By the bytes of rows, estimated from samples.
     Bytes,
-    /// Row changes per second, seen in the log for a while.
+    /// By row changes per second, observed in the log for a time.
     Writes,
-    /// A query of the operator's, run on each shard; it returns the key's columns and a number.
+    /// By a query that runs on each shard. It returns the key's columns and a number.
     Query(String),
 }
 
-/// Gather shards.
+/// Moves the keys of several shards to one shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Merge {
     /// The shard map.
     pub map: MapName,
-    /// The shards whose keys are gathered.
+    /// The shards whose keys are moved.
     #[schemars(length(min = 1))]
     pub sources: Vec<ShardName>,
-    /// The shard that owns them afterwards: one of the sources, another live shard, or a new one.
+    /// The shard that owns the keys afterwards: one of the sources, another live shard, or a new one.
     pub into: ShardName,
-    /// As in a split.
+    /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: Tables,
-    /// As in a split.
+    /// Tables that do not belong to the map and stay unchanged. Every other table must be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// As in a split.
+    /// Options of the migrations. Every option has a default.
     #[serde(default)]
     pub options: Options,
 }
 
-/// Move key sets.
+/// Moves key sets.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct MoveKeys {
     /// The shard map.
     pub map: MapName,
-    /// What goes where.
+    /// The key sets, with source and target.
     #[schemars(length(min = 1))]
     pub moves: Vec<KeyMove>,
-    /// As in a split.
+    /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: Tables,
-    /// As in a split.
+    /// Tables that do not belong to the map and stay unchanged. Every other table must be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// As in a split.
+    /// Options of the migrations. Every option has a default.
     #[serde(default)]
     pub options: Options,
 }
 
-/// One key set and where it goes.
+/// One key set, with source and target.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct KeyMove {
-    /// Where the keys are.
+    /// The shard that owns the keys before the move.
     pub source: ShardName,
-    /// Where they go.
+    /// The shard that owns the keys after the move.
     pub target: ShardName,
-    /// The keys; without them all that the source owns.
+    /// The keys. Without them, all keys of the source move.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<Selection>,
-    /// Online or offline, where it differs from the options.
+    /// Online or offline, if it differs from the options.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
 }
 
-/// Give a tenant a shard of its own.
+/// Gives a tenant a shard of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Isolate {
     /// The shard map.
     pub map: MapName,
-    /// The tenant's key; on a hash map its whole virtual shard goes along.
+    /// The tenant's key. In a hash map its whole virtual shard moves.
     pub key: Key,
-    /// The shard that it gets.
+    /// The shard that receives the key.
     pub target: ShardName,
-    /// As in a split.
+    /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: Tables,
-    /// As in a split.
+    /// Tables that do not belong to the map and stay unchanged. Every other table must be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// As in a split.
+    /// Options of the migrations. Every option has a default.
     #[serde(default)]
     pub options: Options,
 }
 
-/// Empty a shard.
+/// Moves all keys of a shard to other shards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Drain {
     /// The shard map.
     pub map: MapName,
-    /// The shard that is emptied.
+    /// The shard whose keys move.
     pub source: ShardName,
-    /// Where its keys may go; without it every other shard of the map.
+    /// The shards to which the keys may move. Without a list, these are all other shards of the map.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub targets: Vec<ShardName>,
-    /// What the load of keys is counted by.
+    /// How the load of keys is measured.
     #[serde(default = "by_rows")]
     pub by: Measure,
-    /// Drop the emptied tables on the shard at the end.
+    /// True to drop the tables on the shard at the end, when they are empty.
     #[serde(default)]
     pub drop_tables: bool,
-    /// As in a split.
+    /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: Tables,
-    /// As in a split.
+    /// Tables that do not belong to the map and stay unchanged. Every other table must be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// As in a split.
+    /// Options of the migrations. Every option has a default.
     #[serde(default)]
     pub options: Options,
 }
 
-/// Even out the load.
+/// Distributes the load evenly.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rebalance {
     /// The shard map.
     pub map: MapName,
-    /// What load is counted by.
+    /// How load is measured.
     #[serde(default = "by_rows")]
     pub by: Measure,
-    /// Shards that take part beside those that own keys: new ones.
+    /// Shards that receive keys in addition to the shards that own keys now: new shards.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub onto: Vec<ShardName>,
-    /// How much more than its fair share a shard may carry, percent.
+    /// By how many percent a shard may exceed its fair share.
     #[serde(default = "ten_percent")]
     #[schemars(range(min = 1, max = 100))]
     pub threshold_percent: u32,
-    /// Most bytes to move in all.
+    /// The maximum number of bytes that move in total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_bytes: Option<u64>,
-    /// Seconds for which writes are watched, when load is counted by them.
+    /// The agent detects the change, and the migration halts until the definitions are equal on both shards.
     #[serde(default = "ten_seconds")]
     #[schemars(range(min = 1, max = 3600))]
     pub watch_seconds: u32,
-    /// As in a split.
+    /// Each sharded table (`schema.name`, or a name without schema in `public`) and its key column or columns.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: Tables,
-    /// As in a split.
+    /// Tables that do not belong to the map and stay unchanged. Every other table must be listed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// As in a split.
+    /// Options of the migrations. Every option has a default.
     #[serde(default)]
     pub options: Options,
 }

@@ -1,4 +1,4 @@
-//! How a migration behaves, with a default for everything.
+//! Options of a migration. Every option has a default.
 
 use crate::table::CopyFormat;
 use crate::throttle::{MigrationLimits, Throttle};
@@ -6,19 +6,19 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::str::FromStr;
 
-/// Whether the application writes to the moving keys meanwhile.
+/// Whether the application writes to the moving keys during a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// It does; writes are refused for milliseconds at the cutover.
+    /// It does. Writes are refused for milliseconds at the cutover.
     #[default]
     Online,
-    /// The moving keys are read-only from the copy to the flip.
+    /// It does not: the moving keys are read-only from the copy to the flip.
     Offline,
 }
 
 impl Mode {
-    /// The name in requests and reports.
+    /// Returns the name in requests and reports.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -28,77 +28,77 @@ impl Mode {
     }
 }
 
-/// How a migration behaves.
+/// Options of a migration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Options {
-    /// Whether the application goes on writing to the moving keys.
+    /// Whether the application continues to write to the moving keys.
     pub mode: Mode,
-    /// Whether the cutover waits for `approve`.
+    /// Whether the cutover waits for the command `approve`.
     pub cutover: Cutover,
-    /// How many people have to approve the cutover (1 to 5); from 2 on, who submits the plan is none of them.
+    /// How many people must approve the cutover (1 to 5). If 2 or more, the submitter cannot be one of them.
     #[serde(skip_serializing_if = "is_usual_approvals")]
     #[schemars(range(min = 1, max = 5))]
     pub approvals: u32,
-    /// Longest time that writes to the moving keys may be refused in one attempt, milliseconds (50 to 60000).
+    /// The longest time in milliseconds for which one attempt may refuse writes to the moving keys (50 to 60000).
     #[schemars(range(min = 50, max = 60_000))]
     pub write_stop_budget_ms: u32,
-    /// COPY streams side by side (1 to 16).
+    /// The number of concurrent COPY sessions (1 to 16).
     #[schemars(range(min = 1, max = 16))]
     pub copy_streams: u32,
-    /// Sessions on the target that apply a backlog of changes (1 or 2).
+    /// The number of sessions on the target that apply a backlog of changes (1 or 2).
     #[schemars(range(min = 1, max = 2))]
     #[serde(skip_serializing_if = "is_usual_sessions")]
     pub apply_sessions: u32,
-    /// Form of the rows on their way: binary where that is safe, or text for all.
+    /// The format in which rows are copied: binary if that is safe, or text for all tables.
     #[serde(skip_serializing_if = "is_usual")]
     pub copy_format: CopyFormat,
-    /// Rows kept on the source after the flip, for a roll back, until `finish` or for a time.
+    /// How long a rollback is possible after the flip, and old rows are kept: until `finish`, or for a time.
     pub hold: Hold,
-    /// Attempts of a step before the migration fails (1 to 100).
+    /// The number of attempts of a step before the migration fails (1 to 100).
     #[schemars(range(min = 1, max = 100))]
     pub max_attempts: u32,
-    /// Moves of this operation that are under way at once (1 to 64).
+    /// The number of moves of this operation that may run at the same time (1 to 64).
     #[schemars(range(min = 1, max = 64))]
     pub moves_at_once: u32,
-    /// Of these, at most so many that touch one shard (1 to 64).
+    /// The number of these moves that may use one shard at the same time (1 to 64).
     #[schemars(range(min = 1, max = 64))]
     pub moves_per_shard: u32,
-    /// Pause between two batches of deleted rows, milliseconds (0 to 60000).
+    /// The pause between two batches of deleted rows, in milliseconds (0 to 60000).
     #[schemars(range(max = 60_000))]
     pub drop_pause_ms: u32,
-    /// When a write to the moving keys is acknowledged while both shards are kept in step.
+    /// When a write to the moving keys is acknowledged, while the stream applies changes on the other shard.
     #[serde(skip_serializing_if = "is_usual")]
     pub dual_write: DualWrite,
-    /// Longest time that a commit waits for the other shard when dual-write is synchronous, milliseconds (200 to 60000).
+    /// The longest wait of a commit for the other shard in synchronous dual-write, in milliseconds (200 to 60000).
     #[schemars(range(min = 200, max = 60_000))]
     #[serde(skip_serializing_if = "is_usual_limit")]
     pub dual_write_limit_ms: u32,
-    /// What is done about a writer that does not end and so keeps the cutover from starting.
+    /// What happens if a transaction writes to the moving tables, does not end, and therefore prevents the cutover.
     #[serde(skip_serializing_if = "is_usual")]
     pub long_writers: LongWriters,
-    /// What is done about a change of the moving tables' definitions.
+    /// What happens if the definition of a moving table changes.
     #[serde(skip_serializing_if = "is_usual")]
     pub ddl: Ddl,
-    /// Where the target's tables come from.
+    /// How the target gets its tables.
     #[serde(skip_serializing_if = "is_usual")]
     pub schema: Schema,
     /// Whether the plan tries the move on the target.
     #[serde(skip_serializing_if = "is_usual")]
     pub trial: TrialRun,
-    /// Standbys, by `application_name`, that a cutover does not wait for: they must not be promoted afterwards.
+    /// Standbys, by `application_name`, for which a cutover does not wait. They must not be promoted afterwards.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore_standbys: Vec<String>,
-    /// Oldest snapshot that the copy may hold on the source, seconds (10 to 86400); a table that takes longer is copied in ranges of its key.
+    /// The greatest age of a copy's snapshot, in seconds (10 to 86400). Longer copies are divided by key ranges.
     #[schemars(range(min = 10, max = 86_400))]
     pub snapshot_age_s: u32,
-    /// Most log that a shard may have to keep for this migration, MiB (64 to 1048576).
+    /// The maximum amount of log in MiB that a shard may have to retain for this migration (64 to 1048576).
     #[schemars(range(min = 64, max = 1_048_576))]
     pub wal_cap_mb: u32,
-    /// What the move may take of its shards: rate, hours, the application's latency, signs of strain.
+    /// Limits on the load that the move causes: rate, hours, latency of the application, health signals of the shards.
     #[serde(skip_serializing_if = "is_usual")]
     pub throttle: Throttle,
-    /// Why rules of the map may be broken; without a reason a plan that breaks one is refused.
+    /// The reason for a violation of the map's rules. Without it, a plan that violates a rule is refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub override_rules: Option<String>,
 }
@@ -153,14 +153,14 @@ impl Default for Options {
     }
 }
 
-/// When a write to the moving keys is acknowledged while both shards are kept in step.
+/// When a write to the moving keys is acknowledged, while the stream applies changes on the other shard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum DualWrite {
-    /// Once it is durable on its shard; the other one follows within milliseconds.
+    /// When it is durable on its shard. The other shard follows within milliseconds.
     #[default]
     Asynchronous,
-    /// Once it is durable on both shards.
+    /// When it is durable on both shards.
     Synchronous,
 }
 
@@ -176,36 +176,36 @@ impl FromStr for DualWrite {
     }
 }
 
-/// What is done about a writer that does not end.
+/// What happens if a transaction that writes to the moving tables does not end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LongWriters {
-    /// The cutover waits and says for whom.
+    /// The cutover waits, and reports for which transaction.
     #[default]
     Wait,
-    /// Once it has waited this many seconds it asks for leave to cancel the writer, naming pid and query.
+    /// After this many seconds the cutover requests the operator's permission to end the transaction.
     CancelAfter(u32),
 }
 
-/// What is done about a change of the moving tables' definitions.
+/// What happens if the definition of a moving table changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Ddl {
-    /// It is noticed, and the migration halts until both sides are equal again.
+    /// The agent detects the change, and the migration halts until the definitions are equal on both shards.
     #[default]
     Halt,
-    /// It is refused on both shards while the migration is under way; this takes the rights of a superuser.
+    /// The shards refuse the change while the migration runs. This requires a superuser.
     Refuse,
 }
 
-/// Where the target's tables come from.
+/// How the target gets its tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Schema {
-    /// An empty database gets the source's schema; tables that are there already must be equal to the source's.
+    /// The agent creates the source's schema if the database is empty. Existing tables must equal the source's.
     #[default]
     Copy,
-    /// A migration tool of the user has made them: nothing is created, and what differs from the source is refused.
+    /// A tool of the user has created the tables. The agent refuses tables that differ from the source's.
     Existing,
 }
 
@@ -213,35 +213,35 @@ pub enum Schema {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum TrialRun {
-    /// Its steps are run in small on the target, in one transaction that is rolled back.
+    /// It tries the steps with few rows on the target, in one transaction that is rolled back.
     #[default]
     Run,
-    /// It does not; what a trial would have found is found by the steps.
+    /// It does not. The steps report what the trial would have found.
     Skip,
 }
 
-/// Who starts the cutover.
+/// What starts the cutover.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Cutover {
-    /// The operator, by `approve`.
+    /// The operator's command `approve`.
     Approve,
     /// The controller, as soon as everything is verified.
     Automatic,
 }
 
-/// How long the old copy is kept in step after the flip.
+/// How long the changes of the new owner are applied to the rows on the old owner after the flip.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hold {
-    /// Until the operator says `finish`.
+    /// Until the operator sends the command `finish`.
     UntilFinish,
     /// For this many seconds.
     Seconds(u32),
 }
 
 impl Options {
-    /// The limits that these options set.
+    /// Returns the limits that these options set.
     #[must_use]
     pub fn limits(&self) -> MigrationLimits {
         MigrationLimits {
@@ -252,7 +252,7 @@ impl Options {
 }
 
 impl Default for MigrationLimits {
-    /// Those of a plan that sets none.
+    /// Returns the limits of a plan that sets none.
     fn default() -> Self {
         Options::default().limits()
     }

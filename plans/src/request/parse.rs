@@ -1,7 +1,7 @@
-//! Text to request, with the line and column of whatever is wrong.
+//! Parses the text of a request. Errors have a line and a column.
 //!
-//! First the operation alone, then the whole text into that operation's own type: an internally
-//! tagged enum would buffer what it reads, and with that lose every position.
+//! It first parses only the operation, then the whole text into the type of this operation. An internally tagged enum
+//! would buffer its input and lose the positions.
 
 use super::{Drain, Isolate, Merge, MoveKeys, Rebalance, Request, RequestError, Split};
 use crate::nearest::nearest_name;
@@ -12,10 +12,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::marker::PhantomData;
 
-/// The key that names the operation.
+/// The field with the name of the operation.
 const OPERATION: &str = "operation";
 
-/// What a request can ask for.
+/// The operations that a request can contain.
 #[derive(Clone, Copy, Deserialize)]
 #[serde(try_from = "String")]
 enum OperationName {
@@ -27,7 +27,7 @@ enum OperationName {
     Rebalance,
 }
 
-/// The operations by the names that they are written with.
+/// The names of the operations.
 const OPERATIONS: [(&str, OperationName); 6] = [
     ("split", OperationName::Split),
     ("merge", OperationName::Merge),
@@ -54,19 +54,19 @@ impl TryFrom<String> for OperationName {
     }
 }
 
-/// The operation of a request, whatever else it says.
+/// The operation of a request. Other fields are ignored.
 #[derive(Deserialize)]
 struct RequestHead {
     operation: OperationName,
 }
 
-/// Whether a text names an operation at all.
+/// Whether a text contains the field `operation`.
 #[derive(Deserialize)]
 struct Named {
     operation: Option<IgnoredAny>,
 }
 
-/// The fields that a request of some operation has.
+/// All fields that requests have.
 const FIELDS: [&str; 19] = [
     OPERATION,
     "map",
@@ -89,7 +89,7 @@ const FIELDS: [&str; 19] = [
     "options",
 ];
 
-/// A mapping that has fields of requests only.
+/// A mapping with only known fields.
 #[derive(Deserialize)]
 struct Known(
     #[expect(dead_code, reason = "what is read is an error or nothing")]
@@ -117,7 +117,7 @@ fn did_you_mean(name: &str) -> String {
     format!("did you mean `{name}`?")
 }
 
-/// Reads a request; contradictions within it are not looked for.
+/// Parses a request. It does not look for contradictions.
 pub(super) fn read(text: &str) -> Result<Request, RequestError> {
     let head = serde_saphyr::from_str::<RequestHead>(text);
     let head = head.map_err(|error| malformed(misspelled(text).unwrap_or(error)))?;
@@ -138,7 +138,7 @@ fn body<T: for<'de> Deserialize<'de>>(text: &str) -> Result<T, RequestError> {
         .map_err(malformed)
 }
 
-/// The error of the first field that no request has, in a text that names no operation: probably that field, misspelled.
+/// Returns the error for the first unknown field of a text without an operation. The field is probably a misspelling.
 fn misspelled(text: &str) -> Option<serde_saphyr::Error> {
     let named: Named = serde_saphyr::from_str(text).ok()?;
     if named.operation.is_some() {
@@ -161,7 +161,7 @@ fn malformed(error: serde_saphyr::Error) -> RequestError {
     }
 }
 
-/// The known field that is nearest to the unknown one, of the parser's sentence about it.
+/// Returns the known field that is nearest to the unknown field in the parser's message.
 fn meant_field(text: &str) -> Option<&str> {
     let (_, rest) = text.split_once("unknown field `")?;
     let (name, rest) = rest.split_once("`, expected one of ")?;
@@ -169,7 +169,7 @@ fn meant_field(text: &str) -> Option<&str> {
     nearest_name(name, known)
 }
 
-/// A `T` that stands beside the operation's name in one mapping.
+/// A `T` in the same mapping as the name of the operation.
 struct RequestBody<T>(T);
 
 impl<'de, T: Deserialize<'de>> Deserialize<'de> for RequestBody<T> {
@@ -192,7 +192,7 @@ impl<'de, T: Deserialize<'de>> Visitor<'de> for BodyVisitor<T> {
     }
 }
 
-/// A mapping in which the operation's name is passed over.
+/// A mapping without the name of the operation.
 struct WithoutOperation<A>(A);
 
 impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutOperation<A> {
@@ -219,7 +219,7 @@ impl<'de, A: MapAccess<'de>> MapAccess<'de> for WithoutOperation<A> {
     }
 }
 
-/// A field's name for the seed, or `None` for the operation, which leaves the seed unused.
+/// Reads a field's name with the seed, or `None` for the operation, which does not use the seed.
 struct FieldName<'a, K>(&'a mut Option<K>);
 
 impl<'de, K: DeserializeSeed<'de>> DeserializeSeed<'de> for FieldName<'_, K> {

@@ -1,4 +1,4 @@
-//! From one version of a map to the next, and what lies between two.
+//! The next version of a map, and the differences between two versions.
 
 use super::{MapError, Mapping, MappingState, ShardMap, Strategy};
 use crate::id::{MigrationId, ShardName};
@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 impl ShardMap {
-    /// The next version, in which `to` owns `keys` instead of `from`; the rest of a cut mapping stays.
+    /// Returns the next version, in which `to` owns `keys` in place of `from`. The rest of a divided mapping stays.
     ///
     /// # Errors
-    /// [`MapError::NotOwned`] unless there are keys, and `from` owns all of them.
+    /// [`MapError::NotOwned`] if `keys` is empty, or `from` does not own all of them.
     pub fn with_moved(
         &self,
         keys: &KeySet,
@@ -53,7 +53,7 @@ impl ShardMap {
         Ok(next.validated()?.joined())
     }
 
-    /// The same map with adjacent ranges of one shard made one.
+    /// Returns the same map with adjacent ranges of one shard joined.
     #[must_use]
     pub fn joined(mut self) -> Self {
         if self.strategy == Strategy::List {
@@ -78,20 +78,20 @@ impl ShardMap {
     }
 }
 
-/// Keys that have another owner in one version of a map than in another.
+/// Keys with different owners in two versions of a map.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Difference {
     /// The keys.
     pub keys: KeySet,
-    /// Their owner in the first version; none: unmapped.
+    /// The owner in the first version; without a value no shard owns them.
     pub from: Option<ShardName>,
-    /// Their owner in the second version; none: unmapped.
+    /// The owner in the second version; without a value no shard owns them.
     pub to: Option<ShardName>,
 }
 
-/// What changed from `before` to `after`, by owner before and owner after.
+/// Returns the changes from `before` to `after`, by old and new owner.
 ///
-/// Each shard's keys are compared with each other's, `O(shards²)` set operations.
+/// It compares the keys of each shard with those of each other shard: `O(shards²)` set operations.
 #[must_use]
 pub fn difference(before: &ShardMap, after: &ShardMap) -> Vec<Difference> {
     let owners = |map: &ShardMap| -> Vec<(ShardName, KeySet)> {

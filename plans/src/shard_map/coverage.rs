@@ -1,17 +1,17 @@
-//! Which keys a map gives to shards, and which it does not.
+//! Which keys a map assigns to shards, and which it does not.
 
 use super::ShardMap;
 use crate::key_set::{Buckets, KeySet};
 
 impl ShardMap {
-    /// Everything that some shard owns.
+    /// Returns all keys that any shard owns.
     #[must_use]
     pub fn mapped(&self) -> KeySet {
         let all = self.mappings.iter();
         all.fold(self.no_keys(), |all, mapping| all.union(&mapping.keys))
     }
 
-    /// Keys that no shard owns although shards own keys before and after them; none in a list map.
+    /// Returns the keys that no shard owns although shards own keys before and after them; none for a list map.
     #[must_use]
     pub fn gaps(&self) -> KeySet {
         let mapped = self.mapped().normal();

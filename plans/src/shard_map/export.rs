@@ -1,7 +1,7 @@
-//! A map as CSV, JSON or SQL, for routers and tools that know nothing of Shardwright.
+//! Exports a map as CSV, JSON or SQL, for routers and tools that do not know Shardwright.
 //!
-//! CSV and JSON are what [`super::import()`] reads. The labels and rules of a map are not in them.
-//! CSV is opened by spreadsheets, which run a cell that begins like a formula: see [`super::cell`].
+//! [`super::import()`] can read CSV and JSON. They do not contain the labels and rules of the map. Users open CSV in
+//! spreadsheets, which execute a cell that begins like a formula: see [`super::cell`].
 
 use super::import::header;
 use super::{Mapping, ShardMap, cell};
@@ -11,18 +11,18 @@ use crate::shard_map::Selection;
 use crate::sql::{quote_ident, quote_literal};
 use serde::Serialize;
 
-/// What a map is written in.
+/// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportForm {
-    /// As [`super::ImportForm::Csv`].
+    /// CSV, as in [`super::ImportForm::Csv`].
     Csv,
-    /// As [`super::ImportForm::Json`].
+    /// JSON, as in [`super::ImportForm::Json`].
     Json,
-    /// A script for PostgreSQL: a table with the mappings, and a function from a key to its shard.
+    /// A script for PostgreSQL: a table with the mappings, and a function that returns the shard of a key.
     Sql,
 }
 
-/// The mappings of `map`; one form for one map, byte for byte.
+/// Returns the mappings of `map`. The same map always gives the same bytes.
 #[must_use]
 pub fn export(map: &ShardMap, form: ExportForm) -> String {
     match form {
@@ -32,7 +32,7 @@ pub fn export(map: &ShardMap, form: ExportForm) -> String {
     }
 }
 
-/// The values of a mapping's columns; a missing one is no bound.
+/// Returns the values of a mapping's columns. A missing value is a missing bound.
 fn cells(keys: &KeySet) -> Vec<Vec<Option<Key>>> {
     match keys {
         KeySet::Range(ranges) => ranges
@@ -61,7 +61,7 @@ fn csv(map: &ShardMap) -> String {
             let texts = row.iter().map(|key| match key {
                 None => String::new(),
                 Some(key @ Key::Text(_)) => cell::guarded(&key.written()).into_owned(),
-                // Numbers, times and the like: a minus in front of them is no formula.
+                // Numbers and times are no formulas, even with a leading minus.
                 Some(key) => key.written(),
             });
             let shard = cell::guarded(shard.as_str()).into_owned();
@@ -137,7 +137,7 @@ fn sql_columns(map: &ShardMap) -> Vec<(String, &'static str)> {
     }
 }
 
-/// One name for each column of the key: bare, or numbered.
+/// Returns one name for each column of the key, with a number if there are several.
 fn parameters(name: &str, types: &[KeyType]) -> Vec<(String, KeyType)> {
     match types {
         [only] => vec![(name.to_owned(), *only)],
@@ -176,7 +176,7 @@ fn sql_rows(mapping: &Mapping, map: &ShardMap) -> Vec<String> {
         .collect()
 }
 
-/// `shard_for_NAME(key)`: null for an unmapped key.
+/// Writes the function `shard_for_NAME(key)`. It returns null for a key without an owner.
 fn sql_function(map: &ShardMap) -> String {
     let parameters = parameters("key", &map.key);
     let columns: Vec<(String, KeyType)> = parameters

@@ -1,8 +1,8 @@
-//! Mappings from CSV, JSON, YAML or the rows of a directory table.
+//! Reads mappings from CSV, JSON, YAML or the rows of a directory table.
 //!
-//! Order: the text becomes entries that know their place, each entry keys of the map's types, then all are
-//! held against each other. What is wrong is said all at once, with its place.
-//! Absent: reading files and running queries; whether the shards exist.
+//! The text is split into entries that know their position. Each entry is converted to keys of the map's types. Then
+//! all entries are compared with each other. All problems are reported together, with their positions. This module
+//! reads no files, runs no queries, and does not check whether the shards exist.
 
 mod document;
 mod table;
@@ -16,13 +16,13 @@ use crate::key_set::{KeySet, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What a file is written in.
+/// The format of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ImportForm {
-    /// A header `from,to,shard` (range), `bucket_from,bucket_to,shard` (hash) or `key,shard` (list).
+    /// CSV with the header `from,to,shard` (range), `bucket_from,bucket_to,shard` (hash) or `key,shard` (list).
     ///
-    /// An empty bound has no bound. A composite key is a JSON array, or has columns `from_1,from_2,to_1,to_2`.
-    /// An apostrophe in front of what a spreadsheet would take for a formula is no part of the key.
+    /// An empty bound is unbounded. A composite key is a JSON array, or has the columns `from_1,from_2,to_1,to_2`. An
+    /// apostrophe before a text that a spreadsheet would execute as a formula does not belong to the key.
     Csv,
     /// A list of `{"keys": …, "shard": …}`; keys are written as in a request.
     Json,
@@ -30,10 +30,10 @@ pub enum ImportForm {
     Yaml,
 }
 
-/// Where in the input something stands.
+/// The position of a problem in the input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InputPosition {
-    /// Nowhere in particular.
+    /// The whole input.
     Whole,
     /// A line of a file, from 1.
     Line(u64),
@@ -54,12 +54,12 @@ impl fmt::Display for InputPosition {
     }
 }
 
-/// One thing that is wrong with an input.
+/// One problem of an input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ImportProblem {
-    /// Where.
+    /// The position.
     pub place: InputPosition,
-    /// What is wrong there.
+    /// What is wrong.
     pub reason: String,
 }
 
@@ -69,16 +69,16 @@ impl fmt::Display for ImportProblem {
     }
 }
 
-/// How many problems are told.
+/// The maximum number of problems in an error.
 pub const MOST_PROBLEMS: usize = 20;
 
 /// Why nothing is imported.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the mappings cannot be imported: {}{}", joined(problems), more_text(*more))]
 pub struct ImportError {
-    /// The first problems, in the order of the input; at most [`MOST_PROBLEMS`].
+    /// The first problems in the order of the input, at most [`MOST_PROBLEMS`].
     pub problems: Vec<ImportProblem>,
-    /// How many there are beside these.
+    /// The number of further problems.
     pub more: usize,
 }
 
@@ -113,11 +113,11 @@ struct ImportEntry {
     read: Result<(KeySet, ShardName), String>,
 }
 
-/// Reads the mappings of a map like `shape`: its strategy, key types and number of virtual shards count,
-/// its own mappings do not.
+/// Reads the mappings of a map like `shape`: it uses the strategy, the key types and the number of virtual shards of
+/// `shape`, but not its mappings.
 ///
-/// The mappings come in key order. Neighbours of one shard stay apart, as they were written; the keys of
-/// a list map are gathered by shard.
+/// The result is in key order. Adjacent ranges of one shard stay separate, as they were written; the keys of a list map
+/// are grouped by shard.
 ///
 /// # Errors
 /// [`ImportError`] with the line of each problem.
@@ -134,12 +134,13 @@ pub fn import(text: &str, form: ImportForm, shape: &ShardMap) -> Result<Vec<Mapp
 
 /// Reads mappings from the rows of a query on a directory table.
 ///
-/// The shard is the column of that name, or the last one. The other columns are the key of a list map, the
-/// virtual shard or the first and the one after the last of a hash map, the bounds of a range map (null: no
-/// bound; of a composite key, as a JSON array each or column by column). Keys in a row stay single keys.
+/// The shard is in the column of that name, or in the last column. The other columns contain: for a list map the key;
+/// for a hash map the virtual shard, or the first one and the one after the last; for a range map the bounds. A null is
+/// a missing bound. A composite key is a JSON array for each bound, or has one column for each of its values. Keys in
+/// rows stay single keys.
 ///
 /// # Errors
-/// [`ImportError`] with the number of the row of each problem.
+/// [`ImportError`] with the row number of each problem.
 pub fn import_rows(
     columns: &[String],
     rows: &[Vec<Option<String>>],
@@ -186,7 +187,7 @@ fn collect(entries: Vec<ImportEntry>, shape: &ShardMap) -> Result<Vec<Mapping>, 
     }
 }
 
-/// One mapping for each shard, so that keys that are listed one by one are not joined one by one.
+/// Combines mappings to one for each shard. Otherwise single keys would be joined one by one.
 fn by_shard(mappings: Vec<Mapping>) -> Vec<Mapping> {
     let mut lists: BTreeMap<ShardName, BTreeSet<Key>> = BTreeMap::new();
     for Mapping { keys, shard, .. } in mappings {
@@ -202,7 +203,7 @@ fn by_shard(mappings: Vec<Mapping>) -> Vec<Mapping> {
     lists.into_iter().map(mapping).collect()
 }
 
-/// Entries that name keys of an earlier one; a key that is listed twice for the same shard does no harm.
+/// Finds entries with keys of an earlier entry. A key that is listed twice for the same shard is no problem.
 fn overlaps(
     mappings: &[Mapping],
     places: &[InputPosition],
@@ -214,7 +215,7 @@ fn overlaps(
     }
     spans.sort();
     let mut problems = Vec::new();
-    // The end that reaches furthest so far, and whose it is.
+    // The greatest end so far, and the entry to which it belongs.
     let mut furthest: Option<(Option<Vec<u8>>, usize)> = None;
     for ((start, end), index) in spans {
         if let Some((reached, other)) = &furthest
@@ -244,7 +245,7 @@ fn overlaps(
     problems
 }
 
-/// Whether what ends before `end` has anything of what begins with `start`.
+/// Returns whether something that ends before `end` overlaps something that begins with `start`.
 fn reaches(end: Option<&Vec<u8>>, start: Option<&Vec<u8>>) -> bool {
     match (end, start) {
         (Some(end), Some(start)) => start < end,

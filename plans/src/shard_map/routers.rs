@@ -1,8 +1,9 @@
-//! A map as the configuration of poolers and routers, which are told to read it again when keys change hands.
+//! Writes a map as configuration of poolers and routers. They must read it again when keys change their owner.
 //!
-//! PgBouncer and libpq's service file know names of databases only. They get one for each shard, one for each virtual
-//! shard of a hash map and one for each key of a list map: an application whose name for a key's database never changes
-//! needs no map of its own. Ranges have no such names. pgdog finds the shard of a key by itself, in ranges and lists.
+//! PgBouncer and libpq's service file know only names of databases. The configuration has one name for each shard, one
+//! for each virtual shard of a hash map, and one for each key of a list map. These names do not change when keys move,
+//! so an application that uses them needs no map. Ranges have no such names. pgdog itself finds the shard of a key, in
+//! ranges and lists.
 
 use super::{Mapping, ShardMap, Strategy};
 use crate::id::ShardName;
@@ -13,47 +14,47 @@ use crate::table::TableName;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// What reads the configuration.
+/// The program that reads the configuration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Router {
-    /// The section `[databases]` of PgBouncer, to be included in its file.
+    /// PgBouncer: the section `[databases]`, which its file can include.
     Pgbouncer,
-    /// Databases, tables and mappings of pgdog, to be part of its file.
+    /// pgdog: databases, tables and mappings, as a part of its file.
     Pgdog,
-    /// A connection service file of libpq, for every program that uses it.
+    /// Programs with libpq: a connection service file.
     Service,
 }
 
-/// Where an application, or its pooler, finds a shard.
+/// The address of a shard, or of its pooler.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShardAddress {
-    /// Host, several separated by commas where the router can have them.
+    /// The host, or several separated by commas if the router supports this.
     pub host: String,
-    /// Port.
+    /// The port.
     pub port: String,
-    /// Database.
+    /// The name of the database.
     pub dbname: String,
 }
 
 /// Why a map cannot be written for a router.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouterError {
-    /// Nobody said where a shard is.
+    /// The address of a shard was not given.
     #[error("nothing says where shard {0} is")]
     NoPlace(ShardName),
-    /// What would end its line, and begin one of its own.
+    /// A value contains a character that would end its line and begin another one.
     #[error("the name or the place of shard {:?} has control characters", .0.as_str())]
     Control(ShardName),
-    /// pgdog divides by a function of its own.
+    /// pgdog divides hashed keys with another function.
     #[error("pgdog cannot route by the virtual shards of a hash map")]
     Hash,
-    /// pgdog knows one column of some types.
+    /// pgdog supports only a key with one column, of some types.
     #[error("pgdog cannot route by keys of type {0}")]
     Key(String),
 }
 
 impl RouterError {
-    /// What mends it.
+    /// Returns what the user can do.
     #[must_use]
     pub fn hint(&self) -> &'static str {
         match self {
@@ -65,7 +66,7 @@ impl RouterError {
     }
 }
 
-/// The configuration; for one map and places the same byte for byte.
+/// Returns the configuration. The same map and addresses always give the same bytes.
 ///
 /// # Errors
 /// [`RouterError`].
@@ -93,7 +94,7 @@ pub fn route(
             Ok(format!("; {head}{left_out}\n[databases]\n{lines}"))
         }
         Router::Service => {
-            // libpq takes `[a]b]` for the service `a`.
+            // libpq would read `[a]b]` as the service `a`.
             let fits = |name: &str| !name.contains(|c: char| c.is_control() || c == ']');
             let (lines, left_out) = named(map, places, fits, |name, place| {
                 let ShardAddress { host, port, dbname } = place;
@@ -118,8 +119,8 @@ fn place<'p>(
     }
 }
 
-/// `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`, each in its form; and what the file's head says of those that no
-/// line of the file can hold, whose keys somebody else may have chosen.
+/// Writes the entries `MAP.shard.SHARD`, then `MAP.BUCKET` or `MAP.KEY`. Also returns the comment about entries that no
+/// line of the file can contain, because tenants may have chosen such keys.
 fn named(
     map: &ShardMap,
     places: &BTreeMap<ShardName, ShardAddress>,
@@ -148,7 +149,7 @@ fn named(
     Ok((out, left_out))
 }
 
-/// What stays the same when keys change hands.
+/// Returns the names that stay the same when keys change their owner.
 fn names(keys: &KeySet) -> Vec<String> {
     match keys {
         KeySet::Range(_) => Vec::new(),
@@ -161,7 +162,7 @@ fn names(keys: &KeySet) -> Vec<String> {
     }
 }
 
-/// Bare, or in quotes where it has other characters.
+/// Returns the name, in quotes if it contains special characters.
 fn ini_name(name: &str) -> String {
     let bare = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
     match name.chars().all(bare) {
@@ -264,12 +265,12 @@ fn pgdog_keys(keys: &KeySet) -> Vec<String> {
             let values: Vec<String> = keys.iter().map(value).collect();
             vec![format!("kind = \"list\"\nvalues = [{}]", values.join(", "))]
         }
-        // Refused before.
+        // Hash maps were refused earlier.
         KeySet::Hash(_) => Vec::new(),
     }
 }
 
-/// A string of TOML, which has JSON's escapes.
+/// Returns a TOML string. TOML has the same escapes as JSON.
 fn toml(text: &str) -> String {
     serde_json::to_string(text).unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Rules of a map: pins and exclusions that every plan keeps, by hand or computed.
+//! Rules of a map: where keys must be or must not be. Every plan obeys them.
 
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
@@ -8,37 +8,37 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// Where some keys must live, or must not.
+/// A rule about where keys must be or must not be.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PlacementRule {
-    /// Its name, by which a plan that breaks it is refused.
+    /// The name, which the error contains if a plan violates the rule.
     pub name: String,
-    /// Whether the keys must live there, or must not.
+    /// Whether the keys must be on the shard, or must not.
     pub effect: Effect,
-    /// The keys; without it all keys of the map.
+    /// The keys. Without a value the rule applies to all keys of the map.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<KeySet>,
-    /// The shard that is meant.
+    /// The shard to which the rule refers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shard: Option<ShardName>,
-    /// Or the shards with all of these labels.
+    /// In place of a shard: the rule refers to all shards with these labels.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 }
 
-/// What a rule demands.
+/// The effect of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Effect {
-    /// The keys live on a shard that matches.
+    /// The keys must be on a matching shard.
     Pin,
-    /// The keys live on no shard that matches.
+    /// The keys must not be on a matching shard.
     Exclude,
 }
 
 impl PlacementRule {
-    /// Whether the rule allows `keys` on `shard`.
+    /// Returns whether the rule allows `keys` on `shard`.
     #[must_use]
     pub fn allows(&self, keys: &KeySet, shard: &ShardInfo) -> bool {
         if self.keys.as_ref().is_some_and(|own| !own.overlaps(keys)) {
@@ -57,14 +57,14 @@ impl PlacementRule {
     }
 }
 
-/// A rule that a move would break.
+/// A violation of a rule by a move.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleBreak {
-    /// The rule's name.
+    /// The name of the rule.
     pub rule: String,
     /// The keys that would move.
     pub keys: KeySet,
-    /// Where they would go.
+    /// The shard to which they would move.
     pub shard: ShardName,
 }
 

@@ -1,4 +1,4 @@
-//! Keys as a request names them: one form for each strategy.
+//! Keys in the syntax of a request, with one form for each strategy.
 
 use super::{MapError, ShardMap, Strategy};
 use crate::key::{Key, KeyError};
@@ -6,14 +6,14 @@ use crate::key_set::{BucketRange, Buckets, KeyRange, KeySet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Keys: `from` and `to` (or `ranges`) on a range map, `buckets` on a hash map, `values` on a list map.
+/// A key set: `from` and `to` (or `ranges`) for a range map, `buckets` for a hash map, `values` for a list map.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Selection {
-    /// First key of a range; without it the range has no lower bound.
+    /// The first key of a range. Without it the range has no lower bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from: Option<Key>,
-    /// First key after a range; without it the range has no upper bound.
+    /// The first key after a range. Without it the range has no upper bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Key>,
     /// Several ranges.
@@ -22,12 +22,12 @@ pub struct Selection {
     /// Ranges of virtual shards.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub buckets: Option<Vec<BucketRange>>,
-    /// Keys one by one.
+    /// Single keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub values: Option<Vec<Key>>,
 }
 
-/// Why a selection says nothing about a map.
+/// Why a selection does not fit a map.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
     /// The form belongs to another strategy.
@@ -35,21 +35,21 @@ pub enum SelectionError {
     Form {
         /// The map.
         map: String,
-        /// How it divides keys.
+        /// How the map divides keys.
         strategy: Strategy,
-        /// The form that fits.
+        /// The form for this strategy.
         expected: &'static str,
     },
-    /// The keys are none of the map's.
+    /// The keys do not fit the map.
     #[error(transparent)]
     Map(#[from] MapError),
-    /// A key is none of the map's.
+    /// A key has the wrong type for the map.
     #[error(transparent)]
     Key(#[from] KeyError),
 }
 
 impl Selection {
-    /// The selection that names exactly `keys`.
+    /// Returns the selection of exactly `keys`.
     #[must_use]
     pub fn of(keys: &KeySet) -> Self {
         match keys {
@@ -75,10 +75,10 @@ impl Selection {
         }
     }
 
-    /// The keys as `map` has them.
+    /// Converts the keys to the kind and the types of `map`.
     ///
     /// # Errors
-    /// [`SelectionError`] when the form or a key does not fit the map.
+    /// [`SelectionError`] if the form or a key does not fit the map.
     pub fn resolve(&self, map: &ShardMap) -> Result<KeySet, SelectionError> {
         let open = self.from.is_some() || self.to.is_some();
         let form = |expected: &'static str| SelectionError::Form {

@@ -1,4 +1,4 @@
-//! What a map knows besides its mappings: its tables, its rules, how shards share out sequences.
+//! The settings of a map: its tables, its rules, and how shards share sequences.
 
 use super::ShardMap;
 use super::rules::PlacementRule;
@@ -8,34 +8,34 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What holds for every version of a map.
+/// The settings of a map, which apply to all of its versions.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct MapSettings {
-    /// Sharded tables (`schema.name`, or a bare name in `public`) and their key columns.
+    /// Sharded tables (`schema.name`, or a name without schema in `public`) and their key columns.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tables: BTreeMap<String, KeyColumns>,
     /// Tables without the shard key whose rows belong to rows of another table.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub through: BTreeMap<String, ThroughRef>,
-    /// Reference tables: the same rows on every shard.
+    /// Reference tables, which have the same rows on every shard.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reference: Vec<String>,
-    /// Tables that are neither; left alone.
+    /// Tables that do not belong to the map.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ignore: Vec<String>,
-    /// How the shards avoid issuing the same sequence values.
+    /// How shards avoid issuing the same sequence values.
     pub sequences: Sequences,
-    /// Where keys must live, and where not.
+    /// Rules about where keys must be or must not be.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<PlacementRule>,
-    /// Seconds between two checks of the map by the controller; none: only by hand.
+    /// The seconds between two automatic checks of the map. Without a value only an operator starts checks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub check_every: Option<u32>,
 }
 
 impl MapSettings {
-    /// Settings that list `tables` as a plan has them, leaves by the partitioned table that they belong to.
+    /// Returns settings that list `tables` of a plan. A partition is listed by its partitioned table.
     #[must_use]
     pub fn listing(tables: &[MovingTable]) -> Self {
         let mut settings = Self::default();
@@ -60,7 +60,7 @@ impl MapSettings {
         settings
     }
 
-    /// The lists of tables, by name.
+    /// Returns the lists of tables, with their names.
     fn lists(&self) -> [(&'static str, Vec<&String>); 4] {
         [
             ("tables", self.tables.keys().collect()),
@@ -70,7 +70,7 @@ impl MapSettings {
         ]
     }
 
-    /// Whether some list has the table, or `ignore` has all that no other list has.
+    /// Returns whether a list contains the table, or `ignore` covers all tables that no other list contains.
     #[must_use]
     pub fn has_listed(&self, table: &TableName) -> bool {
         let lists = self.lists();
@@ -78,15 +78,16 @@ impl MapSettings {
         names.any(|name| name.as_str() == "*" || &TableName::parse(name) == table)
     }
 
-    /// The tables of which every shard has the same rows.
+    /// Returns the tables of which every shard has the same rows.
     #[must_use]
     pub fn reference_tables(&self) -> BTreeSet<TableName> {
         let names = self.reference.iter();
         names.map(|name| TableName::parse(name)).collect()
     }
 
-    /// Takes tables that `tables` or `through` lists off the lists that were not given with these: who says where the
-    /// rows of a table belong has listed it anew. No table stops being sharded by being listed elsewhere.
+    /// Removes tables that new lists `tables` or `through` contain from all other lists: a new entry states where the
+    /// rows of a table belong. `is_listed` returns whether a list is new. Another list never makes a sharded table
+    /// unsharded.
     pub fn remove_from_other_lists(&mut self, is_listed: impl Fn(&str) -> bool) {
         let names_tables = |list: &str| is_listed(list) && ["tables", "through"].contains(&list);
         let listed = self
@@ -103,7 +104,7 @@ impl MapSettings {
         self.ignore.retain(|table| stays("ignore", table));
     }
 
-    /// Contradictions among the listed tables, all at once.
+    /// Returns all contradictions among the listed tables.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let mut places: BTreeMap<TableName, Vec<&str>> = BTreeMap::new();
@@ -147,20 +148,20 @@ impl MapSettings {
     }
 }
 
-/// Settings that do not fit their map; all reasons at once.
+/// The settings do not fit their map. The error has all reasons.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the settings do not fit map {map}: {}", problems.join("; "))]
 pub struct SettingsError {
     /// The map.
     pub map: MapName,
-    /// Each reason.
+    /// The reasons.
     pub problems: Vec<String>,
 }
 
 impl MapSettings {
-    /// The settings with the keys of rules as `map` has them: its kind, its key types.
+    /// Converts the keys of rules to the kind and the key types of `map`.
     ///
-    /// Settings pass through here wherever they enter a map.
+    /// Every function that adds settings to a map calls this one.
     ///
     /// # Errors
     /// [`SettingsError`] with every contradiction, and everything that does not fit the map.
@@ -204,7 +205,7 @@ impl MapSettings {
     }
 }
 
-/// A table's key columns: one name, or a list for a composite key.
+/// The key columns of a table: one name, or a list for a composite key.
 #[derive(Debug, Clone, PartialEq, Eq, JsonSchema)]
 #[schemars(with = "OneOrMore")]
 pub struct KeyColumns(pub Vec<String>);
@@ -255,26 +256,26 @@ impl<'de> Deserialize<'de> for KeyColumns {
     }
 }
 
-/// The table that another one's rows belong to.
+/// The table to whose rows the rows of another table belong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThroughRef {
-    /// The table that is referred to.
+    /// The referenced table.
     pub parent: String,
-    /// Own column and parent's column, pair by pair; without it the foreign key says.
+    /// Pairs of a column of this table and a column of the parent. Without a value the foreign key determines them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub columns: BTreeMap<String, String>,
 }
 
-/// How the shards of a map avoid issuing the same values from sequences of the same name.
+/// How shards avoid issuing the same values from sequences with the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Sequences {
-    /// Each shard issues values of its own residue: the increment is 64, the shard's number the remainder.
+    /// The increment is 64, and each shard issues values with its own remainder, which is the number of the shard.
     #[default]
     Stride,
-    /// Each shard issues values from a block of 2^40 of its own.
+    /// Each shard issues values from its own block of 2^40 values.
     Block,
-    /// Sequences go on as they are; the application sees to it.
+    /// Shardwright does not change sequences. The application must avoid equal values.
     Keep,
 }

@@ -1,4 +1,4 @@
-//! Shard maps: what is accepted, what changes, who owns a key.
+//! Tests of shard maps: which maps are accepted, how they change, and who owns a key.
 
 use super::*;
 
@@ -190,7 +190,7 @@ fn a_pooler_has_a_database_for_each_name_that_stays() {
     assert_eq!(nowhere, Err(RouterError::NoPlace("a".into())));
 }
 
-/// Tenants choose keys: none writes a line of its own, and none stands for another one.
+/// Tenants choose keys. A key must not write a line of its own, and must not replace another key.
 #[test]
 fn a_key_that_no_name_can_hold_is_left_out_of_a_poolers_file() {
     let keys = ["a", "b\nm.a = host='evil'", "a]c"].map(|text| Key::Text(text.to_owned()));

@@ -1,60 +1,61 @@
-//! Who owns the moving keys: the one row on which flip, abort, roll back and completion are rivals (I4).
+//! The ownership state of the moving keys. Flip, abort, rollback and completion are transitions of the same row, so
+//! only one of them succeeds (I4).
 
 use super::IllegalTransition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The ownership state of a migration.
+/// The ownership state of a migration's keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Ownership {
-    /// The source owns the keys; no attempt is under way.
+    /// The source owns the keys. No cutover attempt is in progress.
     #[default]
     Ready,
-    /// An attempt is under way (C2); the source owns the keys.
+    /// A cutover attempt is in progress (C2). The source owns the keys.
     Fencing,
-    /// Given up before the flip; the source owns the keys for good.
+    /// The migration was aborted before the flip. The source keeps the keys.
     Aborted,
     /// The target owns the keys (C9).
     Flipped,
-    /// An attempt to go back is under way; the target owns the keys.
+    /// An attempt to roll back is in progress. The target owns the keys.
     RollbackFencing,
     /// The source owns the keys again.
     RolledBack,
-    /// The target owns the keys; the way back is given up (I8).
+    /// The target owns the keys, and a rollback is no longer possible (I8).
     Completed,
 }
 
-/// What happens to the ownership; each is one compare-and-set in the control store.
+/// An event that changes the ownership state. Each is one compare-and-set in the control store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum OwnershipEvent {
-    /// A forward attempt begins; also after an interrupted one, under the next number.
+    /// A cutover attempt begins. After an interrupted attempt the next one has a new number.
     Fence,
-    /// The attempt is given up, the source is open again.
+    /// The attempt was given up, and the source is open again.
     Release,
-    /// The map names the target.
+    /// The map names the target as owner.
     Flip,
-    /// The migration is taken back.
+    /// The migration was aborted.
     Abort,
-    /// An attempt to go back begins.
+    /// An attempt to roll back begins.
     FenceBack,
-    /// The attempt to go back is given up.
+    /// The attempt to roll back was given up.
     ReleaseBack,
-    /// The map names the source again.
+    /// The map names the source as owner again.
     FlipBack,
-    /// After a roll back: another cutover is wanted; no attempt of it is under way.
+    /// After a rollback the operator requests another cutover. No attempt of it is in progress yet.
     Again,
-    /// The way back is given up.
+    /// A rollback is no longer possible.
     Complete,
 }
 
 impl Ownership {
-    /// The state after `event`.
+    /// Returns the state after `event`.
     ///
     /// # Errors
-    /// [`IllegalTransition`] when the event cannot happen in this state.
+    /// [`IllegalTransition`] if the event cannot occur in this state.
     pub fn next(self, event: OwnershipEvent) -> Result<Self, IllegalTransition> {
         use {Ownership as S, OwnershipEvent as E};
         match (self, event) {
@@ -75,7 +76,7 @@ impl Ownership {
         }
     }
 
-    /// The name in SQL, JSON and on screens.
+    /// Returns the name in SQL, JSON and on pages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -89,7 +90,7 @@ impl Ownership {
         }
     }
 
-    /// The state called `name`.
+    /// Returns the state with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [

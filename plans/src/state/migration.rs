@@ -1,80 +1,80 @@
-//! The life of a migration as its operator sees it.
+//! The states of a migration as its operator sees them.
 
 use super::IllegalTransition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where a migration is.
+/// The state of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum MigrationState {
-    /// Submitted, not begun.
+    /// Submitted, but not started.
     #[default]
     Planned,
-    /// Steps run.
+    /// Its steps run.
     Running,
-    /// Waits for an approval.
+    /// It waits for an approval.
     Waiting,
-    /// Stopped by the operator; keeps its state.
+    /// An operator paused it. The steps that are done stay done.
     Paused,
-    /// A step failed for good; keeps its state until `resume` or `abort`.
+    /// A step failed and is not repeated. The migration keeps its state until `resume` or `abort`.
     Failed,
-    /// Taking back what was created.
+    /// It is being aborted: the agent removes everything that it created.
     Unwinding,
-    /// Taken back; the source was never changed.
+    /// It was aborted. The source still has all rows.
     Unwound,
-    /// The map names the target; a roll back is possible until `finish`.
+    /// The map names the target as owner. A rollback is possible until `finish`.
     Flipped,
-    /// Done; the old rows are gone.
+    /// It has ended, and the old rows are removed.
     Completed,
-    /// The map names the source again.
+    /// The map names the source as owner again.
     RolledBack,
 }
 
-/// What happens to a migration.
+/// An event that changes the state of a migration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MigrationEvent {
-    /// The controller takes it up.
+    /// The controller starts the migration.
     Started,
     /// The next step needs an approval.
     Held,
     /// The operator approves.
     Approved,
-    /// What it asked the operator about has gone away.
+    /// The reason for which it needed an approval no longer exists.
     Cleared,
-    /// The operator stops it.
+    /// The operator pauses it.
     Paused,
-    /// The operator lets it go on; it had not begun.
+    /// The operator resumes a migration that had not started.
     ResumedPlanned,
-    /// The operator lets it go on; before the flip.
+    /// The operator resumes a migration before its flip.
     Resumed,
-    /// The operator lets it go on; after the flip.
+    /// The operator resumes a migration after its flip.
     ResumedFlipped,
-    /// The operator lets it go on; after a roll back.
+    /// The operator resumes a migration after a rollback.
     ResumedRolledBack,
-    /// A step failed for good.
+    /// A step failed and is not repeated.
     Failed,
-    /// The operator takes it back.
+    /// The operator aborts it.
     Aborted,
-    /// Everything was taken back.
+    /// The abort is complete.
     Unwound,
     /// The flip was committed (C9).
     Flipped,
-    /// The flip back was committed.
+    /// The flip of a rollback was committed.
     RolledBack,
-    /// The operator wants another cutover after a roll back.
+    /// After a rollback the operator requests another cutover.
     Again,
     /// The last step is done.
     Completed,
 }
 
 impl MigrationState {
-    /// The state after `event`.
+    /// Returns the state after `event`.
     ///
     /// # Errors
-    /// [`IllegalTransition`] when the event cannot happen in this state.
+    /// [`IllegalTransition`] if the event cannot occur in this state.
     pub fn next(self, event: MigrationEvent) -> Result<Self, IllegalTransition> {
         use {MigrationEvent as E, MigrationState as S};
         match (self, event) {
@@ -109,7 +109,7 @@ impl MigrationState {
         }
     }
 
-    /// Every state, in the order of a life.
+    /// All states, in the usual order.
     pub const ALL: [Self; 10] = [
         Self::Planned,
         Self::Running,
@@ -123,7 +123,7 @@ impl MigrationState {
         Self::RolledBack,
     ];
 
-    /// The name in SQL, JSON and on screens.
+    /// Returns the name in SQL, JSON and on pages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -140,7 +140,7 @@ impl MigrationState {
         }
     }
 
-    /// The state called `name`.
+    /// Returns the state with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|state| state.name() == name)

@@ -1,17 +1,18 @@
-//! State machines, one total `next` each. The control store keeps the states; nothing rebuilds them from the journal.
+//! State machines. Each is one total function `next`. The control store keeps the states; they are never rebuilt from
+//! the journal.
 
 pub mod cutover;
 pub mod migration;
 pub mod step;
 
-/// An event that a state does not allow.
+/// An event that is not allowed in a state.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{event} is not possible while the {machine} is {state}")]
 pub struct IllegalTransition {
-    /// Which machine.
+    /// The name of the state machine.
     pub machine: &'static str,
-    /// The state it was in.
+    /// The state.
     pub state: String,
-    /// What was tried.
+    /// The event.
     pub event: String,
 }

@@ -1,58 +1,58 @@
-//! The life of one step.
+//! The states of one step.
 
 use super::IllegalTransition;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// Where a step is.
+/// The state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StepState {
-    /// Not begun; its dependencies may not be done.
+    /// The step has not begun. Steps on which it depends may not be done.
     #[default]
     Pending,
-    /// An agent holds it.
+    /// An agent executes it.
     Running,
-    /// Its last attempt failed; it runs again when its pause is over.
+    /// Its last attempt failed. It runs again after a pause.
     Backoff,
-    /// Its attempts are spent, or trying again cannot help.
+    /// Its last attempt failed and it is not repeated: all attempts are used, or another one cannot help.
     Failed,
-    /// Its promise holds.
+    /// It is done, and its result holds.
     Done,
-    /// Never needed: the migration took another way.
+    /// It is not needed, because the migration took another path.
     Skipped,
 }
 
-/// What happens to a step.
+/// An event that changes the state of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum StepEvent {
-    /// Given to an agent.
+    /// The controller gave it to an agent.
     Dispatched,
-    /// The agent reports that the promise holds.
+    /// The agent reports that it is done.
     Completed,
     /// The attempt failed and will be repeated.
     Faulted,
-    /// The attempt failed for good.
+    /// The attempt failed and will not be repeated.
     GaveUp,
-    /// The agent stopped because it was told to, or is gone.
+    /// The agent stopped on request, or has ended.
     Interrupted,
-    /// The operator wants another try.
+    /// The operator requests another attempt.
     Retried,
-    /// An earlier step must run again, and with it this one.
+    /// An earlier step must run again, and therefore this one too.
     Rewound,
-    /// Not needed any more.
+    /// The step is not needed any more.
     Dropped,
-    /// Needed after all: the migration takes the way that it had left.
+    /// The step is needed after all, because the migration returns to its earlier path.
     Restored,
 }
 
 impl StepState {
-    /// The state after `event`.
+    /// Returns the state after `event`.
     ///
     /// # Errors
-    /// [`IllegalTransition`] when the event cannot happen in this state.
+    /// [`IllegalTransition`] if the event cannot occur in this state.
     pub fn next(self, event: StepEvent) -> Result<Self, IllegalTransition> {
         use {StepEvent as E, StepState as S};
         match (self, event) {
@@ -75,7 +75,7 @@ impl StepState {
         }
     }
 
-    /// The name in SQL, JSON and on screens.
+    /// Returns the name in SQL, JSON and on pages.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -88,7 +88,7 @@ impl StepState {
         }
     }
 
-    /// The state called `name`.
+    /// Returns the state with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         [

@@ -1,14 +1,15 @@
-//! Build indexes: what the copy left out stands on the target, and its schema is the source's.
+//! The step `build_indexes`: creates on the target the objects that the copy omitted. Afterwards its schema equals the
+//! source's.
 
 use serde::{Deserialize, Serialize};
 
-/// What was built.
+/// The result of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct IndexesBuilt {
-    /// Objects that this run built.
+    /// The number of objects that this run created.
     pub objects: usize,
-    /// The comparison of both schemas; none on a target that had the tables before, which are compared by
-    /// `create_target`, and none from an agent of an older version.
+    /// The comparison of both schemas. It has no value if the target had the tables before the migration, because
+    /// `create_target` has compared them, or if the agent has an older version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub schema: Option<SchemaCompared>,
 }
@@ -16,8 +17,8 @@ pub struct IndexesBuilt {
 /// Two schemas that were compared and are equal.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct SchemaCompared {
-    /// Objects of the source that were compared, parts of tables among them.
+    /// The number of the source's objects that were compared, including parts of tables.
     pub objects: i64,
-    /// What of the source is neither carried over nor compared.
+    /// Objects of the source that are neither created nor compared.
     pub left_out: Vec<String>,
 }

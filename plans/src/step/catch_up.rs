@@ -1,12 +1,12 @@
-//! Catch up: apply captured changes until the lag is small; the stream goes on afterwards.
+//! The step `catch_up`: applies captured changes until the lag is small. The stream continues after the step.
 
 use serde::{Deserialize, Serialize};
 
-/// Where the stream stood when the step was done.
+/// The figures of the stream when the step was done.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CaughtUp {
-    /// Transactions applied so far.
+    /// The number of transactions applied so far.
     pub transactions: i64,
-    /// Row changes applied so far.
+    /// The number of row changes applied so far.
     pub changes: i64,
 }

@@ -1,28 +1,29 @@
-//! Copy: the moving rows, unit by unit, in chunks that are durable one by one.
+//! The step `copy`: copies the moving rows unit by unit, in chunks that each commit on their own.
 //!
-//! A unit is copied with one snapshot; a chunk's rows and its DONE mark commit together on the target.
-//! A crash of the agent costs the chunks in flight; a crash of the source costs the units that are not done.
+//! Each unit is copied with one snapshot. A chunk's rows and its DONE record commit together on the target. If the
+//! agent dies, only the unfinished chunks are copied again. If the source crashes, all units that are not done are
+//! copied again.
 
 use serde::{Deserialize, Serialize};
 
-/// What was copied.
+/// The result of the step.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Copied {
-    /// Rows on the target.
+    /// The number of rows on the target.
     pub rows: i64,
-    /// Bytes that went over the wire in chunks that count.
+    /// The bytes that were transferred in chunks that committed.
     pub bytes: i64,
-    /// Bytes of chunks that had been begun before and were copied again.
+    /// The bytes of chunks that had been begun before and were copied again.
     pub bytes_twice: i64,
-    /// Bytes of the largest chunk: an interruption costs at most one for each stream.
+    /// The bytes of the largest chunk. An interruption costs at most one chunk for each COPY session.
     #[serde(default)]
     pub largest_chunk_bytes: i64,
-    /// Units that the tables were divided into.
+    /// The number of units into which the tables were divided.
     #[serde(default)]
     pub units: i64,
-    /// Snapshots that they were copied with.
+    /// The number of snapshots that were used.
     #[serde(default)]
     pub snapshots: i64,
-    /// Wall time, seconds, from the first chunk to the last.
+    /// The time from the first to the last chunk, in seconds.
     pub seconds: f64,
 }

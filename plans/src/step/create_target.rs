@@ -1,25 +1,27 @@
-//! Create target: the moving tables stand on the target, guarded and closed, and hold none of the moving keys.
+//! The step `create_target`: creates the moving tables on the target with a closed guard. The target has no moving
+//! rows.
 //!
-//! On an empty database the source's whole schema is created; on a live shard the tables must be equal.
+//! On an empty database it creates the source's whole schema. On a live shard the tables must be equal to the source's.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What was prepared.
+/// The result of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TargetCreated {
-    /// True when the tables were created; false on a live shard.
+    /// True if the step created the tables; false on a live shard.
     pub created: bool,
-    /// Objects of the source's schema that were read.
+    /// The number of the source's schema objects that were read.
     pub objects: usize,
-    /// Foreign keys of reference tables cascade into moving rows, and may skip them where a shard does not own these:
-    /// only agents of protocol [`crate::wire::CASCADES`] go on with the migration, which ask what was skipped.
+    /// True if foreign keys to reference tables cascade to moving rows, and may skip these rows on a shard that does
+    /// not own them. Then only agents with protocol [`crate::wire::CASCADES`] or newer, which check the skipped rows,
+    /// may continue the migration.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub cascades: bool,
 }
 
 impl TargetCreated {
-    /// Whether the step's `output` says that the target had the moving tables before.
+    /// Returns whether the target had the moving tables before, according to the step's `output`.
     #[must_use]
     pub fn existed(output: Option<&Value>) -> bool {
         let target = output.and_then(|output| Self::deserialize(output).ok());

@@ -1,33 +1,33 @@
-//! Cutover, attempt n (docs/protocol.md, C1 to C11); its timings are the evidence of the write stop.
+//! The step `cutover`, attempt n (docs/protocol.md, C1 to C11). Its times show how long writes were blocked.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// How long writes to the moving keys were refused, milliseconds, by part.
+/// The write-blocked window and its parts, in milliseconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct WriteBlockTimes {
-    /// From the fence to the open register.
+    /// From the fence to the opening of the new owner.
     pub total: f64,
-    /// The fence itself, with the first look for writers.
+    /// The fence itself, with the first search for writing transactions.
     #[serde(default)]
     pub fence: f64,
-    /// Waiting for writers that were there before the fence, and again after the seal.
+    /// The wait for transactions that wrote before the fence, and again for those before the seal.
     pub wait_out: f64,
-    /// Marker to marker applied; sequences set meanwhile.
+    /// From the marker to its application. Sequences are set meanwhile.
     pub drain: f64,
-    /// Changed keys compared, before the losing shard is closed.
+    /// The comparison of changed keys, before the old owner is closed.
     pub check: f64,
-    /// Seal, second marker, guards and fingerprints read again.
+    /// The seal, the second marker, and another check of guards and fingerprints.
     pub seal: f64,
     /// The compare-and-set in the control store.
     pub flip: f64,
-    /// The target's register.
+    /// The opening of the target's register.
     pub open: f64,
 }
 
 impl WriteBlockTimes {
-    /// Its parts in their order, each with its name for people.
+    /// Returns the parts in their order, each with its name for people.
     #[must_use]
     pub fn parts(&self) -> [(&'static str, f64); 7] {
         [
@@ -42,23 +42,23 @@ impl WriteBlockTimes {
     }
 }
 
-/// The result of a cutover or of a roll back.
+/// The result of a cutover or a rollback.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct CutoverResult {
-    /// The attempt that went through.
+    /// The number of the attempt that succeeded.
     pub attempt: i64,
-    /// The map version that it made.
+    /// The map version that the flip created.
     pub map_version: i64,
-    /// The write stop.
+    /// The write-blocked window.
     #[serde(rename = "window")]
     pub write_block: WriteBlockTimes,
-    /// Keys compared inside the window.
+    /// The number of keys that were compared during the window.
     pub dirty_keys: i64,
-    /// Writes that the guards of both shards refused, from right before the fence until the gaining shard was open, or
-    /// for as long as the keys were read-only; absent where nobody counted all of it.
+    /// The number of writes that the guards of both shards refused, from immediately before the fence to the opening of
+    /// the new owner, or while the keys were read-only. It has no value if they were not counted completely.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused: Option<i64>,
-    /// Where the rows of each table lay on the shard that gained the keys: no way back past a rewrite of them.
+    /// The storage file of each table on the new owner. After a rewrite of these files a rollback is impossible.
     #[serde(default)]
     pub storage: BTreeMap<String, String>,
 }

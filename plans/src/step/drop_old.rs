@@ -1,19 +1,20 @@
-//! Drop old: only after COMPLETED is decided, with both streams stopped (I8).
+//! The step `drop_old`: removes the old rows, only after COMPLETED is recorded and both streams have ended (I8).
 
 use serde::{Deserialize, Serialize};
 
-/// What was removed.
+/// The result of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Dropped {
-    /// Rows removed from the shard that no longer owns them.
+    /// The number of rows that were removed from the old owner.
     pub rows: i64,
-    /// Bytes given back to the file system, where a table was emptied or dropped as a whole.
+    /// The bytes returned to the file system, if a table was emptied or dropped as a whole.
     #[serde(default)]
     pub bytes_freed: i64,
-    /// Bytes that deleted rows leave in the tables' files: reused by later rows, given back only by a rewrite.
+    /// The bytes that deleted rows leave in the tables' files. Later rows reuse them; only a rewrite returns them to
+    /// the file system.
     #[serde(default)]
     pub bytes_bloat: i64,
-    /// Commands that give them back.
+    /// SQL commands that return these bytes.
     #[serde(default)]
     pub reclaim: Vec<String>,
 }

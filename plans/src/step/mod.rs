@@ -1,7 +1,7 @@
-//! The steps of a move: what each promises, what it returns, how it is undone.
+//! The steps of a move: what each one does, what it returns, and how it is undone.
 //!
-//! A step is idempotent under one (migration, epoch).
-//! A file here states the contract, the agent's file of the same name keeps it; kinds without a file have theirs below.
+//! A step is idempotent under one (migration, epoch). A file of this folder defines the contract of a step, and the
+//! agent's file of the same name implements it. Steps without a file have their contract below.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -18,47 +18,50 @@ pub mod preflight;
 pub mod unwind;
 pub mod verify;
 
-/// What a step does.
+/// The kind of a step.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
 pub enum StepKind {
-    /// Checks both shards; changes nothing. No undo.
+    /// Checks both shards. Changes nothing, so there is nothing to undo.
     Preflight,
-    /// Creates tables, a closed register and guards on the target. Undone by dropping what it created.
+    /// Creates tables, a closed register and guards on the target. Undone by dropping the created objects.
     CreateTarget,
     /// Creates guards, publication, slot and snapshot on the source. Undone by dropping them.
     OpenCapture,
-    /// Offline: guards on the source refuse writes to the moving keys; waits until writers have ended. Undone by opening and dropping them.
+    /// Only for an offline move: guards on the source refuse writes to the moving keys. The step waits until earlier
+    /// writers have ended. Undone by opening and dropping the guards.
     SetReadOnly,
-    /// Copies the moving rows as the slot's snapshot sees them, then builds the primary keys. Undone with the target's tables.
+    /// Copies the moving rows that the slot's snapshot sees, then creates the primary keys. Undone with the target's
+    /// tables.
     Copy,
-    /// Applies captured changes until the target is nearly level. The stream goes on afterwards.
+    /// Applies captured changes until the lag is small. The stream continues after the step.
     CatchUp,
-    /// Builds secondary indexes, constraints, foreign keys and triggers on the target.
+    /// Creates secondary indexes, constraints, foreign keys and triggers on the target.
     BuildIndexes,
-    /// Compares every moving row at an exact point while writes go on. Reads only.
+    /// Compares every moving row at an exact point while the application writes. Only reads.
     Verify,
-    /// Creates publication and slot on the target for the way back (I6). Undone by dropping them.
+    /// Creates publication and slot on the target for a rollback (I6). Undone by dropping them.
     OpenReverse,
-    /// Fence, wait-out, drain, check, seal, flip, open (C1 to C11). Undone until the flip.
+    /// The cutover: fence, wait-out, drain, check, seal, flip, open (C1 to C11). Undone until the flip.
     Cutover,
-    /// Keeps the old copy in step until the operator finishes or rolls back.
+    /// Applies the target's changes to the source's rows until the operator finishes or rolls back.
     Hold,
-    /// Deletes the moved rows from the source and what the migration created; not undone.
+    /// Deletes the moved rows from the source, and the objects that the migration created. Cannot be undone.
     DropOld,
-    /// Before the flip: takes back everything that was created.
+    /// Aborts before the flip: removes everything that was created.
     Unwind,
-    /// After the flip: the cutover in the other direction.
+    /// Rolls back after the flip: the cutover in the other direction.
     Rollback,
-    /// After a roll back: keeps the target's copy in step until the operator finishes or lets the cutover begin again.
+    /// After a rollback: applies the source's changes to the target's rows until the operator finishes or requests
+    /// another cutover.
     HoldBack,
-    /// After a roll back: drops the target's copy and what the migration created.
+    /// After a rollback: removes the target's copied rows, and the objects that the migration created.
     DropNew,
 }
 
-/// The steps of a forward move, in order.
+/// The steps of an online move, in order.
 pub const FORWARD: [StepKind; 11] = [
     StepKind::Preflight,
     StepKind::CreateTarget,
@@ -87,7 +90,7 @@ pub const OFFLINE: [StepKind; 9] = [
 ];
 
 impl StepKind {
-    /// Every kind: the forward steps, then those of the ways back.
+    /// All kinds: the steps of a move, then those of abort and rollback.
     pub const ALL: [Self; 16] = [
         Self::Preflight,
         Self::CreateTarget,
@@ -107,13 +110,13 @@ impl StepKind {
         Self::DropNew,
     ];
 
-    /// The kind called `name`.
+    /// Returns the kind with this name.
     #[must_use]
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.name() == name)
     }
 
-    /// The name used everywhere: graph, command line, API, fail points.
+    /// Returns the name in graphs, on the command line, in the API and in fail points.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -136,7 +139,7 @@ impl StepKind {
         }
     }
 
-    /// One sentence for people.
+    /// Returns one sentence for people.
     #[must_use]
     pub fn summary(self) -> &'static str {
         match self {
@@ -161,7 +164,7 @@ impl StepKind {
         }
     }
 
-    /// Locks that the step takes on the user's tables.
+    /// Returns the locks that the step takes on the application's tables.
     #[must_use]
     pub fn locks(self) -> &'static str {
         match self {

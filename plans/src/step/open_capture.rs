@@ -1,11 +1,12 @@
-//! Open capture: from here on every change of a moving key is kept for the target.
+//! The step `open_capture`: from now on the slot retains every change of a moving key.
 //!
-//! Order: TRUNCATE guard and row guards, publication, then slot (a publication made after it kills the stream).
-//! The slot's exported snapshot is held by two sleeping sessions, so that it outlives an agent.
+//! It creates the TRUNCATE guard and the row guards, then the publication, then the slot. If the publication were
+//! created after the slot, the stream would fail. Two idle sessions hold the slot's exported snapshot, so that it
+//! survives a restart of the agent.
 
 use serde::{Deserialize, Serialize};
 
-/// What the copy needs.
+/// The data that the copy needs.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct CaptureOpened {
     /// The slot's consistent point.

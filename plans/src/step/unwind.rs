@@ -1,9 +1,10 @@
-//! Unwind, and `drop_new` after a roll back: the source takes writes, and what could not be removed is listed.
+//! The step `unwind`, and `drop_new` after a rollback: the source accepts writes, and objects that could not be removed
+//! are listed.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What was left behind.
+/// The result of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Unwound {
     /// Objects that could not be removed; `shardwright cleanup` removes them later.
@@ -11,12 +12,12 @@ pub struct Unwound {
     pub leftovers: Vec<LeftObject>,
 }
 
-/// An object of the migration that stayed on a shard.
+/// An object of the migration that remains on a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftObject {
-    /// The shard.
+    /// The name of the shard.
     pub shard: String,
-    /// What it is, with its name.
+    /// The kind and the name of the object.
     pub object: String,
     /// Why it could not be removed.
     pub why: String,

@@ -1,10 +1,12 @@
-//! Verify: both sides at one exact point, digests per chunk first, rows where digests differ.
+//! The step `verify`: compares both shards at one exact point. It first compares digests of chunks, then rows if
+//! digests differ.
 //!
-//! A chunk that was found equal counts until the run ends: an interrupted run goes on with the chunks
-//! that are left, at a new point. What it counts with is made sound by the keys that changed since the
-//! oldest point that counts: they are dirty, and are compared again before and inside the cutover.
-//! The values of rows never leave their shard; the keys of rows that differ leave it in a
-//! [`DifferenceReport`] alone, which an operator asks for.
+//! The result for an equal chunk is kept until the run ends: an interrupted run continues with the other chunks, at a
+//! new point. Keys that changed after the oldest of these points are dirty. They are compared again before and inside
+//! the cutover, so that the earlier results stay valid.
+//!
+//! Values of rows never leave their shard. The keys of rows that differ leave it only in a [`DifferenceReport`], which
+//! an operator requests.
 
 use crate::fleet::ShardRef;
 use crate::id::MigrationId;
@@ -13,37 +15,37 @@ use crate::table::MovingTable;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Rows that a report names for each table; the others are counted.
+/// The maximum number of rows that a report names for each table. Further rows are only counted.
 pub const ROWS_NAMED: usize = 1_000;
-/// Rows that one repair writes at most; more of them are no damage but another copy.
+/// The maximum number of rows that one repair writes. If more rows differ, the table must be copied again.
 pub const ROWS_REPAIRED: usize = 50_000;
 
-/// What was compared.
+/// The result of the step.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Verified {
-    /// Rows compared on the source.
+    /// The number of compared rows of the source.
     pub rows_compared: i64,
-    /// Rows that differ or are missing on one side; a step with any fails.
+    /// The number of rows that differ or are missing on one shard. If there are any, the step fails.
     pub different: i64,
-    /// The oldest point in the source's log that a chunk was compared at.
+    /// The oldest position in the source's log at which a chunk was compared.
     pub at: String,
-    /// Chunks compared.
+    /// The number of compared chunks.
     #[serde(default)]
     pub chunks: i64,
-    /// Those of them that an interrupted attempt had compared: they were not compared again.
+    /// The number of these chunks that an interrupted attempt had already compared.
     #[serde(default)]
     pub chunks_kept: i64,
-    /// Rows that a repair wrote again.
+    /// The number of rows that a repair wrote.
     #[serde(default)]
     pub repaired: i64,
-    /// What was compared of each table.
+    /// The result for each table.
     #[serde(default)]
     pub tables: Vec<TableVerified>,
 }
 
 impl Verified {
-    /// What keeps it from showing that every one of `tables` is the same on both shards; the rows of reference tables
-    /// do not move.
+    /// Returns why the result does not prove that all of `tables` are equal on both shards, or `None` if it does.
+    /// Reference tables are not included, because their rows do not move.
     #[must_use]
     pub fn objection(&self, tables: &[MovingTable]) -> Option<String> {
         if self.different != 0 {
@@ -57,7 +59,8 @@ impl Verified {
         Some(format!("table {} was not compared", missing.table))
     }
 
-    /// What keeps `recorded`, which a shard has kept of a comparison, from being what this one found.
+    /// Returns why this result does not agree with `recorded`, the results that a shard has stored, or `None` if it
+    /// does.
     #[must_use]
     pub fn objection_to(&self, recorded: &[TableVerified]) -> Option<String> {
         let of = |tables: &[TableVerified], name: &str| {
@@ -80,24 +83,25 @@ impl Verified {
     }
 }
 
-/// What was compared of a table; both sides had the same, unless rows differ.
+/// The result for a table. Both shards have the same rows, unless `different` is greater than 0.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TableVerified {
     /// `schema.name`.
     pub table: String,
-    /// Rows of the owner.
+    /// The number of rows on the owner.
     pub rows: i64,
-    /// The first 128 bits of the SHA-256 of both sums of hashes over the owner's rows, in hex: the same rows give the
-    /// same digest, in whatever order and chunks. `None` where chunks were compared before digests were kept.
+    /// The first 128 bits of the SHA-256 of both sums of hashes over the owner's rows, in hexadecimal. Equal rows have
+    /// the same digest, in any order and with any chunks. It has no value if chunks were compared by a version without
+    /// digests.
     pub digest: Option<String>,
 }
 
-/// Which comparison a step is to make: another number begins anew, the same one goes on.
+/// Identifies the comparison that a step makes. A new number begins a new comparison; the same number continues one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct VerifyRun {
-    /// Its number within the migration; grows.
+    /// The number of the comparison within the migration. It grows.
     pub number: i64,
-    /// Rows that differ are written again from the owner's side.
+    /// True to write rows that differ again, with the owner's values.
     #[serde(default)]
     pub repair: bool,
 }
@@ -106,106 +110,106 @@ pub struct VerifyRun {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum DifferenceKind {
-    /// The owner has it, the copy does not.
+    /// The owner has the row, the copy does not.
     Missing,
-    /// The copy has it, the owner does not.
+    /// The copy has the row, the owner does not.
     Extra,
-    /// Both have it.
+    /// Both have the row, with different values.
     Changed {
-        /// The columns whose values are not the same, byte for byte.
+        /// The columns whose values differ, byte by byte.
         columns: Vec<String>,
     },
 }
 
 /// A row that differs.
 ///
-/// Its key is a value of the row: it goes into this report and nowhere else, no log and no event.
+/// Its key is a value of the row. Therefore it is only in this report, and never in a log or an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowDifference {
     /// The primary key, as text, in the order of its columns.
     pub key: Vec<String>,
-    /// How.
+    /// How the row differs.
     #[serde(flatten)]
     pub kind: DifferenceKind,
 }
 
-/// How a table's copies differ.
+/// The differences between the two copies of a table.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TableDifferences {
     /// `schema.name`.
     pub table: String,
-    /// Rows compared on the owner's side.
+    /// The number of compared rows of the owner.
     pub rows: i64,
-    /// Rows that the copy lacks.
+    /// The number of rows that the copy does not have.
     pub missing: i64,
-    /// Rows that only the copy has.
+    /// The number of rows that only the copy has.
     pub extra: i64,
-    /// Rows that both have, with other values.
+    /// The number of rows that both have with different values.
     pub changed: i64,
-    /// The first [`ROWS_NAMED`] of them.
+    /// The first [`ROWS_NAMED`] of these rows.
     pub named: Vec<RowDifference>,
 }
 
 impl TableDifferences {
-    /// Rows that differ, named or not.
+    /// Returns the number of rows that differ, named or not.
     #[must_use]
     pub fn different(&self) -> i64 {
         self.missing + self.extra + self.changed
     }
 }
 
-/// What the last comparison in one direction found.
+/// The result of the last comparison in one direction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DifferenceReport {
-    /// Forward: the target was compared with the source; reverse: the old copy with the target.
+    /// Forward: the target was compared with the source. Reverse: the old owner was compared with the target.
     pub direction: Direction,
-    /// The comparison's number.
+    /// The number of the comparison.
     pub run: i64,
-    /// When it began, RFC 3339, by the clock of the shard that was compared.
+    /// When it began (RFC 3339), by the clock of the compared shard.
     pub started_at: String,
-    /// When it ended; `None` while it is under way or interrupted.
+    /// When it ended; `None` while it runs or is interrupted.
     pub finished_at: Option<String>,
-    /// The oldest point in the owner's log that a chunk was compared at.
+    /// The oldest position in the owner's log at which a chunk was compared.
     pub at: Option<String>,
-    /// Rows that a repair wrote again.
+    /// The number of rows that a repair wrote.
     pub repaired: i64,
-    /// Chunks compared so far.
+    /// The number of chunks compared so far.
     pub chunks: i64,
-    /// Chunks to compare.
+    /// The number of chunks to compare.
     pub chunks_total: i64,
     /// One entry for each table that was compared.
     pub tables: Vec<TableDifferences>,
 }
 
 impl DifferenceReport {
-    /// Rows that differ in all tables.
+    /// Returns the number of rows that differ in all tables.
     #[must_use]
     pub fn different(&self) -> i64 {
         self.tables.iter().map(TableDifferences::different).sum()
     }
 
-    /// Rows compared in all tables.
+    /// Returns the number of compared rows in all tables.
     #[must_use]
     pub fn rows(&self) -> i64 {
         self.tables.iter().map(|table| table.rows).sum()
     }
 }
 
-/// The reports of one migration, the older one first.
+/// The reports of one migration, the oldest first.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Differences {
-    /// One for each direction in which copies were compared.
+    /// One report for each direction in which rows were compared.
     pub reports: Vec<DifferenceReport>,
 }
 
-/// Reads the reports of one migration from both shards.
+/// A task to read the reports of one migration from both shards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReportTask {
     /// The migration.
     pub migration: MigrationId,
-    /// Where the keys were.
+    /// The source of the migration.
     pub source: ShardRef,
-    /// Where they go.
+    /// The target of the migration.
     pub target: ShardRef,
 }
 

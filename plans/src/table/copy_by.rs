@@ -1,43 +1,43 @@
-//! How a table is divided for the copy, and why: by blocks, or by ranges of what tells its rows apart.
+//! How the copy divides a table, and why: by blocks, or by ranges of its identity columns.
 //!
-//! Blocks are read in the order in which they lie, all with one snapshot. Ranges of the key may each have a
-//! snapshot of their own, so that none gets old, and read little where few rows move; on a table that does
-//! not lie in the key's order they read about four times as slowly.
+//! Blocks are read in physical order, all with one snapshot. Ranges of the key may each have their own snapshot, so
+//! that no snapshot gets old, and they read little if few rows move. If the physical order of a table differs from the
+//! key's order, they read about four times as slowly.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::MovingTable;
 
-/// What a table is divided by.
+/// How a table is divided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CopyBy {
-    /// Ranges of blocks, with one snapshot.
+    /// By ranges of blocks, with one snapshot.
     #[default]
     Blocks,
-    /// Ranges of the first column of the identity, with a snapshot for each that needs one.
+    /// By ranges of the first identity column, with another snapshot for each range that needs one.
     KeyRanges,
 }
 
-/// How the rows lie with regard to the first column of the identity, where that is an integer or a uuid.
+/// How far the physical order of the rows follows the first identity column, if that is an integer or a uuid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RowOrder {
-    /// The column.
+    /// The name of the column.
     pub column: String,
-    /// Statistical correlation of its values with their place in the table, percent, -100 to 100; 0: unknown.
+    /// The statistical correlation of its values with the physical order, in percent from -100 to 100; 0: unknown.
     pub correlation_percent: i64,
 }
 
-/// Bytes of a table that one pass reads in a second, counted low.
+/// A low estimate of the bytes of a table that one session reads per second.
 const BYTES_PER_SECOND: i64 = 32 << 20;
-/// Rows lie in the key's order from here on.
+/// From this correlation on, the rows count as ordered by the key.
 const ORDERED_PERCENT: i64 = 90;
-/// Few rows move up to here, per million.
+/// Up to this part, in millionths, few rows move.
 const FEW_PPM: i64 = 50_000;
 
-/// Decides how `table` is divided when `moving_ppm` of its rows move and a snapshot may be `snapshot_age_s`
-/// seconds old.
+/// Decides how `table` is divided if `moving_ppm` of its rows move and a snapshot may be up to `snapshot_age_s` seconds
+/// old.
 #[must_use]
 pub fn copy_by(table: &MovingTable, moving_ppm: i64, snapshot_age_s: u32) -> (CopyBy, String) {
     let seconds = table.bytes / BYTES_PER_SECOND;
@@ -51,7 +51,7 @@ pub fn copy_by(table: &MovingTable, moving_ppm: i64, snapshot_age_s: u32) -> (Co
             },
         );
     };
-    // Half of the age is left for a server that is slower than assumed.
+    // Half of the age is reserved for a server that is slower than assumed.
     if seconds > i64::from(snapshot_age_s) / 2 {
         return (
             CopyBy::KeyRanges,

@@ -1,28 +1,28 @@
-//! In which form a table's rows go over the wire, and why: binary where both servers are known to read it
-//! alike, text otherwise.
+//! The format in which a table's rows are transferred, and why: binary if both servers are known to read it in the same
+//! way, otherwise text.
 //!
-//! Text is exact for every type under the settings of our sessions. Binary is quicker, but the form of
-//! composites and of arrays of user types holds numbers that differ from database to database, that of
-//! an extension's type is the extension's own, and some forms mean something else in another major version.
+//! Text is exact for every type with the settings of Shardwright's sessions. Binary is faster. But the binary format of
+//! composite types and of arrays of user-defined types contains OIDs, which differ between databases. The format of an
+//! extension's type is unknown, and some formats differ between major versions.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::MovingTable;
 
-/// The form of values on the wire.
+/// The format of values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Format {
-    /// As the type's output function prints them.
+    /// The text of the type's output function.
     #[default]
     Text,
-    /// As the type's send function makes them.
+    /// The result of the type's send function.
     Binary,
 }
 
 impl Format {
-    /// The name in COPY and in plans.
+    /// Returns the name in COPY and in plans.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -32,41 +32,41 @@ impl Format {
     }
 }
 
-/// What is known of the binary form of a column's type.
+/// Whether the binary format of a column's type is portable.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum BinaryForm {
-    /// The same in every version from 15 on.
+    /// It is the same in every version from 15 on.
     Stable,
-    /// The same in all servers of one major version.
+    /// It is the same on all servers of one major version.
     SameMajor,
-    /// Not known to be the same on two servers, because of this.
+    /// It is not known to be the same on two servers, for this reason.
     Unfit(String),
 }
 
-/// The form that a request asks for.
+/// The format that a request specifies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CopyFormat {
-    /// Binary for the tables where it is safe, text for the others.
+    /// Binary for tables for which it is safe, text for others.
     #[default]
     Auto,
-    /// Text for all.
+    /// Text for all tables.
     Text,
 }
 
-/// Major versions of the two servers of a move; 0: unknown.
+/// The major versions of the two servers of a move; 0: unknown.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, Default, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 pub struct MajorVersions {
-    /// Of the source.
+    /// The major version of the source.
     pub source: i32,
-    /// Of the target.
+    /// The major version of the target.
     pub target: i32,
 }
 
-/// Decides in which form the rows of `table` are copied, and why.
+/// Decides in which format the rows of `table` are copied, and returns the reason.
 #[must_use]
 pub fn copy_format(
     table: &MovingTable,
@@ -99,12 +99,14 @@ pub fn copy_format(
     }
 }
 
-/// Types of primary key columns whose binary form the apply can read.
+/// The types of primary key columns whose binary format the apply can read.
 const READ: [&str; 6] = ["smallint", "integer", "bigint", "uuid", "text", "name"];
 
-/// In which form the captured changes of `tables`, which go through one stream, arrive, and why.
+/// Decides in which format the captured changes of `tables`, which one stream transfers, arrive, and returns the
+/// reason.
 ///
-/// Binary takes that every table is copied so, and keys that the apply can read: it must tell rows apart.
+/// The format is binary only if every table is copied in binary, and the apply can read the keys, because it must
+/// compare rows.
 #[must_use]
 pub fn stream_format(tables: &[MovingTable]) -> (Format, String) {
     let text = tables.iter().find_map(|table| {
@@ -132,7 +134,7 @@ pub fn stream_format(tables: &[MovingTable]) -> (Format, String) {
     }
 }
 
-/// Whether the apply can read a key of the type that `format_type` prints so.
+/// Returns whether the apply can read keys of this type, as `format_type` prints it.
 fn is_read(data_type: &str) -> bool {
     READ.contains(&data_type) || data_type.starts_with("character varying")
 }

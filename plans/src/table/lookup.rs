@@ -1,13 +1,13 @@
-//! How one row is looked up by its identity: through the index of the identity, whatever the statistics say.
+//! Looks up one row by its identity through the index of the identity, regardless of statistics.
 
 use super::MovingTable;
 use crate::sql::quote_ident;
 
 impl MovingTable {
-    /// What follows FROM in a query that finds at most one row, called `row`, by `values`: an SQL expression of its
-    /// column's type for each column of the identity.
+    /// Returns the text after FROM for a query that finds at most one row, with the alias `row`. `values` has an SQL
+    /// expression of the column's type for each identity column.
     ///
-    /// As [`lookup`]; the identity must not be empty.
+    /// It uses [`lookup`]; the identity must not be empty.
     #[must_use]
     pub fn lookup(&self, row: &str, values: &[String]) -> String {
         let columns: Vec<String> = self
@@ -22,21 +22,21 @@ impl MovingTable {
         lookup(&columns, values, self.ordered_columns(), is_scalar)
     }
 
-    /// How many columns of the identity its index holds, and gives in their own order.
+    /// Returns the number of identity columns that the index has in their default order.
     #[must_use]
     pub fn ordered_columns(&self) -> usize {
         self.lookup_columns.unwrap_or(self.identity.len())
     }
 }
 
-/// Conditions, order and limit that find one row by `columns` with these `values`, of which an index has the first
-/// `ordered` in ascending order; `is_scalar`: the first value is no array.
+/// Returns the conditions, order and limit that find one row by `columns` with these `values`. An index has the first
+/// `ordered` columns in ascending order. `is_scalar`: the first value is not an array.
 ///
-/// With equality alone the planner may take any index that begins with one of the columns: where it believes that few
-/// rows share a value, all of them cost the same. So the row is bounded from both sides and asked for in the index's
-/// order, which a session that may not sort (`enable_sort` and `enable_incremental_sort` off) gets from one index only.
-/// Of a column that has one value by equality the order is no order for the planner; a list with one value says the same
-/// to the index, and lets its scan end right behind the row.
+/// With equality alone, the planner may use any index that begins with one of the columns: if it assumes that few rows
+/// share a value, all these indexes have the same cost. Therefore the row is bounded from both sides and requested in
+/// the order of the index. A session that may not sort (`enable_sort` and `enable_incremental_sort` off) gets this
+/// order only from one index. A column with a single value by equality has no order for the planner. A list with one
+/// value has the same meaning for the index, and lets its scan end immediately after the row.
 #[must_use]
 pub fn lookup(columns: &[String], values: &[String], ordered: usize, is_scalar: bool) -> String {
     let ordered = ordered.min(columns.len());
@@ -98,7 +98,7 @@ mod tests {
             lookup_sql(3, 3, true),
             "where t.a = any (array[$1]) and (t.b, t.c) >= ($2, $3) and (t.b, t.c) <= ($2, $3) order by t.a, t.b, t.c limit 1"
         );
-        // A list of arrays would be one array of more dimensions.
+        // A list of arrays would be one array with more dimensions.
         assert_eq!(
             lookup_sql(2, 2, false),
             "where (t.a, t.b) >= ($1, $2) and (t.a, t.b) <= ($1, $2) order by t.a, t.b limit 1"

@@ -1,18 +1,18 @@
-//! The name of a table, as maps and requests list it and as messages print it.
+//! The name of a table in maps, requests and messages.
 
 use crate::sql::quote_ident;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A table by schema and name.
+/// A table, by schema and name.
 #[derive(
     Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 pub struct TableName {
-    /// Schema.
+    /// The schema.
     pub schema: String,
-    /// Name within the schema.
+    /// The name within the schema.
     pub name: String,
 }
 
@@ -34,7 +34,7 @@ impl TableName {
         }
     }
 
-    /// Quoted for SQL, with its schema.
+    /// Returns the quoted name for SQL, with its schema.
     #[must_use]
     pub fn sql(&self) -> String {
         format!("{}.{}", quote_ident(&self.schema), quote_ident(&self.name))
@@ -42,7 +42,7 @@ impl TableName {
 }
 
 impl fmt::Display for TableName {
-    /// What [`TableName::parse`] reads.
+    /// Prints the name so that [`TableName::parse`] can read it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.schema.contains('.') || self.schema.starts_with('"') {
             write!(f, "{}.{}", quote_ident(&self.schema), self.name)
@@ -52,7 +52,7 @@ impl fmt::Display for TableName {
     }
 }
 
-/// A schema behind its opening quote, and the name behind it.
+/// Splits a quoted schema (without its opening quote) from the name.
 fn split_quoted(text: &str) -> Option<(String, &str)> {
     let mut schema = String::new();
     let mut rest = text;

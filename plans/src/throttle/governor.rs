@@ -1,69 +1,69 @@
-//! From signals to a share: the tightest limit governs, and is named.
+//! Computes the throttle ratio from health signals. The lowest of all ratios applies, and its limit is reported.
 
 use super::hold::HoldLoop;
 use super::reserve::ReserveLoop;
 use super::{MIN_RATIO, Throttle, ThrottleStatus};
 use crate::render::bytes;
 
-/// What is known about application and shards at one moment.
+/// The signals of the application and the shards at one time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct HealthSignals {
-    /// What the application reported last.
+    /// The last report of the application.
     pub application: Option<LatencyReading>,
-    /// Source and target, as far as they answered.
+    /// The source and the target, if they answered.
     pub shards: Vec<ShardLoad>,
-    /// The copy has waited for its rate, rather than for its share, since the last look.
+    /// True if since the last call the copy has waited for its rate limit and not for its throttle ratio.
     pub rate_bound: bool,
 }
 
-/// An application's p99.
+/// A report of the application's p99 latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LatencyReading {
-    /// Milliseconds.
+    /// The latency in milliseconds.
     pub p99_ms: f64,
-    /// When it was reported, milliseconds since 1970.
+    /// When it was reported, in milliseconds since 1970.
     pub at_ms: i64,
 }
 
-/// How a shard is.
+/// The health signals of a shard.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ShardLoad {
-    /// Its name.
+    /// The name of the shard.
     pub shard: String,
-    /// Its replicas.
+    /// The lag of its replicas.
     pub replicas: Vec<ReplicaLag>,
-    /// Sessions of others that are active.
+    /// The number of active sessions of other users.
     pub active: Option<u32>,
-    /// Sessions of others that wait for a lock.
+    /// The number of sessions of other users that wait for a lock.
     pub waiting: Option<u32>,
-    /// How long a commit took, milliseconds.
+    /// The duration of a commit in milliseconds.
     pub commit_ms: Option<f64>,
-    /// How much of its log it wrote lately, bytes a second.
+    /// The bytes of log that it recently wrote per second.
     pub wal_bytes_s: Option<f64>,
-    /// How long after the one before it the checkpoint began that has just ended, seconds.
+    /// The time in seconds between the beginnings of the last completed checkpoint and the one before it.
     pub checkpoint_s: Option<f64>,
 }
 
-/// How far a replica is.
+/// The replay lag of a replica.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReplicaLag {
-    /// Its `application_name`.
+    /// The `application_name` of the replica.
     pub name: String,
-    /// Seconds since it had replayed all that there was.
+    /// The seconds since it had replayed the whole log.
     pub lag_s: f64,
 }
 
-/// What heavy work may do until the next look.
+/// The throttle ratio until the next call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ThrottleVerdict {
-    /// The part of the time in which it may run, from [`MIN_RATIO`] to 1.
+    /// The part of the time in which heavy work may run, from [`MIN_RATIO`] to 1.
     pub ratio: f64,
-    /// What governs, if anything does.
+    /// The limit that determines the ratio, if there is one.
     pub reason: Option<String>,
 }
 
 impl ThrottleVerdict {
-    /// How it is shown; `None` where nothing holds the migration back.
+    /// Returns the status for people; `None` if the migration is not throttled.
     #[must_use]
     pub fn slowed(&self) -> Option<ThrottleStatus> {
         Some(ThrottleStatus {
@@ -82,7 +82,7 @@ impl Default for ThrottleVerdict {
     }
 }
 
-/// Finds the share; one for each migration, told about every change of signals.
+/// Computes the throttle ratio of one migration from each change of the signals.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ThrottleGovernor {
     hold: HoldLoop,
@@ -90,7 +90,7 @@ pub struct ThrottleGovernor {
 }
 
 impl ThrottleGovernor {
-    /// The verdict at `now_ms`, milliseconds since 1970; total for every input.
+    /// Returns the ratio at `now_ms`, in milliseconds since 1970. It is defined for every input.
     pub fn observe(
         &mut self,
         limits: &Throttle,

@@ -1,30 +1,31 @@
-//! Holds the application's p99 at its set point by integral control.
+//! Keeps the application's p99 latency at its set point by integral control.
 //!
-//! The error is the logarithm of p99 over set point, so that the loop does not depend on how slow the application
-//! is; the share is multiplied by its exponential. Noise is smoothed, steps are bounded, and only a new report moves it.
+//! The error is the logarithm of p99 divided by the set point, so that the loop does not depend on the absolute
+//! latency. The throttle ratio is multiplied by the exponential of the error. Noise is smoothed, steps are limited, and
+//! only a new report changes the ratio.
 
 use super::governor::LatencyReading;
 use super::{MIN_RATIO, Millis};
 
-/// The share where holding begins: found from below.
+/// The initial throttle ratio, which is then increased.
 const FIRST: f64 = 0.05;
-/// Of the error, per second; at twice the delay of a report and its smoothing the loop is still damped.
+/// The part of the error that is corrected per second. The loop stays damped even with twice the delay of a report and
+/// its smoothing.
 const GAIN: f64 = 0.6;
-/// The same where the p99 is beyond twice its set point: requests queue up then, and a slow answer prolongs that.
+/// The same if the p99 exceeds twice its set point: then requests queue up, and a slow reaction would prolong this.
 const HASTE: f64 = 1.6;
 const FAR: f64 = std::f64::consts::LN_2;
-/// Reports are smoothed over this many seconds.
+/// The time in seconds over which reports are smoothed.
 const SMOOTH_S: f64 = 0.5;
-/// The error that counts at most: a factor of four and a half.
+/// The greatest error that counts: a factor of four and a half.
 const MOST_ERROR: f64 = 1.5;
-/// The largest steps of the share's logarithm for one report: down, to a tenth, because a few streams that run for a
-/// third of the time still take all that the application needs, and up.
+/// The greatest steps of the ratio's logarithm for one report, down and up. A step down can reduce it to a tenth,
+/// because a few sessions that run for a third of the time can still take everything that the application needs.
 const DOWN: f64 = -2.3;
 const UP: f64 = 0.25;
-/// Seconds that one report stands for, at least and at most.
+/// The least and the greatest time in seconds that one report represents.
 const REPORT_S: (f64, f64) = (0.05, 2.0);
-/// A report that is older is no sign of how the application is now, and none that never came is waited for longer,
-/// milliseconds.
+/// The age in milliseconds above which a report no longer counts. It is also the longest wait for the first report.
 const STALE_MS: i64 = 10_000;
 
 /// The state of the loop.
@@ -33,7 +34,7 @@ pub(super) struct HoldLoop {
     ratio: f64,
     smoothed: Option<f64>,
     last_ms: Option<i64>,
-    /// Since when it is held.
+    /// When the loop began, in milliseconds since 1970.
     since_ms: Option<i64>,
 }
 
@@ -49,7 +50,8 @@ impl Default for HoldLoop {
 }
 
 impl HoldLoop {
-    /// The share that holds `set_point` milliseconds, and why; 1 without a fresh report, once the first was waited for.
+    /// Returns the ratio that keeps `set_point` milliseconds, and the reason. Without a recent report it is 1, after
+    /// the wait for the first report.
     pub(super) fn observe(
         &mut self,
         set_point: Millis,
@@ -89,7 +91,7 @@ impl HoldLoop {
         (self.ratio, (self.ratio < 1.0).then_some(reason))
     }
 
-    /// Moves by one report, once.
+    /// Changes the ratio for one report.
     fn learn(&mut self, set_point: Millis, reading: LatencyReading) {
         let since = self
             .last_ms
@@ -117,7 +119,7 @@ impl HoldLoop {
     }
 }
 
-/// As many digits as the set point has, which it is compared with.
+/// Formats a latency with as many digits as the set point.
 fn with_digits_of(ms: f64, set_point: Millis) -> String {
     if set_point.get().fract() == 0.0 {
         brief(ms)
@@ -126,7 +128,7 @@ fn with_digits_of(ms: f64, set_point: Millis) -> String {
     }
 }
 
-/// Milliseconds with as many digits as mean something.
+/// Formats milliseconds with the significant digits.
 pub(super) fn brief(ms: f64) -> String {
     if ms < 10.0 {
         format!("{ms:.1}")

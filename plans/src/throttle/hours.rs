@@ -1,4 +1,4 @@
-//! Hours of the day, from minute to minute; they may pass midnight.
+//! A daily period, from one minute to another. It may include midnight.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
@@ -8,23 +8,23 @@ const DAY: i64 = 24 * 60;
 const MINUTE_MS: i64 = 60_000;
 const SHAPE: &str = "hours are written HH:MM-HH:MM, in UTC or followed by an offset, for example 22:00-06:00 or 22:00-06:00+02:00";
 
-/// From the one minute to before the other, each day; in UTC, or with the offset that is stated.
+/// A daily period from one minute up to but without another, in UTC or with the given offset.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Hours {
-    /// Minutes after midnight.
+    /// The first minute, counted from midnight.
     from: i64,
-    /// Minutes after midnight; not `from`.
+    /// The minute after the last, counted from midnight; never equal to `from`.
     to: i64,
-    /// Minutes that local time is ahead of UTC.
+    /// The minutes by which local time is ahead of UTC.
     offset: i64,
 }
 
 impl Hours {
-    /// Reads `22:00-06:00` or `22:00-06:00+02:00`.
+    /// Parses `22:00-06:00` or `22:00-06:00+02:00`.
     ///
     /// # Errors
-    /// A sentence that says how hours are written.
+    /// Returns a sentence that describes the syntax.
     pub fn parse(text: &str) -> Result<Self, String> {
         let text = text.trim();
         let wrong = || format!("{text:?} are no hours: {SHAPE}");
@@ -46,13 +46,13 @@ impl Hours {
         Ok(Self { from, to, offset })
     }
 
-    /// Whether `now_ms` lies within; milliseconds since 1970 in UTC.
+    /// Returns whether `now_ms` (milliseconds since 1970 in UTC) is in the period.
     #[must_use]
     pub fn contains(&self, now_ms: i64) -> bool {
         (self.minute(now_ms) - self.from).rem_euclid(DAY) < (self.to - self.from).rem_euclid(DAY)
     }
 
-    /// When they begin next, or `now_ms` if they have begun; milliseconds since 1970.
+    /// Returns the beginning of the next period, or `now_ms` if a period has begun, in milliseconds since 1970.
     #[must_use]
     pub fn next(&self, now_ms: i64) -> i64 {
         if self.contains(now_ms) {
@@ -67,7 +67,7 @@ impl Hours {
     }
 }
 
-/// `HH:MM` in minutes.
+/// Converts `HH:MM` to minutes.
 fn clock(text: &str) -> Option<i64> {
     let (hours, minutes) = text.split_once(':')?;
     let two = |digits: &str, below: i64| {

@@ -1,4 +1,4 @@
-//! Milliseconds as people write them: `25`, or `2.5` where an application is quicker than a whole one could tell.
+//! Milliseconds as users write them: `25`, or `2.5` for an application with latencies below a few milliseconds.
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::de::Error as _;
@@ -7,26 +7,26 @@ use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 
-/// A latency to the microsecond, from 0.1 to 60000 ms; two that were written alike are equal.
+/// A latency from 0.1 to 60000 ms with a resolution of one microsecond. Equal texts give equal values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Millis {
     micros: u32,
 }
 
-/// Microseconds of the shortest and the longest.
+/// The least and the greatest value, in microseconds.
 const LEAST: u32 = 100;
 const MOST: u32 = 60_000_000;
 
-/// What is not one.
+/// The value is not a valid latency.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("a number of milliseconds from 0.1 to 60000")]
 pub struct InvalidMillis;
 
 impl Millis {
-    /// Nearest to so many milliseconds.
+    /// Rounds a number of milliseconds.
     ///
     /// # Errors
-    /// Not within 0.1 to 60000, or no number.
+    /// An error if the value is not from 0.1 to 60000, or is not a number.
     pub fn new(ms: f64) -> Result<Self, InvalidMillis> {
         let micros = format!("{:.0}", ms * 1000.0).parse().ok();
         micros
@@ -35,7 +35,7 @@ impl Millis {
             .ok_or(InvalidMillis)
     }
 
-    /// Milliseconds.
+    /// Returns the milliseconds.
     #[must_use]
     pub fn get(self) -> f64 {
         f64::from(self.micros) / 1000.0
@@ -56,7 +56,7 @@ impl FromStr for Millis {
     }
 }
 
-/// A whole number where it is one: those who know no others can read it.
+/// Writes a whole number if possible, so that older programs can read it.
 impl Serialize for Millis {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if self.micros.is_multiple_of(1000) {

@@ -1,14 +1,15 @@
-//! Keeps shards within their limits: down at once by a factor, up again slowly by addition.
+//! Keeps the shards' health signals within their limits: it reduces the ratio at once by a factor, and increases it
+//! slowly by addition.
 
 use super::governor::{HealthSignals, ShardLoad};
 use super::hold::brief;
 use super::{MIN_RATIO, ShardLimits};
 
-/// The ratio after a sign of strain, of what it was.
+/// The factor by which the ratio is reduced when a signal exceeds its limit.
 const CUT: f64 = 0.6;
-/// Between two cuts, milliseconds: a cut needs time to show.
+/// The least time between two reductions in milliseconds, because a reduction needs time to have an effect.
 const CUT_EVERY_MS: i64 = 1000;
-/// The ratio comes back by this much a second.
+/// By how much the ratio increases per second.
 const BACK_PER_S: f64 = 0.03;
 
 /// The state of the loop.
@@ -32,7 +33,7 @@ impl Default for ReserveLoop {
 }
 
 impl ReserveLoop {
-    /// The ratio that leaves the shards what they need, and why.
+    /// Returns the ratio for the shards' signals, and the reason.
     pub(super) fn observe(
         &mut self,
         limits: &ShardLimits,
@@ -65,7 +66,7 @@ impl ReserveLoop {
     }
 }
 
-/// The signal that is furthest beyond its limit.
+/// Returns the signal that exceeds its limit by the greatest factor.
 fn worst(limits: &ShardLimits, signals: &HealthSignals) -> Option<String> {
     let beyond = signals.shards.iter().flat_map(|load| of(limits, load));
     let strained = beyond.filter(|(ratio, _)| *ratio > 1.0);
@@ -73,7 +74,7 @@ fn worst(limits: &ShardLimits, signals: &HealthSignals) -> Option<String> {
     worst.map(|(_, why)| why)
 }
 
-/// Each signal over its limit, as a ratio, and in words.
+/// Returns each signal divided by its limit, with a description.
 fn of(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     let shard = &load.shard;
     let mut found = Vec::new();
@@ -110,7 +111,7 @@ fn of(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     found
 }
 
-/// The same of the shard's log.
+/// Does the same for signals of the shard's log.
 fn log(limits: &ShardLimits, load: &ShardLoad) -> Vec<(f64, String)> {
     const MIB: f64 = 1_048_576.0;
     let shard = &load.shard;

@@ -1,50 +1,50 @@
-//! One limit by its name, and its value as a person writes it.
+//! A limit by its name, and the parsing of its value.
 
 use super::{Hours, InvalidMillis, MOST_STREAMS, MigrationLimits, Millis};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// A limit that can be set while a migration runs.
+/// A limit that can be changed while a migration runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Setting {
-    /// Bytes a second of the copy.
+    /// The rate of the copy, in bytes per second.
     Rate,
-    /// COPY streams side by side; off: as many as the plan says.
+    /// The number of concurrent COPY sessions. `off`: the number of the plan.
     Streams,
-    /// The application's p99 that is held, milliseconds.
+    /// The application's p99 latency that is to be kept, in milliseconds.
     Latency,
-    /// When heavy work may begin.
+    /// The daily period in which heavy work may begin.
     Hours,
-    /// How far a replica may be behind, seconds.
+    /// The greatest replay lag of a replica, in seconds.
     ReplicaLag,
-    /// Active sessions of others.
+    /// The greatest number of active sessions of other users.
     ActiveSessions,
-    /// Sessions of others that wait for a lock.
+    /// The greatest number of sessions of other users that wait for a lock.
     LockWaits,
-    /// How long a commit on the source may take, milliseconds.
+    /// The greatest duration of a commit on the source, in milliseconds.
     Commit,
-    /// How much of its log a shard may write, MiB a second.
+    /// The greatest amount of log that a shard writes, in MiB per second.
     Wal,
-    /// How far apart checkpoints must begin, seconds.
+    /// The least time between the beginnings of two checkpoints, in seconds.
     Checkpoint,
 }
 
-/// A value that a limit cannot have.
+/// A limit cannot have this value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{setting} cannot be set to {value:?}: {why}")]
 pub struct InvalidSetting {
     /// The limit.
     pub setting: Setting,
-    /// As it was written.
+    /// The value as it was written.
     pub value: String,
-    /// What it may be.
+    /// The permitted values.
     pub why: String,
 }
 
 impl Setting {
-    /// Every limit.
+    /// All limits.
     pub const ALL: [Self; 10] = [
         Self::Rate,
         Self::Streams,
@@ -58,7 +58,7 @@ impl Setting {
         Self::Checkpoint,
     ];
 
-    /// The word on the command line and in the API.
+    /// Returns the name on the command line and in the API.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -75,10 +75,10 @@ impl Setting {
         }
     }
 
-    /// Puts `value` in the place of what `limits` have; `off` removes a limit, and gives `streams` streams again.
+    /// Sets a limit in `limits` to `value`. `off` removes the limit; for `streams` it restores the number `streams`.
     ///
     /// # Errors
-    /// [`InvalidSetting`]; `limits` are as they were then.
+    /// [`InvalidSetting`]. Then `limits` are unchanged.
     pub fn set(
         self,
         limits: &mut MigrationLimits,
@@ -126,19 +126,19 @@ impl fmt::Display for Setting {
     }
 }
 
-/// A number without the unit that may stand behind it.
+/// Removes the unit after a number, if there is one.
 fn digits(text: &str) -> &str {
     text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic())
         .trim_end()
 }
 
-/// `25`, `2.5 ms`.
+/// Parses `25` or `2.5 ms`.
 fn millis(text: &str) -> Result<Millis, String> {
     let number = digits(text).parse();
     number.map_err(|why: InvalidMillis| format!("{why}, or off"))
 }
 
-/// A whole number; its unit may stand behind it.
+/// Parses a whole number, with or without its unit.
 fn whole(text: &str, least: u32, most: u32) -> Result<u32, String> {
     let number = digits(text).parse().ok();
     number
@@ -146,7 +146,7 @@ fn whole(text: &str, least: u32, most: u32) -> Result<u32, String> {
         .ok_or_else(|| format!("a whole number from {least} to {most}, or off"))
 }
 
-/// `20MB`, `20 MB/s`, `512KiB` or bytes alone.
+/// Parses `20MB`, `20 MB/s`, `512KiB` or a number of bytes.
 fn rate(text: &str) -> Result<u64, String> {
     const UNITS: [(&str, u64); 8] = [
         ("", 1),

@@ -1,4 +1,4 @@
-//! The governor against a simulated application, and against nonsense.
+//! Tests of the governor with a simulated application, and with invalid input.
 
 use super::*;
 use crate::request::Options;
@@ -11,7 +11,7 @@ fn millis(whole: u32) -> Millis {
     Millis::new(f64::from(whole)).unwrap()
 }
 
-/// Noise that is the same in every run, from -1 to 1.
+/// Noise from -1 to 1 that is the same in every run.
 struct TestNoise(u64);
 
 impl TestNoise {
@@ -25,8 +25,8 @@ impl TestNoise {
     }
 }
 
-/// An application whose p99 grows with its load and with the share of the copy: it reports once a second what was
-/// so a second ago, with noise of a quarter up and down.
+/// An application whose p99 grows with its load and with the throttle ratio of the copy. It reports once a second the
+/// value of one second ago, with noise of up to a quarter.
 struct SimulatedApplication {
     governor: ThrottleGovernor,
     noise: TestNoise,
@@ -48,7 +48,7 @@ impl SimulatedApplication {
         }
     }
 
-    /// Runs for `seconds` at `load`; each second's true p99 and share.
+    /// Runs for `seconds` at `load`. Returns the true p99 and the ratio of each second.
     fn run(&mut self, load: f64, seconds: i64) -> Vec<(f64, f64)> {
         let limits = Throttle {
             latency_ms: Some(millis(SET_POINT)),
@@ -90,7 +90,7 @@ fn the_applications_p99_is_held_at_its_set_point_through_steps_of_its_load() {
         let (low, high) = shares.fold((f64::MAX, 0.0_f64), |(low, high), ratio| {
             (low.min(ratio), high.max(ratio))
         });
-        // A loop that swings goes from end to end; noise alone moves it by less than a half.
+        // An unstable loop oscillates between both ends. Noise alone changes the ratio by less than a half.
         assert!(high / low < 2.0, "load {load}: share from {low} to {high}");
     }
 }

@@ -1,4 +1,4 @@
-//! What a cutover asks of the controller and is answered, and the writers that keep it from starting.
+//! A cutover's requests to the controller and the responses, and the transactions that prevent a cutover.
 
 use crate::id::{AttemptNo, Epoch, MapVersion, MigrationId, ShardName};
 use crate::names::Direction;
@@ -9,42 +9,43 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use uuid::Uuid;
 
-/// What the cutover asks of the control store (C2, C7, C9); answered synchronously.
+/// A request of the cutover to the control store (C2, C7, C9). The response is synchronous.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CutoverCall {
     /// The migration.
     pub migration: MigrationId,
-    /// The caller's epoch.
+    /// The epoch of the agent.
     pub epoch: Epoch,
-    /// What came with the dispatch.
+    /// The secret of the dispatch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub secret: Option<WireSecret>,
-    /// What it asks.
+    /// The request.
     #[serde(rename = "ask")]
     pub query: CutoverQuery,
 }
 
-/// A transaction of somebody else that has written to the moving tables and does not end.
+/// A transaction of another user that has written to the moving tables and does not end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LongWriter {
     /// The shard.
     pub shard: ShardName,
-    /// Its server process.
+    /// The process id of its server process.
     pub pid: i32,
-    /// When the process began, as the server prints it: a pid alone may be somebody else's by now.
+    /// When the server process began, as the server prints it. The pid alone does not suffice, because it may be
+    /// reused.
     pub backend_start: String,
-    /// Who.
+    /// The role of the session.
     pub user: String,
-    /// `application_name`, of letters that can be printed.
+    /// The `application_name`, with printable characters only.
     pub application: String,
-    /// Since when its transaction is open, to the microsecond: its session may be in another one by now.
+    /// When the transaction began, to the microsecond. The session may meanwhile have another transaction.
     pub since: String,
-    /// Its last statement, every literal replaced by `?`.
+    /// Its last statement, with `?` in place of every literal.
     pub query: String,
 }
 
 impl LongWriter {
-    /// True when both are the same transaction of the same process.
+    /// Returns true if both are the same transaction of the same process.
     #[must_use]
     pub fn is(&self, other: &Self) -> bool {
         (&self.shard, self.pid, &self.backend_start, &self.since)
@@ -52,14 +53,14 @@ impl LongWriter {
     }
 }
 
-/// The markers of an attempt: the controller draws them, and whoever flips shows them (ADR 48).
+/// The markers of an attempt. The controller creates them, and an agent must present them to flip (ADR 48).
 ///
-/// They are told in the answer to `Begin` alone, and never printed.
+/// They are only in the response to `Begin`, and are never printed.
 #[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Markers {
-    /// Written into the log behind the fence.
+    /// The id of the marker that is written into the log after the fence.
     pub fenced: Uuid,
-    /// Written into the log behind the seal.
+    /// The id of the marker that is written into the log after the seal.
     pub sealed: Uuid,
 }
 
@@ -69,88 +70,90 @@ impl fmt::Debug for Markers {
     }
 }
 
-/// What the cutover asks.
+/// A request of the cutover.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum CutoverQuery {
-    /// C2: READY (or an interrupted attempt) to FENCING(n); `Reverse` asks for the way back.
+    /// C2: changes READY (or an interrupted attempt) to FENCING(n). With the direction `Reverse` it begins a rollback.
     Begin {
-        /// Which cutover.
+        /// The direction of the cutover.
         direction: Direction,
     },
-    /// C7: may the source be sealed? The controller locks the row until the flip, the release or the loss of its session.
+    /// C7: requests the permission to seal. The controller locks the row until the flip, the release or the end of its
+    /// session.
     Seal {
-        /// Which cutover.
+        /// The direction of the cutover.
         direction: Direction,
-        /// The attempt.
+        /// The number of the attempt.
         attempt: AttemptNo,
-        /// What the gaining shard has recorded of the comparison, read there before the fence; `None`: protocol 3, or a
-        /// way back.
+        /// The results of the comparison that the new owner has stored, read there before the fence. `None`: protocol
+        /// 3, or a rollback.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         compared: Option<Vec<TableVerified>>,
     },
-    /// C9: the flip, in the session that granted the seal.
+    /// C9: requests the flip, in the session that granted the seal.
     Flip {
-        /// Which cutover: a flip of the other direction is never taken for this one.
+        /// The direction of the cutover. A flip of the other direction is refused.
         direction: Direction,
-        /// The attempt.
+        /// The number of the attempt.
         attempt: AttemptNo,
-        /// The markers of the attempt that the gaining shard has applied; `None`: protocol 3, or an offline move.
+        /// The markers of the attempt that the new owner has applied. `None`: protocol 3, or an offline move.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         applied: Option<Markers>,
     },
-    /// C1: may these writers be ended, which keep the cutover from starting? An empty list: nobody is in the way any more.
+    /// C1: requests the permission to end these transactions, which prevent the cutover. An empty list: none prevents
+    /// it any more.
     Cancel {
-        /// The writers, by how long they have been open.
+        /// The transactions, in the order of their age.
         writers: Vec<LongWriter>,
     },
-    /// The attempt is given up; asked before the shard that would lose the keys is reopened.
+    /// Gives the attempt up. It is sent before the old owner is opened again.
     Release {
-        /// Which cutover: it says which shard is opened after [`CutoverAnswer::Released`].
+        /// The direction of the cutover. It determines which shard is opened after [`CutoverAnswer::Released`].
         direction: Direction,
-        /// The attempt.
+        /// The number of the attempt.
         attempt: AttemptNo,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
 
-/// The answer.
+/// The response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "answer", rename_all = "snake_case")]
 pub enum CutoverAnswer {
-    /// FENCING under this number; a flip would make this map version.
+    /// The state is FENCING with this attempt. A flip would create the next map version.
     Begun {
-        /// The attempt.
+        /// The number of the attempt.
         attempt: AttemptNo,
-        /// The map version that is valid now.
+        /// The map version in force.
         map_version: MapVersion,
-        /// The ids of the markers that this attempt writes; `None`: protocol 3.
+        /// The ids of the markers that this attempt writes. `None`: protocol 3.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         markers: Option<Markers>,
     },
-    /// What was asked is allowed.
+    /// The request is granted.
     Granted,
-    /// The operator has not answered yet.
+    /// The operator has not decided yet.
     #[serde(rename = "asked")]
     AwaitingOperator,
-    /// The map names the shard that gains the keys in the direction asked for, whichever attempt gave them to it.
+    /// The map names the new owner of the requested direction, regardless of which attempt flipped.
     Flipped {
-        /// The new version.
+        /// The new map version.
         map_version: MapVersion,
     },
-    /// Nothing of this attempt will be flipped any more, and the shard that would have lost the keys owns them.
+    /// This attempt can no longer flip, and the old owner owns the keys.
     Released,
-    /// Answer to `Begin`: the flip of this direction was committed before; only forward from here (C10).
+    /// The response to `Begin`: the flip of this direction was committed earlier. The cutover continues with C10.
     AlreadyFlipped {
-        /// The attempt that went through.
+        /// The number of the attempt that succeeded.
         attempt: AttemptNo,
-        /// The version that it made.
+        /// The map version that it created.
         map_version: MapVersion,
     },
-    /// Not possible; the attempt is over for the caller.
+    /// The request is refused. The attempt has ended for the caller.
     Refused {
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! How far a step and its change stream are: what a heartbeat tells, and people read.
+//! The progress of a step and of its change stream, which heartbeats report.
 
 use crate::failure::Failure;
 use crate::id::ShardName;
@@ -7,161 +7,162 @@ use crate::throttle::ThrottleStatus;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How far a step is.
+/// The progress of a step.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Progress {
-    /// What it is doing or waiting for, for people.
+    /// What the step is doing, or for what it waits, for people.
     pub message: String,
-    /// Figures per table, where the step works table by table.
+    /// Figures of each table, if the step works table by table.
     pub tables: Vec<TableProgress>,
-    /// Rows per second over the last seconds.
+    /// Rows per second in the last seconds.
     pub rows_per_second: f64,
-    /// Bytes per second over the last seconds.
+    /// Bytes per second in the last seconds.
     pub bytes_per_second: f64,
-    /// Estimated seconds to the end of the step.
+    /// The estimated time to the end of the step, in seconds.
     pub eta_seconds: Option<f64>,
-    /// What holds heavy work back now, if anything does.
+    /// What throttles heavy work now, if anything does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slowed: Option<ThrottleStatus>,
-    /// What it found on the shards that has to end before it goes on, if anything does.
+    /// A condition on the shards that must end before the step continues, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_for: Option<String>,
-    /// The lock that it waits for now, if it does.
+    /// The lock for which the step waits now, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lock: Option<Box<LockWait>>,
-    /// What its sessions execute on the shards at this moment, the longest first.
+    /// The statements that the step's sessions execute at this moment, the longest-running first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub statements: Vec<Statement>,
 }
 
-/// A statement that a session of the migration executes: it names tables and moving keys, never values of rows.
+/// A statement that a session of the migration executes. It contains names of tables and moving keys, but never values
+/// of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Statement {
     /// The shard.
     pub shard: ShardName,
-    /// What the session is for.
+    /// The purpose of the session.
     pub role: String,
-    /// Its beginning, with single spaces.
+    /// The beginning of the statement, with single spaces.
     pub text: String,
-    /// How long it has run, milliseconds.
+    /// How long it has run, in milliseconds.
     pub ms: i64,
 }
 
-/// A lock that a session of the migration waits for, and the session in its way whose transaction is the oldest.
+/// A lock for which a session of the migration waits, and the blocking session with the oldest transaction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LockWait {
     /// The shard.
     pub shard: ShardName,
-    /// The table, or what else is locked.
+    /// The locked table or other object.
     pub object: String,
-    /// Our server process.
+    /// The process id of the waiting server process.
     pub pid: i32,
-    /// How long it has waited, milliseconds.
+    /// How long it has waited, in milliseconds.
     pub waited_ms: Option<i64>,
-    /// The other's server process; 0: a prepared transaction.
+    /// The process id of the blocking server process; 0: a prepared transaction.
     pub holder: i32,
-    /// Its role; empty where it may not be seen.
+    /// The role of the blocking session; empty if it cannot be read.
     pub user: String,
-    /// What it calls itself.
+    /// The `application_name` of the blocking session.
     pub application: String,
-    /// active, idle in transaction, or empty where it may not be seen.
+    /// The state of the blocking session: active or idle in transaction; empty if it cannot be read.
     pub state: String,
-    /// How long its transaction is open, milliseconds.
+    /// How long the blocking transaction has been open, in milliseconds.
     pub open_ms: Option<i64>,
 }
 
-/// How far a table is.
+/// The progress of a table.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TableProgress {
     /// `schema.name`.
     pub table: String,
-    /// Rows done.
+    /// The number of completed rows.
     pub rows_done: i64,
-    /// Rows expected; an estimate until the table is done.
+    /// The expected number of rows. It is an estimate until the table is done.
     pub rows_total: i64,
-    /// Bytes done.
+    /// The number of completed bytes.
     pub bytes_done: i64,
-    /// Bytes expected.
+    /// The expected number of bytes.
     pub bytes_total: i64,
-    /// What is happening to it: copying, done, indexing, comparing.
+    /// The current work: copying, done, indexing, comparing.
     pub phase: String,
 }
 
-/// A change stream.
+/// The status of a change stream.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StreamStatus {
-    /// Which way.
+    /// The direction of the stream.
     pub direction: Direction,
-    /// What it is doing.
+    /// The mode of the stream.
     #[serde(default)]
     pub mode: StreamMode,
-    /// Log that waits in the agent's spool, bytes.
+    /// The bytes of log in the agent's spool.
     #[serde(default)]
     pub spooled_bytes: i64,
-    /// Log that the origin keeps for the stream's slot.
+    /// The log that the upstream shard retains for the stream's slot.
     #[serde(default)]
     pub retained: Retained,
-    /// Whether writes are acknowledged once they are on both shards.
+    /// Whether a write is acknowledged only when it is durable on both shards.
     #[serde(default)]
     pub dual_write: DualWriteState,
-    /// Log bytes between what was written and what was applied.
+    /// The bytes of log between the write position and the applied position.
     pub lag_bytes: i64,
-    /// How far the origin's log is known to reach, bytes from its beginning; 0 when unknown.
+    /// The known write position in the upstream shard's log, in bytes from the beginning; 0 if unknown.
     #[serde(default)]
     pub written_at: i64,
-    /// Up to where all of it that concerns the stream is applied.
+    /// The position up to which all changes of the stream are applied.
     #[serde(default)]
     pub applied_at: i64,
-    /// Age of the newest applied commit while changes are pending, milliseconds; 0 when level.
+    /// The age of the newest applied commit while changes are pending, in milliseconds; 0 without pending changes.
     pub lag_ms: i64,
-    /// Transactions applied since the stream was opened.
+    /// The number of transactions applied since the stream was opened.
     pub transactions: i64,
-    /// Row changes applied since the stream was opened.
+    /// The number of row changes applied since the stream was opened.
     pub changes: i64,
-    /// Why it stopped for good, if it did.
+    /// Why the stream has failed; `None` while it runs.
     pub failure: Option<Failure>,
 }
 
-/// What a change stream is doing.
+/// The mode of a change stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum StreamMode {
-    /// Changes go straight to the other shard.
+    /// Changes are applied directly on the other shard.
     #[default]
     Live,
-    /// Changes are kept in the agent's spool: the copy is under way, or the other shard is away.
+    /// Changes are kept in the agent's spool, because the copy runs or the other shard is unreachable.
     Spooling,
-    /// The spool is being applied while new changes still go into it.
+    /// The spool is being applied, while new changes are still added to it.
     Draining,
 }
 
-/// Whether a write is acknowledged only once it is on both shards.
+/// Whether a write is acknowledged only when it is durable on both shards.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DualWriteState {
-    /// The other shard follows within milliseconds; also before a synchronous one begins.
+    /// The other shard follows within milliseconds. This is also the state before synchronous dual-write begins.
     #[default]
     Asynchronous,
     /// Every acknowledged write is on both shards.
     Synchronous,
     /// It was synchronous, and is asynchronous for now.
     Degraded {
-        /// Since when, milliseconds since 1970.
+        /// When it became asynchronous, in milliseconds since 1970.
         since_ms: i64,
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
 
-/// Log that a server keeps for a replication slot, as it was seen last.
+/// The log that a server retains for a replication slot, as it was last observed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Retained {
-    /// Bytes now.
+    /// The bytes of log now.
     pub bytes: i64,
-    /// Most bytes seen so far.
+    /// The greatest number of bytes so far.
     pub peak_bytes: i64,
     /// `wal_status` of the slot: reserved, extended, unreserved or lost.
     pub wal_status: String,
-    /// Bytes that may still be written before the slot is in danger, where the server has a limit.
+    /// The bytes that may still be written before the slot is in danger, if the server has a limit.
     pub safe_bytes: Option<i64>,
 }

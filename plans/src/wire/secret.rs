@@ -1,33 +1,33 @@
-//! What proves who speaks: texts of 256 random bits, never printed.
+//! Secrets that prove the identity of a sender: texts of 256 random bits, which are never printed.
 
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The header of calls whose body has no room for the secret of a dispatch.
+/// The header for the secret of a dispatch, in calls whose body has no field for it.
 pub const SECRET_HEADER: &str = "x-shardwright-dispatch";
 
 /// A random text that only its two sides know: the secret of a dispatch, or the key of an agent's process.
 ///
-/// It stands in messages alone. The control store keeps its SHA-256; views, pages, logs, journals and the audit trail
-/// keep nothing of it.
+/// Only messages contain it. The control store keeps its SHA-256. Views, pages, logs, journals and the audit trail
+/// contain no part of it.
 #[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct WireSecret(String);
 
 impl WireSecret {
-    /// The secret that these random bits make.
+    /// Creates a secret from random bits.
     #[must_use]
     pub fn of(bits: [u8; 32]) -> Self {
         Self(bits.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// One that somebody shows.
+    /// Creates a secret from the text that a sender presents.
     #[must_use]
     pub fn shown(text: &str) -> Self {
         Self(text.trim().to_owned())
     }
 
-    /// The secret itself, for the other side.
+    /// Returns the secret itself, for the other side.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0

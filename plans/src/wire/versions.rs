@@ -1,40 +1,40 @@
-//! Which versions of the messages a program understands, and whether two programs have one in common.
+//! The versions of the messages that a program supports, and whether two programs have a version in common.
 //!
-//! A field that a reader may leave aside does not make a new version: whoever does not know it ignores it, and whoever
-//! misses it takes its default. A new version is for what must not be left aside, as a new kind of step; it is told only
-//! to those that speak it. Each version understands the one before it (ADR 32).
+//! A new optional field needs no new version: a reader that does not know it ignores it, and a reader that expects it
+//! uses its default. A new version is needed for what must not be ignored, such as a new kind of step, which is sent
+//! only to programs that support it. Each version supports the one before it (ADR 32).
 
 use std::fmt;
 
 /// The first version whose dispatches carry a secret (ADR 48).
 pub const SECRETS: u32 = 4;
 
-/// The first version whose agents know that cascades skip rows (ADR 55).
+/// The first version whose agents know that cascades can skip rows (ADR 55).
 pub const CASCADES: u32 = 4;
 
-/// The newest version of the messages that this program speaks.
+/// The newest version of the messages that this program supports.
 pub const PROTOCOL: u32 = 4;
 
-/// The oldest one that it still understands: what the release before this one speaks.
+/// The oldest version that this program supports: that of the release before this one.
 pub const OLDEST_PROTOCOL: u32 = 3;
 
-/// Versions that a program understands, each between two.
+/// The range of versions that a program supports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protocols {
-    /// The oldest.
+    /// The oldest version.
     pub oldest: u32,
-    /// The newest.
+    /// The newest version.
     pub newest: u32,
 }
 
 impl Protocols {
-    /// What this program understands.
+    /// The versions that this program supports.
     pub const OURS: Self = Self {
         oldest: OLDEST_PROTOCOL,
         newest: PROTOCOL,
     };
 
-    /// The newest version that both understand.
+    /// Returns the newest version that both support.
     #[must_use]
     pub fn common(self, other: Self) -> Option<u32> {
         let newest = self.newest.min(other.newest);

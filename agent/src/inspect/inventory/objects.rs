@@ -1,4 +1,4 @@
-//! Our objects by name and form, and those that only have a name like ours.
+//! Finds the objects that belong to Shardwright by name and form, and those that only have a similar name.
 
 use connect::Connected;
 use plans::names::DDL_PREFIX;
@@ -7,25 +7,33 @@ use crate::shard::{dual_write, identity};
 
 use super::{
     LOAD_PREFIX, MigrationId, Object, ObjectKind, REPLICATION_PREFIX, SCHEMA, Similar,
-    TRIGGER_PREFIX, Whose, is_ours,
+    TRIGGER_PREFIX, Whose, has_sidecar_tables,
 };
 
-/// What was found: ours, and what only looks so.
+/// The objects of Shardwright, and the objects that only have a similar name.
 type FoundObjects = (Vec<Object>, Vec<Similar>);
 
-pub(super) async fn find(client: &Connected) -> Result<FoundObjects, tokio_postgres::Error> {
+pub(super) async fn find_objects(
+    client: &Connected,
+) -> Result<FoundObjects, tokio_postgres::Error> {
     let mut found = (Vec::new(), Vec::new());
-    slots(client, &mut found).await?;
-    publications(client, &mut found).await?;
-    triggers(client, &mut found).await?;
-    event_triggers(client, &mut found).await?;
-    schema(client, &mut found).await?;
-    standby_names(client, &mut found).await?;
-    sessions(client, &mut found).await?;
+    find_slots(client, &mut found).await?;
+    find_publications(client, &mut found).await?;
+    find_triggers(client, &mut found).await?;
+    find_event_triggers(client, &mut found).await?;
+    find_schema_objects(client, &mut found).await?;
+    find_standby_names(client, &mut found).await?;
+    find_sessions(client, &mut found).await?;
     Ok(found)
 }
 
-fn add(found: &mut FoundObjects, kind: ObjectKind, name: String, on: Option<String>, whose: Whose) {
+fn add_object(
+    found: &mut FoundObjects,
+    kind: ObjectKind,
+    name: String,
+    on: Option<String>,
+    whose: Whose,
+) {
     found.0.push(Object {
         kind,
         name,
@@ -34,24 +42,27 @@ fn add(found: &mut FoundObjects, kind: ObjectKind, name: String, on: Option<Stri
     });
 }
 
-fn similar(found: &mut FoundObjects, object: String, why: &str) {
+fn add_similar(found: &mut FoundObjects, object: String, why: &str) {
     found.1.push(Similar {
         object,
         why: why.to_owned(),
     });
 }
 
-/// The migration in `<prefix><migration>_<rest>`, where `rest` is what we append.
-fn migration_in(name: &str, prefix: &str, rest: impl Fn(&str) -> bool) -> Option<MigrationId> {
+/// Returns the migration in a name of the form `<prefix><migration>_<rest>`, if `is_suffix` accepts the last part.
+fn migration_in(name: &str, prefix: &str, is_suffix: impl Fn(&str) -> bool) -> Option<MigrationId> {
     let (id, end) = name.strip_prefix(prefix)?.split_once('_')?;
-    MigrationId::parse(id).ok().filter(|_| rest(end))
+    MigrationId::parse(id).ok().filter(|_| is_suffix(end))
 }
 
-fn is_stream(end: &str) -> bool {
+fn is_stream_suffix(end: &str) -> bool {
     matches!(end, "fwd" | "rev")
 }
 
-async fn slots(client: &Connected, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
+async fn find_slots(
+    client: &Connected,
+    found: &mut FoundObjects,
+) -> Result<(), tokio_postgres::Error> {
     let rows = client
         .query(
             "select slot_name::text, coalesce(plugin::text, slot_type) = 'pgoutput', temporary
@@ -62,16 +73,16 @@ async fn slots(client: &Connected, found: &mut FoundObjects) -> Result<(), tokio
         )
         .await?;
     for row in rows {
-        let (name, ours, temporary): (String, bool, bool) = (row.get(0), row.get(1), row.get(2));
-        let compares = |end: &str| temporary && end.starts_with("cmp_");
+        let (name, is_ours, temporary): (String, bool, bool) = (row.get(0), row.get(1), row.get(2));
+        let is_comparison_suffix = |end: &str| temporary && end.starts_with("cmp_");
         let id = migration_in(&name, REPLICATION_PREFIX, |end| {
-            is_stream(end) || compares(end)
+            is_stream_suffix(end) || is_comparison_suffix(end)
         });
-        match id.filter(|_| ours) {
-            Some(id) => add(found, ObjectKind::Slot, name, None, Whose::Migration(id)),
-            // A temporary slot goes with its session.
-            None if temporary => add(found, ObjectKind::Slot, name, None, Whose::LiveProbe),
-            None => similar(
+        match id.filter(|_| is_ours) {
+            Some(id) => add_object(found, ObjectKind::Slot, name, None, Whose::Migration(id)),
+            // The server drops a temporary slot when its session ends.
+            None if temporary => add_object(found, ObjectKind::Slot, name, None, Whose::LiveProbe),
+            None => add_similar(
                 found,
                 format!("slot {name}"),
                 "no logical slot of pgoutput with the name of a migration",
@@ -81,7 +92,7 @@ async fn slots(client: &Connected, found: &mut FoundObjects) -> Result<(), tokio
     Ok(())
 }
 
-async fn publications(
+async fn find_publications(
     client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
@@ -95,17 +106,21 @@ async fn publications(
         )
         .await?;
     for row in rows {
-        let (name, ours, free): (String, bool, bool) = (row.get(0), row.get(1), row.get(2));
+        let (name, is_ours, is_unlocked): (String, bool, bool) =
+            (row.get(0), row.get(1), row.get(2));
         let kind = ObjectKind::Publication;
-        let id = migration_in(&name, REPLICATION_PREFIX, is_stream);
-        let look = name.strip_prefix(LOAD_PREFIX);
-        let look = look.filter(|id| id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit()));
-        match (id, look) {
-            (Some(id), _) if ours => add(found, kind, name, None, Whose::Migration(id)),
-            // Who watches the log holds a lock of this name.
-            (None, Some(_)) if ours && free => add(found, kind, name, None, Whose::Probe),
-            (None, Some(_)) if ours => add(found, kind, name, None, Whose::LiveProbe),
-            (_, _) => similar(
+        let id = migration_in(&name, REPLICATION_PREFIX, is_stream_suffix);
+        let load_inspection = name.strip_prefix(LOAD_PREFIX);
+        let load_inspection = load_inspection
+            .filter(|id| id.len() == 32 && id.chars().all(|c| c.is_ascii_hexdigit()));
+        match (id, load_inspection) {
+            (Some(id), _) if is_ours => add_object(found, kind, name, None, Whose::Migration(id)),
+            // An inspection that reads the log holds an advisory lock with this name.
+            (None, Some(_)) if is_ours && is_unlocked => {
+                add_object(found, kind, name, None, Whose::Probe)
+            }
+            (None, Some(_)) if is_ours => add_object(found, kind, name, None, Whose::LiveProbe),
+            (_, _) => add_similar(
                 found,
                 format!("publication {name}"),
                 "not the name of a migration, or not a publication of some tables that the agent's role owns",
@@ -115,7 +130,7 @@ async fn publications(
     Ok(())
 }
 
-async fn triggers(
+async fn find_triggers(
     client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
@@ -132,21 +147,21 @@ async fn triggers(
         )
         .await?;
     for row in rows {
-        let (name, on, ours): (String, String, bool) = (row.get(0), row.get(1), row.get(2));
+        let (name, on, is_ours): (String, String, bool) = (row.get(0), row.get(1), row.get(2));
         let events = ["insert", "update", "delete", "truncate", "cascade"];
-        let event = |end: &str| events.contains(&end);
-        let id = migration_in(&name, TRIGGER_PREFIX, event);
-        let away = name
+        let is_event = |end: &str| events.contains(&end);
+        let id = migration_in(&name, TRIGGER_PREFIX, is_event);
+        let released = name
             .strip_prefix(TRIGGER_PREFIX)
             .and_then(|rest| rest.strip_prefix("away_"));
-        let whose = match (id, away) {
+        let whose = match (id, released) {
             (Some(id), _) => Some(Whose::Migration(id)),
             (None, Some(_)) => Some(Whose::ReleasedKeys),
             (None, None) => None,
         };
-        match whose.filter(|_| ours) {
-            Some(whose) => add(found, ObjectKind::Trigger, name, Some(on), whose),
-            None => similar(
+        match whose.filter(|_| is_ours) {
+            Some(whose) => add_object(found, ObjectKind::Trigger, name, Some(on), whose),
+            None => add_similar(
                 found,
                 format!("trigger {name} on {on}"),
                 "not the name of a guard, or it does not call a function of schema shardwright",
@@ -156,7 +171,7 @@ async fn triggers(
     Ok(())
 }
 
-async fn event_triggers(
+async fn find_event_triggers(
     client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
@@ -170,12 +185,12 @@ async fn event_triggers(
         )
         .await?;
     for row in rows {
-        let (name, ours): (String, bool) = (row.get(0), row.get(1));
+        let (name, is_ours): (String, bool) = (row.get(0), row.get(1));
         let kind = ObjectKind::EventTrigger;
         let id = migration_in(&name, DDL_PREFIX, |end| matches!(end, "end" | "drop"));
         match id {
-            Some(id) if ours => add(found, kind, name, None, Whose::Migration(id)),
-            _ => similar(
+            Some(id) if is_ours => add_object(found, kind, name, None, Whose::Migration(id)),
+            _ => add_similar(
                 found,
                 format!("event trigger {name}"),
                 "not the name of a guard, or it does not call a function of schema shardwright",
@@ -185,8 +200,8 @@ async fn event_triggers(
     Ok(())
 }
 
-/// What is in our schema, and the migrations that have rows there.
-const IN_SCHEMA: &str = "select 'sequence', c.relname::text from pg_catalog.pg_class c
+/// The query for the objects in the schema `shardwright`, and for the migrations that have rows there.
+const SCHEMA_OBJECTS: &str = "select 'sequence', c.relname::text from pg_catalog.pg_class c
      where c.relnamespace = pg_catalog.to_regnamespace($1) and c.relkind = 'S'
        -- one that numbers the rows of a table goes with the table
        and not exists (select from pg_catalog.pg_depend d
@@ -198,69 +213,49 @@ const IN_SCHEMA: &str = "select 'sequence', c.relname::text from pg_catalog.pg_c
      union all
      select 'rows', migration from shardwright.move order by 1, 2";
 
-/// Registers, functions and rows in our schema, or that the schema is somebody else's.
-async fn schema(client: &Connected, found: &mut FoundObjects) -> Result<(), tokio_postgres::Error> {
-    let there = client
+/// Finds the registers, functions and rows in the schema `shardwright`, or reports that the schema is not
+/// Shardwright's.
+async fn find_schema_objects(
+    client: &Connected,
+    found: &mut FoundObjects,
+) -> Result<(), tokio_postgres::Error> {
+    let row = client
         .query_one(
             "select pg_catalog.to_regnamespace($1) is not null",
             &[&SCHEMA],
         )
         .await?;
-    if !there.get::<_, bool>(0) {
+    if !row.get::<_, bool>(0) {
         return Ok(());
     }
-    if !is_ours(client).await? {
-        // It holds the id of the database, and nothing else: no migration has left anything.
+    if !has_sidecar_tables(client).await? {
+        // The schema contains only the random id of the database: no migration has left anything.
         if identity::is_registered(client).await? {
             return Ok(());
         }
-        similar(
+        add_similar(
             found,
             format!("schema {SCHEMA}"),
             "it lacks the tables that Shardwright makes on a shard",
         );
         return Ok(());
     }
-    add(
+    add_object(
         found,
         ObjectKind::Schema,
         SCHEMA.to_owned(),
         None,
         Whose::Shared,
     );
-    let rows = client.query(IN_SCHEMA, &[&SCHEMA]).await?;
+    let rows = client.query(SCHEMA_OBJECTS, &[&SCHEMA]).await?;
     for row in rows {
-        let (what, name): (String, String) = (row.get(0), row.get(1));
-        let id = |text: &str| MigrationId::parse(text).ok().map(Whose::Migration);
-        let guard = [
-            "guard_truncate_",
-            "guard_foreign_",
-            "guard_cascade_",
-            "guard_",
-            DDL_PREFIX,
-        ];
-        let beside = ["refused_", "skipped_", "skips_"];
-        let beside = beside.iter().find_map(|prefix| name.strip_prefix(prefix));
-        let guard = guard.iter().find_map(|prefix| name.strip_prefix(prefix));
-        let (kind, whose) = match what.as_str() {
-            "sequence" => match beside {
-                Some(rest) => (ObjectKind::Refusals, id(rest)),
-                None => (ObjectKind::Register, name.strip_prefix("own_").and_then(id)),
-            },
-            "rows" => (ObjectKind::Rows, id(&name)),
-            _ if name.starts_with("guard_away_") => {
-                (ObjectKind::Function, Some(Whose::ReleasedKeys))
-            }
-            _ => (
-                ObjectKind::Function,
-                guard.and_then(|rest| id(rest.split('_').next().unwrap_or(rest))),
-            ),
-        };
+        let (kind_name, name): (String, String) = (row.get(0), row.get(1));
+        let (kind, whose) = classify(&kind_name, &name);
         match whose {
-            Some(whose) => add(found, kind, name, None, whose),
-            None => similar(
+            Some(whose) => add_object(found, kind, name, None, whose),
+            None => add_similar(
                 found,
-                format!("{what} {SCHEMA}.{name}"),
+                format!("{kind_name} {SCHEMA}.{name}"),
                 "not the name of anything that Shardwright makes there; the schema stays while it is in it",
             ),
         }
@@ -268,8 +263,40 @@ async fn schema(client: &Connected, found: &mut FoundObjects) -> Result<(), toki
     Ok(())
 }
 
-/// Names of ours for which every commit on the server waits.
-async fn standby_names(
+/// Returns the kind of an object in the schema `shardwright`, and its migration; `None` if the name is not one that
+/// Shardwright gives.
+fn classify(kind_name: &str, name: &str) -> (ObjectKind, Option<Whose>) {
+    let id = |text: &str| MigrationId::parse(text).ok().map(Whose::Migration);
+    let guard_prefixes = [
+        "guard_truncate_",
+        "guard_foreign_",
+        "guard_cascade_",
+        "guard_",
+        DDL_PREFIX,
+    ];
+    let counter_prefixes = ["refused_", "skipped_", "skips_"];
+    let counter_suffix = counter_prefixes
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix));
+    let guard_suffix = guard_prefixes
+        .iter()
+        .find_map(|prefix| name.strip_prefix(prefix));
+    match kind_name {
+        "sequence" => match counter_suffix {
+            Some(rest) => (ObjectKind::Refusals, id(rest)),
+            None => (ObjectKind::Register, name.strip_prefix("own_").and_then(id)),
+        },
+        "rows" => (ObjectKind::Rows, id(name)),
+        _ if name.starts_with("guard_away_") => (ObjectKind::Function, Some(Whose::ReleasedKeys)),
+        _ => (
+            ObjectKind::Function,
+            guard_suffix.and_then(|rest| id(rest.split('_').next().unwrap_or(rest))),
+        ),
+    }
+}
+
+/// Finds the names in `synchronous_standby_names` that belong to migrations. Every commit on the server waits for them.
+async fn find_standby_names(
     client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
@@ -277,13 +304,13 @@ async fn standby_names(
         let id = name.split('/').nth(1).unwrap_or("");
         if let Ok(id) = MigrationId::parse(id) {
             let whose = Whose::Migration(id);
-            add(found, ObjectKind::StandbyName, name, None, whose);
+            add_object(found, ObjectKind::StandbyName, name, None, whose);
         }
     }
     Ok(())
 }
 
-async fn sessions(
+async fn find_sessions(
     client: &Connected,
     found: &mut FoundObjects,
 ) -> Result<(), tokio_postgres::Error> {
@@ -298,11 +325,11 @@ async fn sessions(
     for row in rows {
         let name: String = row.get(0);
         let id = name.split('/').nth(1).unwrap_or("");
-        if id == super::super::INSPECT {
+        if id == super::super::INSPECTION_ID {
             continue;
         }
         if let Ok(id) = MigrationId::parse(id) {
-            add(found, ObjectKind::Session, name, None, Whose::Migration(id));
+            add_object(found, ObjectKind::Session, name, None, Whose::Migration(id));
         }
     }
     Ok(())

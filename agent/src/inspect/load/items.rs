@@ -1,102 +1,104 @@
-//! A tally as items: virtual shards, listed keys, or ranges of about the same load.
+//! Divides a tally into items: virtual shards, listed keys, or ranges of similar load.
 
 use plans::inspection::{ItemLoad, LoadTask};
 use plans::key::Key;
 use plans::key_set::{Buckets, KeyRange, KeySet};
 use plans::request::Measure;
 
-use super::tally::{KeyCost, LoadTally, whole};
+use super::tally::{KeyCost, LoadTally, rounded};
 
-/// The items of what the shard owns, in key order; together exactly that.
-pub(super) fn divide(task: &LoadTask, tally: &LoadTally) -> Vec<ItemLoad> {
+/// Returns the items in key order. Together they contain exactly the keys that the shard owns.
+pub(super) fn divide_into_items(task: &LoadTask, tally: &LoadTally) -> Vec<ItemLoad> {
     match &task.owned {
-        KeySet::Hash(buckets) => by_bucket(buckets, tally),
+        KeySet::Hash(buckets) => items_by_bucket(buckets, tally),
         KeySet::List(keys) => keys
             .iter()
             .map(|key| {
                 let cost = tally.keys.get(key).copied().unwrap_or_default();
-                item(KeySet::list([key.clone()]), &cost)
+                item_load(KeySet::list([key.clone()]), &cost)
             })
             .collect(),
-        KeySet::Range(ranges) => by_range(task, ranges, tally),
+        KeySet::Range(ranges) => items_by_range(task, ranges, tally),
     }
 }
 
-fn item(keys: KeySet, cost: &KeyCost) -> ItemLoad {
+fn item_load(keys: KeySet, cost: &KeyCost) -> ItemLoad {
     ItemLoad {
         keys,
-        rows: whole(cost.rows),
-        bytes: whole(cost.bytes),
-        writes: whole(cost.writes),
-        weight: whole(cost.weight),
+        rows: rounded(cost.rows),
+        bytes: rounded(cost.bytes),
+        writes: rounded(cost.writes),
+        weight: rounded(cost.weight),
     }
 }
 
-fn by_bucket(owned: &Buckets, tally: &LoadTally) -> Vec<ItemLoad> {
+fn items_by_bucket(owned: &Buckets, tally: &LoadTally) -> Vec<ItemLoad> {
     let buckets = owned.ranges.iter().flat_map(|range| range.from..range.to);
     buckets
         .map(|bucket| {
-            let at = usize::try_from(bucket).ok();
-            let cost = at.and_then(|at| tally.buckets.get(at)).copied();
+            let index = usize::try_from(bucket).ok();
+            let cost = index.and_then(|index| tally.buckets.get(index)).copied();
             let keys = KeySet::buckets(owned.of, bucket, bucket + 1);
-            item(keys, &cost.unwrap_or_default())
+            item_load(keys, &cost.unwrap_or_default())
         })
         .collect()
 }
 
-/// Cuts each range where a share of the whole is reached; a key that outweighs that stands alone.
-fn by_range(task: &LoadTask, ranges: &[KeyRange], tally: &LoadTally) -> Vec<ItemLoad> {
-    let figure = |cost: &KeyCost| match &task.by {
+/// Divides each range into items, and begins a new item before the load of the current one exceeds the limit. A single
+/// key with more load than the limit is an item of its own.
+fn items_by_range(task: &LoadTask, ranges: &[KeyRange], tally: &LoadTally) -> Vec<ItemLoad> {
+    let measured = |cost: &KeyCost| match &task.by {
         Measure::Rows => cost.rows,
         Measure::Bytes => cost.bytes,
         Measure::Writes => cost.writes,
         Measure::Query(_) => cost.weight,
     };
-    let total: f64 = tally.keys.values().map(figure).sum();
-    // Two neighbours carry more than this, so that there are not more items than asked for.
-    let share = 2.0 * total / f64::from(task.items.max(1));
+    let total: f64 = tally.keys.values().map(measured).sum();
+    // Two neighbouring items together have more load than this limit, so a range has at most the requested number of
+    // items.
+    let max_load = 2.0 * total / f64::from(task.items.max(1));
     let mut items = Vec::new();
     for range in ranges {
-        let mut cutter = ItemCutter {
+        let mut divider = ItemDivider {
             from: range.from.clone(),
             sum: KeyCost::default(),
             items: &mut items,
         };
-        let within = tally.keys.iter().filter(|(key, _)| range.contains(key));
-        for (key, cost) in within {
-            let heavy = figure(cost) >= share && !cost.several && share > 0.0;
-            let full =
-                cutter.sum != KeyCost::default() && figure(&cutter.sum) + figure(cost) > share;
-            if full || (heavy && cutter.from.as_ref() != Some(key)) {
-                cutter.cut(key.clone());
+        let entries = tally.keys.iter().filter(|(key, _)| range.contains(key));
+        for (key, cost) in entries {
+            let is_heavy = measured(cost) >= max_load && !cost.is_group && max_load > 0.0;
+            let is_full = divider.sum != KeyCost::default()
+                && measured(&divider.sum) + measured(cost) > max_load;
+            if is_full || (is_heavy && divider.from.as_ref() != Some(key)) {
+                divider.start_item_at(key.clone());
             }
-            cutter.sum.add(cost);
-            if heavy && let Some(next) = key.successor().filter(|next| range.contains(next)) {
-                cutter.cut(next);
+            divider.sum.add(cost);
+            if is_heavy && let Some(next) = key.successor().filter(|next| range.contains(next)) {
+                divider.start_item_at(next);
             }
         }
-        cutter.end(range.to.clone());
+        divider.end_item(range.to.clone());
     }
     items
 }
 
-struct ItemCutter<'a> {
+struct ItemDivider<'a> {
     from: Option<Key>,
     sum: KeyCost,
     items: &'a mut Vec<ItemLoad>,
 }
 
-impl ItemCutter<'_> {
-    fn cut(&mut self, at: Key) {
-        self.end(Some(at.clone()));
-        self.from = Some(at);
+impl ItemDivider<'_> {
+    fn start_item_at(&mut self, key: Key) {
+        self.end_item(Some(key.clone()));
+        self.from = Some(key);
         self.sum = KeyCost::default();
     }
 
-    fn end(&mut self, to: Option<Key>) {
+    fn end_item(&mut self, to: Option<Key>) {
         let keys = KeySet::range(self.from.clone(), to);
         if !keys.is_empty() {
-            self.items.push(item(keys, &self.sum));
+            self.items.push(item_load(keys, &self.sum));
         }
     }
 }
@@ -145,7 +147,7 @@ mod tests {
         for key in 0..1000 {
             tally.add(Key::Int(key), &rows(if key == 500 { 2000.0 } else { 1.0 }));
         }
-        let items = divide(&task, &tally);
+        let items = divide_into_items(&task, &tally);
         let all = items
             .iter()
             .fold(task.owned.none(), |all, item| all.union(&item.keys));
@@ -169,6 +171,6 @@ mod tests {
         assert!(tally.keys.len() <= 200_001, "{}", tally.keys.len());
         let total: f64 = tally.keys.values().map(|cost| cost.rows).sum();
         assert!((total - 600_000.0).abs() < 0.5, "{total}");
-        assert_eq!(tally.hottest(false, 1)[0].key, Key::Int(77));
+        assert_eq!(tally.hottest_keys(false, 1)[0].key, Key::Int(77));
     }
 }

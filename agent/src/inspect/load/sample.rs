@@ -1,4 +1,4 @@
-//! Rows and bytes by key: small tables whole, big ones from randomly chosen blocks.
+//! Counts rows and bytes by key: small tables completely, large tables from randomly chosen blocks.
 
 use std::pin::pin;
 
@@ -8,20 +8,20 @@ use plans::inspection::LoadTask;
 use plans::table::MovingTable;
 
 use super::tally::{KeyCost, LoadTally};
-use super::{ShardedTable, key_of};
+use super::{ShardedTable, read_key};
 use crate::error::{StepError, WithIntent};
 use crate::shard::user_code::CodeProver;
 
-/// Blocks that are read of all tables together; more are sampled.
-const BLOCKS: f64 = 4096.0;
-/// A table of so few blocks is read whole all the same.
-const SMALL: i64 = 128;
-/// Row header and line pointer, bytes.
-const OVERHEAD: u32 = 28;
-/// The operator's query is given up after this time.
+/// The number of blocks that are read in total. If the tables have more, they are sampled.
+const SAMPLED_BLOCKS: f64 = 4096.0;
+/// A table with at most this number of blocks is always read completely.
+const SMALL_TABLE_BLOCKS: i64 = 128;
+/// The size of a row header and a line pointer, in bytes.
+const ROW_OVERHEAD_BYTES: u32 = 28;
+/// The time limit of the operator's query.
 const QUERY_TIMEOUT: &str = "5min";
 
-/// Counts every table; true when some of the figures are from samples.
+/// Counts the rows of every table. Returns true if some numbers come from samples.
 pub(super) async fn run(
     client: &Connected,
     task: &LoadTask,
@@ -30,20 +30,24 @@ pub(super) async fn run(
 ) -> Result<bool, StepError> {
     let mut sizes = Vec::with_capacity(tables.len());
     for table in tables {
-        sizes.push(blocks(client, task, table).await?);
+        sizes.push(count_blocks(client, task, table).await?);
     }
     let total: i64 = sizes.iter().sum();
-    let share = BLOCKS / (total as f64).max(BLOCKS);
+    let fraction = SAMPLED_BLOCKS / (total as f64).max(SAMPLED_BLOCKS);
     let mut sampled = false;
     for (table, blocks) in tables.iter().zip(sizes) {
-        let share = if blocks <= SMALL { 1.0 } else { share };
-        sampled |= share < 1.0;
-        count(client, task, table, share, tally).await?;
+        let fraction = if blocks <= SMALL_TABLE_BLOCKS {
+            1.0
+        } else {
+            fraction
+        };
+        sampled |= fraction < 1.0;
+        count_rows(client, task, table, fraction, tally).await?;
     }
     Ok(sampled)
 }
 
-async fn blocks(
+async fn count_blocks(
     client: &Connected,
     task: &LoadTask,
     table: &ShardedTable,
@@ -66,27 +70,29 @@ async fn blocks(
     })
 }
 
-async fn count(
+async fn count_rows(
     client: &Connected,
     task: &LoadTask,
     table: &ShardedTable,
-    share: f64,
+    fraction: f64,
     tally: &mut LoadTally,
 ) -> Result<(), StepError> {
-    let what = format!(
+    let action = format!(
         "shard {}: counting rows of {}",
         task.shard.name, table.table
     );
-    let sql = statement(client, task, table, share).await.at(&what)?;
-    let none: [&str; 0] = [];
-    let mut rows = pin!(client.query_raw(&sql, none).await.at(&what)?);
-    let width = task.key.len();
-    while let Some(row) = rows.try_next().await.at(&what)? {
-        let (found, bytes): (i64, i64) = (row.get(width), row.get(width + 1));
-        if let Some(key) = key_of(task, &row) {
+    let sql = counting_sql(client, task, table, fraction)
+        .await
+        .at(&action)?;
+    let no_parameters: [&str; 0] = [];
+    let mut rows = pin!(client.query_raw(&sql, no_parameters).await.at(&action)?);
+    let key_width = task.key.len();
+    while let Some(row) = rows.try_next().await.at(&action)? {
+        let (row_count, bytes): (i64, i64) = (row.get(key_width), row.get(key_width + 1));
+        if let Some(key) = read_key(task, &row) {
             let cost = KeyCost {
-                rows: found as f64 / share,
-                bytes: bytes as f64 / share,
+                rows: row_count as f64 / fraction,
+                bytes: bytes as f64 / fraction,
                 ..KeyCost::default()
             };
             tally.add(key, &cost);
@@ -95,21 +101,21 @@ async fn count(
     Ok(())
 }
 
-async fn statement(
+async fn counting_sql(
     client: &Connected,
     task: &LoadTask,
     table: &ShardedTable,
-    share: f64,
+    fraction: f64,
 ) -> Result<String, tokio_postgres::Error> {
-    let wide = client
+    let columns = client
         .query(
             "select pg_catalog.quote_ident(attname) from pg_catalog.pg_attribute
              where attrelid = pg_catalog.to_regclass($1) and attnum > 0 and not attisdropped order by attnum",
             &[&table.table.sql()],
         )
         .await?;
-    // Column by column, so that values out of line count as they are stored and are not fetched.
-    let sizes: Vec<String> = wide
+    // One expression for each column: a TOASTed value counts with its stored size, and is not fetched.
+    let sizes: Vec<String> = columns
         .iter()
         .map(|row| {
             format!(
@@ -119,29 +125,29 @@ async fn statement(
         })
         .collect();
     let keys: Vec<String> = table
-        .expressions("t")
+        .key_expressions("t")
         .iter()
         .map(|column| format!("{column}::pg_catalog.text"))
         .collect();
-    let sample = if share < 1.0 {
-        format!("tablesample system ({})", share * 100.0)
+    let sample = if fraction < 1.0 {
+        format!("tablesample system ({})", fraction * 100.0)
     } else {
         String::new()
     };
-    let places: Vec<String> = (1..=keys.len()).map(|at| at.to_string()).collect();
+    let positions: Vec<String> = (1..=keys.len()).map(|index| index.to_string()).collect();
     Ok(format!(
-        "select {keys}, count(*), sum({OVERHEAD} + {sizes})::bigint from {name} t {sample}
-         where {owned} group by {places}",
+        "select {keys}, count(*), sum({ROW_OVERHEAD_BYTES} + {sizes})::bigint from {name} t {sample}
+         where {owned} group by {positions}",
         keys = keys.join(", "),
         sizes = sizes.join(" + "),
         name = table.table.sql(),
-        owned = table.owned(task, "t"),
-        places = places.join(", "),
+        owned = table.owned_predicate(task, "t"),
+        positions = positions.join(", "),
     ))
 }
 
-/// Adds what the operator's query returns: the key's columns and a number, row by row.
-pub(super) async fn weigh(
+/// Adds the result of the operator's query: each row has the key columns and a number.
+pub(super) async fn add_query_weights(
     client: &Connected,
     task: &LoadTask,
     query: &str,
@@ -149,44 +155,44 @@ pub(super) async fn weigh(
     tables: &[MovingTable],
     tally: &mut LoadTally,
 ) -> Result<(), StepError> {
-    let what = format!("shard {}: running the weight query", task.shard.name);
+    let action = format!("shard {}: running the weight query", task.shard.name);
     client
         .batch_execute(&format!(
             "begin read only; set local statement_timeout = '{QUERY_TIMEOUT}'"
         ))
         .await
-        .at(&what)?;
+        .at(&action)?;
     prover.prove(client, tables).await?;
-    let weighed = stream(client, task, query, tally, &what).await;
+    let result = add_weights(client, task, query, tally, &action).await;
     let _ = client.batch_execute("rollback").await;
-    weighed
+    result
 }
 
-async fn stream(
+async fn add_weights(
     client: &Connected,
     task: &LoadTask,
     query: &str,
     tally: &mut LoadTally,
-    what: &str,
+    action: &str,
 ) -> Result<(), StepError> {
-    let width = task.key.len();
-    let names: Vec<String> = (0..=width).map(|at| format!("c{at}")).collect();
-    let mut texts: Vec<String> = names[..width]
+    let key_width = task.key.len();
+    let names: Vec<String> = (0..=key_width).map(|index| format!("c{index}")).collect();
+    let mut texts: Vec<String> = names[..key_width]
         .iter()
         .map(|name| format!("{name}::pg_catalog.text"))
         .collect();
-    texts.push(format!("{}::pg_catalog.float8", names[width]));
+    texts.push(format!("{}::pg_catalog.float8", names[key_width]));
     let sql = format!(
         "select {} from ({}) shardwright_weights ({})",
         texts.join(", "),
         query.trim().trim_end_matches(';'),
         names.join(", ")
     );
-    let none: [&str; 0] = [];
-    let mut rows = pin!(client.query_raw(&sql, none).await.at(what)?);
-    while let Some(row) = rows.try_next().await.at(what)? {
-        let weight = row.get::<_, Option<f64>>(width).unwrap_or(0.0);
-        let owned = key_of(task, &row).filter(|key| task.owned.contains(key));
+    let no_parameters: [&str; 0] = [];
+    let mut rows = pin!(client.query_raw(&sql, no_parameters).await.at(action)?);
+    while let Some(row) = rows.try_next().await.at(action)? {
+        let weight = row.get::<_, Option<f64>>(key_width).unwrap_or(0.0);
+        let owned = read_key(task, &row).filter(|key| task.owned.contains(key));
         if let Some(key) = owned {
             let cost = KeyCost {
                 weight: weight.max(0.0),

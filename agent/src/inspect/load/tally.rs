@@ -1,7 +1,7 @@
-//! Loads by key in bounded memory: exact by virtual shard and by listed key, a histogram otherwise.
+//! Counts load by key in limited memory: exactly for virtual shards and listed keys, otherwise as a histogram.
 //!
-//! Once there are too many keys, neighbours with little load become one entry under the first of them:
-//! sums stay exact, heavy keys stay alone.
+//! If there are too many keys, neighbouring keys with little load are merged into one entry under the lowest of them.
+//! The sums remain exact, and keys with much load keep their own entry.
 
 use std::collections::BTreeMap;
 
@@ -10,18 +10,18 @@ use plans::key::Key;
 use plans::key_set::bucket_of;
 use plans::shard_map::Strategy;
 
-/// Keys that are told apart, for maps that do not list their keys.
-const KEYS: usize = 200_000;
+/// The maximum number of entries, for maps that do not list their keys.
+const MAX_KEYS: usize = 200_000;
 
-/// What one key, bucket or range costs.
+/// The load of one key, virtual shard or range.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct KeyCost {
     pub(super) rows: f64,
     pub(super) bytes: f64,
     pub(super) writes: f64,
     pub(super) weight: f64,
-    /// It stands for several keys.
-    pub(super) several: bool,
+    /// True if the entry stands for several keys.
+    pub(super) is_group: bool,
 }
 
 impl KeyCost {
@@ -33,12 +33,12 @@ impl KeyCost {
     }
 }
 
-/// Loads as they are counted.
+/// The load that was counted so far.
 #[derive(Debug)]
 pub(super) struct LoadTally {
     pub(super) keys: BTreeMap<Key, KeyCost>,
     pub(super) buckets: Vec<KeyCost>,
-    most: usize,
+    max_keys: usize,
 }
 
 impl LoadTally {
@@ -50,14 +50,14 @@ impl LoadTally {
         Self {
             keys: BTreeMap::new(),
             buckets: vec![KeyCost::default(); usize::try_from(buckets).unwrap_or(0)],
-            most: match task.strategy {
+            max_keys: match task.strategy {
                 Strategy::List => usize::MAX,
-                Strategy::Range | Strategy::Hash => KEYS,
+                Strategy::Range | Strategy::Hash => MAX_KEYS,
             },
         }
     }
 
-    /// Adds to a key that the shard owns.
+    /// Adds load to a key that the shard owns.
     pub(super) fn add(&mut self, key: Key, cost: &KeyCost) {
         if let Ok(of) = u32::try_from(self.buckets.len())
             && of > 0
@@ -65,66 +65,67 @@ impl LoadTally {
             let bucket = bucket_of(&key, of);
             if let Some(all) = usize::try_from(bucket)
                 .ok()
-                .and_then(|at| self.buckets.get_mut(at))
+                .and_then(|index| self.buckets.get_mut(index))
             {
                 all.add(cost);
             }
         }
         self.keys.entry(key).or_default().add(cost);
-        if self.keys.len() > self.most {
-            self.join_light();
+        if self.keys.len() > self.max_keys {
+            self.merge_light_keys();
         }
     }
 
-    /// Joins runs of neighbours until each run carries what an even share of half the limit would.
-    fn join_light(&mut self) {
+    /// Merges neighbouring entries as long as the merged entry has at most 16 / `max_keys` of the total rows, writes and
+    /// weight. Fewer than half of `max_keys` entries remain.
+    fn merge_light_keys(&mut self) {
         let mut total = KeyCost::default();
         for cost in self.keys.values() {
             total.add(cost);
         }
-        let share = |cost: &KeyCost| {
-            let part = |own: f64, all: f64| if all > 0.0 { own / all } else { 0.0 };
-            part(cost.rows, total.rows)
-                .max(part(cost.writes, total.writes))
-                .max(part(cost.weight, total.weight))
+        let max_share = |cost: &KeyCost| {
+            let fraction = |own: f64, all: f64| if all > 0.0 { own / all } else { 0.0 };
+            fraction(cost.rows, total.rows)
+                .max(fraction(cost.writes, total.writes))
+                .max(fraction(cost.weight, total.weight))
         };
-        let even = 16.0 / self.most as f64;
-        let mut joined: BTreeMap<Key, KeyCost> = BTreeMap::new();
-        let mut run: Option<(Key, KeyCost)> = None;
+        let limit = 16.0 / self.max_keys as f64;
+        let mut merged: BTreeMap<Key, KeyCost> = BTreeMap::new();
+        let mut current: Option<(Key, KeyCost)> = None;
         for (key, cost) in std::mem::take(&mut self.keys) {
-            match &mut run {
-                Some((_, sum)) if share(sum) + share(&cost) <= even => {
+            match &mut current {
+                Some((_, sum)) if max_share(sum) + max_share(&cost) <= limit => {
                     sum.add(&cost);
-                    sum.several = true;
+                    sum.is_group = true;
                 }
-                _ => joined.extend(run.replace((key, cost))),
+                _ => merged.extend(current.replace((key, cost))),
             }
         }
-        joined.extend(run);
-        self.keys = joined;
+        merged.extend(current);
+        self.keys = merged;
     }
 
-    /// The keys with the most writes, or rows; those with none are not named.
-    pub(super) fn hottest(&self, by_writes: bool, most: u32) -> Vec<KeyLoad> {
-        let heat = |cost: &KeyCost| if by_writes { cost.writes } else { cost.rows };
+    /// Returns the keys with the most writes, or with the most rows. A key with none is not returned.
+    pub(super) fn hottest_keys(&self, by_writes: bool, max_keys: u32) -> Vec<KeyLoad> {
+        let load = |cost: &KeyCost| if by_writes { cost.writes } else { cost.rows };
         let mut hot: Vec<(&Key, &KeyCost)> = self
             .keys
             .iter()
-            .filter(|(_, cost)| !cost.several && heat(cost) > 0.0)
+            .filter(|(_, cost)| !cost.is_group && load(cost) > 0.0)
             .collect();
-        hot.sort_by(|(a, x), (b, y)| heat(y).total_cmp(&heat(x)).then(a.cmp(b)));
-        hot.truncate(usize::try_from(most).unwrap_or(usize::MAX));
+        hot.sort_by(|(a, x), (b, y)| load(y).total_cmp(&load(x)).then(a.cmp(b)));
+        hot.truncate(usize::try_from(max_keys).unwrap_or(usize::MAX));
         hot.into_iter()
             .map(|(key, cost)| KeyLoad {
                 key: key.clone(),
-                rows: whole(cost.rows),
-                writes: whole(cost.writes),
+                rows: rounded(cost.rows),
+                writes: rounded(cost.writes),
             })
             .collect()
     }
 }
 
-/// A figure as a whole number; none is negative.
-pub(super) fn whole(figure: f64) -> u64 {
-    figure.round() as u64
+/// Rounds a number that is never negative.
+pub(super) fn rounded(number: f64) -> u64 {
+    number.round() as u64
 }

@@ -1,9 +1,9 @@
-//! Writes by key, from a temporary slot that reads the log for a while; the application notices nothing.
+//! Counts writes by key: a temporary replication slot reads the log for some time. The application is not affected.
 //!
-//! Order: publication, slot, read until the time is over, drop. The publication exists only meanwhile: it
-//! is dropped on every way out, and one that a killed agent left is dropped by the next to come, who
-//! knows it by the advisory lock that nobody holds.
-//! A table whose updates or deletes the publication would break is left out, with a finding.
+//! The agent creates a publication and a slot, reads until the time has passed, and drops both, also after an error. If
+//! an agent is killed, its publication remains. The next inspection drops it: it recognizes the publication because no
+//! session holds the advisory lock with its name.
+//! A table whose updates or deletes would fail once it is published is skipped, with a finding.
 
 use connect::Connected;
 use std::collections::HashMap;
@@ -19,55 +19,60 @@ use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX};
 use plans::sql::quote_ident;
 
 use super::tally::{KeyCost, LoadTally};
-use super::{ShardedTable, key_from};
+use super::{ShardedTable, parse_key};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::pgoutput::{Change, OldRow, Tuple, TupleValue, decode};
 use crate::shard::publication;
 
-/// Changes that are asked for at a time; a transaction is never divided.
-const BATCH: i32 = 50_000;
-/// Between two readings.
-const PAUSE: Duration = Duration::from_millis(250);
+/// The number of changes that one query requests. The server always returns whole transactions.
+const MAX_CHANGES: i32 = 50_000;
+/// The pause between two queries.
+const READ_INTERVAL: Duration = Duration::from_millis(250);
 
-/// What was watched.
+/// The result of the observation.
 #[derive(Debug, Default)]
 pub(super) struct WatchResult {
-    pub(super) for_ms: u64,
+    pub(super) duration_ms: u64,
     pub(super) findings: Vec<Finding>,
 }
 
-/// Watches the log and counts row changes by key.
+/// Reads the log and counts row changes by key.
 pub(super) async fn run(
     task: &LoadTask,
     tables: &[ShardedTable],
     tally: &mut LoadTally,
 ) -> Result<WatchResult, StepError> {
     let client = super::super::session(&task.shard, "load/watch").await?;
-    sweep(&client).await?;
+    drop_abandoned_publications(&client).await?;
     let mut watched = WatchResult::default();
-    let mut fit = Vec::new();
+    let mut published_tables = Vec::new();
     for table in tables {
-        match identity(&client, table).await? {
-            None => fit.push(table),
+        match find_identity_problem(&client, table).await? {
+            None => published_tables.push(table),
             Some(finding) => watched.findings.push(finding),
         }
     }
-    if fit.is_empty() {
+    if published_tables.is_empty() {
         return Ok(watched);
     }
     let name = format!("{LOAD_PREFIX}{}", uuid::Uuid::new_v4().simple());
-    let outcome = publish_and_read(&client, task, &fit, &name, tally).await;
-    // A connection that broke leaves the publication to the next sweep; the slot went with it.
+    let outcome = publish_and_read(&client, task, &published_tables, &name, tally).await;
+    // If the connection broke, the next inspection drops the publication. The server has dropped the slot with the
+    // session.
     let dropped = publication::drop(&client, None, &name).await;
-    watched.for_ms = outcome?;
+    watched.duration_ms = outcome?;
     dropped?;
     Ok(watched)
 }
 
-/// Why a table cannot be watched: published without an identity, its updates would fail.
-async fn identity(client: &Connected, table: &ShardedTable) -> Result<Option<Finding>, StepError> {
+/// Returns a finding if the writes of the table cannot be counted: the updates of a published table without a replica
+/// identity fail.
+async fn find_identity_problem(
+    client: &Connected,
+    table: &ShardedTable,
+) -> Result<Option<Finding>, StepError> {
     let shard = client.name();
-    // Of a partitioned table each leaf.
+    // Of a partitioned table the query reads each leaf.
     let row = client
         .query_one(
             "select coalesce(bool_and(c.relreplident = 'f'
@@ -98,8 +103,8 @@ async fn identity(client: &Connected, table: &ShardedTable) -> Result<Option<Fin
     )))
 }
 
-/// Drops publications whose maker is gone.
-pub(super) async fn sweep(client: &Connected) -> Result<(), StepError> {
+/// Drops publications whose session has ended.
+pub(super) async fn drop_abandoned_publications(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
     let rows = client
         .query(
@@ -110,15 +115,15 @@ pub(super) async fn sweep(client: &Connected) -> Result<(), StepError> {
         .at(format_args!("shard {shard}: looking for publications that were left"))?;
     for row in rows {
         let name: String = row.get(0);
-        if lock(client, &name).await? {
+        if try_lock_publication(client, &name).await? {
             publication::drop(client, None, &name).await?;
         }
     }
     Ok(())
 }
 
-/// Takes the lock that says that this publication has a maker.
-async fn lock(client: &Connected, name: &str) -> Result<bool, StepError> {
+/// Tries to take the advisory lock that marks the publication as in use.
+async fn try_lock_publication(client: &Connected, name: &str) -> Result<bool, StepError> {
     let shard = client.name();
     let row = client
         .query_one(
@@ -138,7 +143,7 @@ async fn publish_and_read(
     tally: &mut LoadTally,
 ) -> Result<u64, StepError> {
     let shard = task.shard.name.as_str();
-    lock(client, name).await?;
+    try_lock_publication(client, name).await?;
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     client
         .batch_execute(&format!(
@@ -152,7 +157,7 @@ async fn publish_and_read(
         .at(format_args!(
             "shard {shard}: publishing the tables for a while"
         ))?;
-    // Waits for the transactions that are open now.
+    // The creation of the slot waits for all transactions that are open now.
     client
         .batch_execute(&format!(
             "set statement_timeout = '60s';
@@ -161,23 +166,23 @@ async fn publish_and_read(
         ))
         .await
         .at(format_args!("shard {shard}: creating a temporary slot"))?;
-    let mut reader = WriteObserver {
+    let mut observer = WriteObserver {
         task,
         tables,
         relations: HashMap::new(),
-        ours: false,
+        is_shardwright_stream: false,
     };
-    let begun = Instant::now();
+    let started = Instant::now();
     let limit = Duration::from_secs(task.watch_seconds.into());
     loop {
-        let left = limit.saturating_sub(begun.elapsed());
-        tokio::time::sleep(left.min(PAUSE)).await;
-        let changes = read(client, name, &mut reader, tally).await?;
-        if begun.elapsed() >= limit && changes < BATCH.unsigned_abs().into() {
+        let remaining = limit.saturating_sub(started.elapsed());
+        tokio::time::sleep(remaining.min(READ_INTERVAL)).await;
+        let changes = count_changes(client, name, &mut observer, tally).await?;
+        if started.elapsed() >= limit && changes < MAX_CHANGES.unsigned_abs().into() {
             break;
         }
     }
-    let watched = begun.elapsed();
+    let watched = started.elapsed();
     client
         .execute("select pg_catalog.pg_drop_replication_slot($1)", &[&name])
         .await
@@ -185,26 +190,26 @@ async fn publish_and_read(
     Ok(u64::try_from(watched.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Reads what has been committed since, and returns how many messages that was.
-async fn read(
+/// Reads the changes that were committed since the last call, and returns the number of messages.
+async fn count_changes(
     client: &Connected,
     slot: &str,
-    reader: &mut WriteObserver<'_>,
+    observer: &mut WriteObserver<'_>,
     tally: &mut LoadTally,
 ) -> Result<u64, StepError> {
-    let what = format!("shard {}: reading the log", reader.task.shard.name);
+    let action = format!("shard {}: reading the log", observer.task.shard.name);
     let sql = format!(
-        "select data from pg_catalog.pg_logical_slot_get_binary_changes('{slot}', null, {BATCH}, 'proto_version', '1', 'publication_names', '{slot}')"
+        "select data from pg_catalog.pg_logical_slot_get_binary_changes('{slot}', null, {MAX_CHANGES}, 'proto_version', '1', 'publication_names', '{slot}')"
     );
-    let none: [&str; 0] = [];
-    let mut rows = pin!(client.query_raw(&sql, none).await.at(&what)?);
+    let no_parameters: [&str; 0] = [];
+    let mut rows = pin!(client.query_raw(&sql, no_parameters).await.at(&action)?);
     let mut messages = 0;
-    while let Some(row) = rows.try_next().await.at(&what)? {
+    while let Some(row) = rows.try_next().await.at(&action)? {
         messages += 1;
         let message = Bytes::copy_from_slice(row.get::<_, &[u8]>(0));
         let change = decode(message)
-            .map_err(|error| StepError::passing("load.decode", format!("{what}: {error}")))?;
-        if let Some(key) = reader.key(change) {
+            .map_err(|error| StepError::passing("load.decode", format!("{action}: {error}")))?;
+        if let Some(key) = observer.changed_key(change) {
             let cost = KeyCost {
                 writes: 1.0,
                 ..KeyCost::default()
@@ -215,26 +220,26 @@ async fn read(
     Ok(messages)
 }
 
-/// What must be remembered from one message to the next.
+/// The state that is kept between messages.
 struct WriteObserver<'a> {
     task: &'a LoadTask,
     tables: &'a [&'a ShardedTable],
-    /// Places of the key's columns in each table's tuples.
+    /// The positions of the key columns in the tuples of each table.
     relations: HashMap<u32, Vec<usize>>,
-    /// The transaction was written by one of our streams.
-    ours: bool,
+    /// True if the current transaction was written by a change stream of Shardwright.
+    is_shardwright_stream: bool,
 }
 
 impl WriteObserver<'_> {
-    /// The key of a row change by the application, if the shard owns it.
-    fn key(&mut self, change: Change) -> Option<Key> {
+    /// Returns the key of a row that the application changed, if the shard owns the key.
+    fn changed_key(&mut self, change: Change) -> Option<Key> {
         let (relation, tuple) = match change {
             Change::Begin(_) => {
-                self.ours = false;
+                self.is_shardwright_stream = false;
                 return None;
             }
             Change::Origin { name, .. } => {
-                self.ours = name.starts_with(REPLICATION_PREFIX);
+                self.is_shardwright_stream = name.starts_with(REPLICATION_PREFIX);
                 return None;
             }
             Change::Relation(relation) => {
@@ -242,10 +247,13 @@ impl WriteObserver<'_> {
                 let table = tables.find(|table| {
                     table.table.name == relation.name && table.table.schema == relation.namespace
                 })?;
-                let place = |name: &str| relation.columns.iter().position(|c| c.name == name);
-                let places: Option<Vec<usize>> =
-                    table.key.iter().map(|column| place(&column.name)).collect();
-                self.relations.insert(relation.id, places?);
+                let position = |name: &str| relation.columns.iter().position(|c| c.name == name);
+                let positions: Option<Vec<usize>> = table
+                    .key
+                    .iter()
+                    .map(|column| position(&column.name))
+                    .collect();
+                self.relations.insert(relation.id, positions?);
                 return None;
             }
             Change::Insert { relation, new } | Change::Update { relation, new, .. } => {
@@ -264,17 +272,22 @@ impl WriteObserver<'_> {
             | Change::Truncate { .. }
             | Change::Message(_) => return None,
         };
-        if self.ours {
+        if self.is_shardwright_stream {
             return None;
         }
-        let places = self.relations.get(&relation)?;
-        let key = key_from(self.task, places.iter().map(|place| text(&tuple, *place)))?;
+        let positions = self.relations.get(&relation)?;
+        let key = parse_key(
+            self.task,
+            positions
+                .iter()
+                .map(|position| column_text(&tuple, *position)),
+        )?;
         self.task.owned.contains(&key).then_some(key)
     }
 }
 
-fn text(tuple: &Tuple, place: usize) -> Option<&str> {
-    match tuple.0.get(place)? {
+fn column_text(tuple: &Tuple, position: usize) -> Option<&str> {
+    match tuple.0.get(position)? {
         TupleValue::Text(bytes) => std::str::from_utf8(bytes).ok(),
         TupleValue::Null
         | TupleValue::UnchangedToast

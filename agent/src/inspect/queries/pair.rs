@@ -1,4 +1,4 @@
-//! What source and target must have in common: versions, extensions, types, tablespaces, clocks.
+//! Compares source and target: extensions, types, tablespaces, clocks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,57 +12,67 @@ use tokio_postgres::Row;
 use super::Findings;
 use crate::error::{StepError, WithIntent};
 
-/// Seconds by which the clocks of two servers may differ.
-const APART: f64 = 1.0;
+/// The largest allowed difference between the clocks of two servers, in seconds.
+const MAX_CLOCK_DIFFERENCE_S: f64 = 1.0;
 
-/// Checks the two servers against each other, beyond encoding and roles.
+/// Compares the two servers. `survey::server` compares encoding, collation and roles.
 pub(in crate::inspect) async fn check(
-    here: &Connected,
-    there: &Connected,
+    source: &Connected,
+    target: &Connected,
     moving: &[MovingTable],
     state: TargetState,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let pair = ShardPair { here, there, task };
-    pair.clocks(findings).await?;
-    pair.extensions(state, findings).await?;
-    pair.types(moving, findings).await?;
+    let pair = ShardPair {
+        source,
+        target,
+        task,
+    };
+    pair.check_clocks(findings).await?;
+    pair.check_extensions(state, findings).await?;
+    pair.check_types(moving, findings).await?;
     if state == TargetState::New {
-        pair.tablespaces(findings).await?;
+        pair.check_tablespaces(findings).await?;
     }
     Ok(())
 }
 
 struct ShardPair<'a> {
-    here: &'a Connected,
-    there: &'a Connected,
+    source: &'a Connected,
+    target: &'a Connected,
     task: &'a SurveyTask,
 }
 
 impl ShardPair<'_> {
-    fn object(&self, what: &str) -> String {
+    fn pair_object(&self, subject: &str) -> String {
         let (source, target) = (&self.task.source.name, &self.task.target.name);
-        format!("shards {source} and {target}, {what}")
+        format!("shards {source} and {target}, {subject}")
     }
 
-    fn on_target(&self, what: &str) -> String {
-        format!("shard {}, {what}", self.task.target.name)
+    fn target_object(&self, subject: &str) -> String {
+        format!("shard {}, {subject}", self.task.target.name)
     }
 
-    /// The same question to both.
-    async fn both(&self, sql: &str, what: &str) -> Result<(Vec<Row>, Vec<Row>), StepError> {
-        let at = |shard: &dyn std::fmt::Display| format!("shard {shard}: reading its {what}");
-        let here = self.here.query(sql, &[]).await;
-        let there = self.there.query(sql, &[]).await;
+    /// Runs the same query on both shards.
+    async fn query_both(
+        &self,
+        sql: &str,
+        subject: &str,
+    ) -> Result<(Vec<Row>, Vec<Row>), StepError> {
+        let action =
+            |shard: &dyn std::fmt::Display| format!("shard {shard}: reading its {subject}");
+        let source_rows = self.source.query(sql, &[]).await;
+        let target_rows = self.target.query(sql, &[]).await;
         Ok((
-            here.at(at(&self.task.source.name))?,
-            there.at(at(&self.task.target.name))?,
+            source_rows.at(action(&self.task.source.name))?,
+            target_rows.at(action(&self.task.target.name))?,
         ))
     }
 
-    /// The target is asked between two questions to the source, so the way takes no part in the difference.
-    async fn clocks(&self, findings: &mut Findings) -> Result<(), StepError> {
+    /// Compares the clocks. The agent reads the clock of the target between two readings of the source's clock, so that
+    /// the network delay does not count as a difference.
+    async fn check_clocks(&self, findings: &mut Findings) -> Result<(), StepError> {
         let sql = "select extract(epoch from pg_catalog.clock_timestamp())::float8";
         let read = async |client: &Connected, shard: &str| -> Result<f64, StepError> {
             let row = client.query_one(sql, &[]).await;
@@ -74,39 +84,41 @@ impl ShardPair<'_> {
             self.task.source.name.as_str(),
             self.task.target.name.as_str(),
         );
-        let before = read(self.here, source).await?;
-        let other = read(self.there, target).await?;
-        let after = read(self.here, source).await?;
-        if let Some(apart) = apart(before, other, after) {
+        let before = read(self.source, source).await?;
+        let target_time = read(self.target, target).await?;
+        let after = read(self.source, source).await?;
+        if let Some(clock_difference) = clock_difference(before, target_time, after) {
             findings.add(
                 "pair.clock",
-                self.object("clocks"),
-                format!("they are {apart:.1} s apart; what a move says of times cannot be compared, and times that the application stores seem to go back"),
+                self.pair_object("clocks"),
+                format!("they are {clock_difference:.1} s apart; what a move says of times cannot be compared, and times that the application stores seem to go back"),
                 "let both servers follow the same time servers (chrony, ntpd)",
             );
         }
         Ok(())
     }
 
-    /// Every extension of the source: a new target makes it from its own files.
-    async fn extensions(
+    /// Compares every extension of the source. A new target creates extensions from its own files.
+    async fn check_extensions(
         &self,
         state: TargetState,
         findings: &mut Findings,
     ) -> Result<(), StepError> {
-        let (here, there) = self.both(EXTENSIONS, "extensions").await?;
-        let there: BTreeMap<String, &Row> = there.iter().map(|row| (row.get(0), row)).collect();
-        for row in &here {
+        let (source_rows, target_rows) = self.query_both(EXTENSIONS, "extensions").await?;
+        let target_rows: BTreeMap<String, &Row> =
+            target_rows.iter().map(|row| (row.get(0), row)).collect();
+        for row in &source_rows {
             let name: String = row.get(0);
             let Some(version) = row.get::<_, Option<String>>(1) else {
                 continue;
             };
-            let other = there.get(&name);
-            let installed: Option<String> = other.and_then(|row| row.get(1));
-            let offered: Option<String> = other.and_then(|row| row.get(2));
-            let object = self.on_target(&format!("extension {name}"));
+            let target_row = target_rows.get(&name);
+            let installed: Option<String> = target_row.and_then(|row| row.get(1));
+            let offered: Option<String> = target_row.and_then(|row| row.get(2));
+            let object = self.target_object(&format!("extension {name}"));
             match installed.or(offered) {
-                // What tables of a live target need is there: they are equal to the source's.
+                // A live target has all tables, and they equal those of the source. It therefore has every extension
+                // that they need.
                 None if state == TargetState::Live => {}
                 None => {
                     findings.add(
@@ -120,11 +132,11 @@ impl ShardPair<'_> {
                         ),
                     );
                 }
-                Some(other) if other != version => {
+                Some(target_version) if target_version != version => {
                     findings.add(
                         "pair.extension_version",
                         object,
-                        format!("it is version {version} on the source and {other} here"),
+                        format!("it is version {version} on the source and {target_version} here"),
                         format!(
                             "alter extension {} update, on the older side",
                             quote_ident(&name)
@@ -137,14 +149,15 @@ impl ShardPair<'_> {
         Ok(())
     }
 
-    /// Enums, domains and composites that columns of the moving tables are made of, where the target has them too.
-    async fn types(
+    /// Compares the enums, domains and composite types in columns of the moving tables, if they also exist on the
+    /// target.
+    async fn check_types(
         &self,
         moving: &[MovingTable],
         findings: &mut Findings,
     ) -> Result<(), StepError> {
         let tables: Vec<String> = moving.iter().map(|table| table.table.sql()).collect();
-        let rows = self.here.query(USED_TYPES, &[&tables]).await;
+        let rows = self.source.query(USED_TYPES, &[&tables]).await;
         let shard = &self.task.source.name;
         let rows = rows.at(format_args!(
             "shard {shard}: reading the types of the tables"
@@ -153,28 +166,31 @@ impl ShardPair<'_> {
         if used.is_empty() {
             return Ok(());
         }
-        let (here, there) = self.both(TYPES, "types").await?;
-        let there: BTreeMap<String, &Row> = there.iter().map(|row| (row.get(0), row)).collect();
-        for row in here
+        let (source_rows, target_rows) = self.query_both(TYPES, "types").await?;
+        let target_rows: BTreeMap<String, &Row> =
+            target_rows.iter().map(|row| (row.get(0), row)).collect();
+        for row in source_rows
             .iter()
             .filter(|row| used.contains(row.get::<_, &str>(0)))
         {
-            let (name, kind, ours): (String, String, String) = (row.get(0), row.get(1), row.get(2));
-            let Some(theirs) = there.get(&name).map(|row| row.get::<_, String>(2)) else {
+            let (name, kind, source_definition): (String, String, String) =
+                (row.get(0), row.get(1), row.get(2));
+            let Some(target_definition) = target_rows.get(&name).map(|row| row.get::<_, String>(2))
+            else {
                 continue;
             };
-            if ours == theirs {
+            if source_definition == target_definition {
                 continue;
             }
-            let (code, what) = match kind.as_str() {
+            let (code, kind_name) = match kind.as_str() {
                 "e" => ("pair.enum", "enum"),
                 "d" => ("pair.domain", "domain"),
                 _ => ("pair.composite", "composite type"),
             };
             findings.add(
                 code,
-                self.on_target(&format!("{what} {name}")),
-                format!("it is ({theirs}) here and ({ours}) on the source"),
+                self.target_object(&format!("{kind_name} {name}")),
+                format!("it is ({target_definition}) here and ({source_definition}) on the source"),
                 match code {
                     "pair.enum" => format!("alter type {name} add value ..., or rename value, until both lists are the same in the same order"),
                     "pair.domain" => format!("alter domain {name} ..., until both are the same"),
@@ -185,16 +201,16 @@ impl ShardPair<'_> {
         Ok(())
     }
 
-    /// A new target gets tables and indexes in the tablespaces that they have on the source.
-    async fn tablespaces(&self, findings: &mut Findings) -> Result<(), StepError> {
-        let (here, there) = self.both(TABLESPACES, "tablespaces").await?;
-        let there: BTreeSet<String> = there.iter().map(|row| row.get(0)).collect();
-        let used = here.iter().filter(|row| row.get::<_, i64>(1) > 0);
+    /// Checks that a new target has the tablespaces of the source's tables and indexes.
+    async fn check_tablespaces(&self, findings: &mut Findings) -> Result<(), StepError> {
+        let (source_rows, target_rows) = self.query_both(TABLESPACES, "tablespaces").await?;
+        let target_rows: BTreeSet<String> = target_rows.iter().map(|row| row.get(0)).collect();
+        let used = source_rows.iter().filter(|row| row.get::<_, i64>(1) > 0);
         for name in used.map(|row| row.get::<_, String>(0)) {
-            if !there.contains(&name) {
+            if !target_rows.contains(&name) {
                 findings.add(
                     "pair.tablespace",
-                    self.on_target(&format!("tablespace {name}")),
+                    self.target_object(&format!("tablespace {name}")),
                     "tables or indexes of the source are in it, and here it is missing",
                     format!(
                         "create tablespace {} location '...', on the target",
@@ -207,7 +223,7 @@ impl ShardPair<'_> {
     }
 }
 
-/// Extensions by name: installed version, version that `create extension` would take.
+/// Extensions: name, installed version, and the version that `create extension` would install.
 const EXTENSIONS: &str = "
     select coalesce(e.extname::text, a.name::text), e.extversion, a.default_version
     from pg_catalog.pg_extension e
@@ -215,7 +231,7 @@ const EXTENSIONS: &str = "
     where coalesce(e.extname, a.name) <> 'plpgsql'
     order by 1";
 
-/// Names of the user's types that columns of the tables `$1` are made of.
+/// Names of the user-defined types that occur in columns of the tables `$1`.
 const USED_TYPES: &str = "
     with recursive used (oid) as (
         select a.atttypid
@@ -236,7 +252,7 @@ const USED_TYPES: &str = "
     join pg_catalog.pg_type y on y.oid = used.oid and y.typtype in ('e', 'd', 'c')
     join pg_catalog.pg_namespace n on n.oid = y.typnamespace";
 
-/// Enums, domains and composites: name, kind, definition.
+/// Enums, domains and composite types: name, kind, definition.
 const TYPES: &str = "
     select pg_catalog.format('%I.%I', n.nspname, y.typname), y.typtype::text,
            coalesce(case y.typtype
@@ -254,13 +270,14 @@ const TYPES: &str = "
       and n.nspname not in ('pg_catalog', 'information_schema', 'shardwright')
       and n.nspname !~ '^pg_(toast|temp)'";
 
-/// Tablespaces, and how many relations of this database are in each.
+/// Tablespaces, and the number of relations of this database in each.
 const TABLESPACES: &str = "
     select s.spcname::text, (select count(*) from pg_catalog.pg_class c where c.reltablespace = s.oid and not c.relisshared)
     from pg_catalog.pg_tablespace s";
 
-/// Seconds between two clocks of which one was read between two readings of the other, if they are too many.
-pub(super) fn apart(before: f64, other: f64, after: f64) -> Option<f64> {
-    let apart = (before - other).max(other - after);
-    (apart > APART).then_some(apart)
+/// Returns the smallest possible difference between two clocks, in seconds, if it is too large. `target_time` was read
+/// between the readings `before` and `after` of the source's clock.
+pub(super) fn clock_difference(before: f64, target_time: f64, after: f64) -> Option<f64> {
+    let difference = (before - target_time).max(target_time - after);
+    (difference > MAX_CLOCK_DIFFERENCE_S).then_some(difference)
 }

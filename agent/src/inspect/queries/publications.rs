@@ -1,9 +1,9 @@
-//! Others who read or write the tables by logical replication.
+//! Queries for publications and subscriptions that read or write the tables.
 
 use super::DoctorQuery;
 
-/// Of the tables that move.
-pub(super) const TABLES: &[DoctorQuery] = &[
+/// Queries on the moving tables.
+pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "publication.all_tables",
         fix: None,

@@ -1,4 +1,4 @@
-//! What the agent's role may do, asked by `has_*_privilege`: nothing is tried.
+//! Queries for the privileges of the agent's role, by `has_*_privilege` functions. No statement is tried.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use plans::table::{MovingTable, TableKey, TableName};
 use super::{DoctorQuery, Findings};
 use crate::error::{StepError, WithIntent};
 
-/// Whatever the tables.
-pub(super) const ALWAYS: &[DoctorQuery] = &[
+/// Queries that do not depend on tables.
+pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "role.monitor",
         fix: Some(FixStage::Roles),
@@ -41,8 +41,8 @@ pub(super) const ALWAYS: &[DoctorQuery] = &[
     },
 ];
 
-/// Whatever the tables, and no reason against a move: a survey does not ask it.
-pub(super) const BEYOND: &[DoctorQuery] = &[DoctorQuery {
+/// Queries that do not depend on tables, for findings that do not prevent a move. Only the doctor runs them.
+pub(super) const UNNEEDED_PRIVILEGES: &[DoctorQuery] = &[DoctorQuery {
     code: "role.superuser",
     fix: None,
     sql: "
@@ -57,8 +57,8 @@ pub(super) const BEYOND: &[DoctorQuery] = &[DoctorQuery {
         where r.rolname = session_user and (r.rolsuper or r.rolcreaterole)",
 }];
 
-/// Of the tables that move.
-pub(super) const TABLES: &[DoctorQuery] = &[
+/// Queries on the moving tables.
+pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "role.owner",
         fix: Some(FixStage::Roles),
@@ -85,10 +85,10 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
 ];
 
-/// Whether the role may look into the tables' schemas; those in others are refused and left out.
-pub(in crate::inspect) async fn usable(
+/// Removes the tables in schemas on which the role has no USAGE privilege, and adds a finding for each such schema.
+pub(in crate::inspect) async fn remove_unusable_tables(
     client: &Connected,
-    tied: &mut Vec<(TableName, TableKey)>,
+    keyed_tables: &mut Vec<(TableName, TableKey)>,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = client.name();
@@ -104,10 +104,10 @@ pub(in crate::inspect) async fn usable(
         )
         .await
         .at(format_args!("shard {shard}: asking for role.usage"))?;
-    let mut closed = BTreeSet::new();
+    let mut unusable_schemas = BTreeSet::new();
     for row in &rows {
         let schema: String = row.get(0);
-        if tied.iter().any(|(table, _)| table.schema == schema) {
+        if keyed_tables.iter().any(|(table, _)| table.schema == schema) {
             let (object, problem, remedy): (String, String, String) =
                 (row.get(1), row.get(2), row.get(3));
             let statement = FixStatement::new(FixStage::Roles, &remedy);
@@ -115,14 +115,14 @@ pub(in crate::inspect) async fn usable(
             let finding = findings.add("role.usage", object, problem, remedy);
             finding.fixed_by(shard, vec![statement]);
         }
-        closed.insert(schema);
+        unusable_schemas.insert(schema);
     }
-    tied.retain(|(table, _)| !closed.contains(&table.schema));
+    keyed_tables.retain(|(table, _)| !unusable_schemas.contains(&table.schema));
     Ok(())
 }
 
-/// The tables that the role cannot read whole: nothing is asked of their rows.
-pub(in crate::inspect) async fn unreadable(
+/// Returns the tables of which the role cannot read all rows. The agent does not query their rows.
+pub(in crate::inspect) async fn unreadable_tables(
     client: &Connected,
     tables: &[MovingTable],
 ) -> Result<BTreeSet<TableName>, StepError> {
@@ -134,7 +134,7 @@ pub(in crate::inspect) async fn unreadable(
     let sql = format!(
         "{} select t.nspname::text, t.relname::text from t
          where pg_catalog.row_security_active(t.oid) or not pg_catalog.has_table_privilege(t.oid, 'select')",
-        super::TABLES
+        super::TABLES_CTE
     );
     let rows = client
         .query(&sql, &[&schemas, &names])

@@ -1,11 +1,12 @@
-//! Sequences behind the columns of the tables that move.
+//! Queries for sequences that supply values for columns of the moving tables.
 
 use plans::fix::FixStage;
 
 use super::DoctorQuery;
 
-/// A question with the columns as `q`: the sequence that each draws from, by identity or by default, and its type.
-macro_rules! of_columns {
+/// Adds two tables to a query: `q`, the columns with the sequence from which each draws, by identity or by default, and
+/// the column's type; and `s`, the same with the properties of the sequence.
+macro_rules! with_sequences {
     ($sql:literal) => {
         concat!(
             ", q as (
@@ -39,12 +40,12 @@ macro_rules! of_columns {
     };
 }
 
-/// Of the tables that move.
-pub(super) const TABLES: &[DoctorQuery] = &[
+/// Queries on the moving tables.
+pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "sequence.shared",
         fix: None,
-        sql: of_columns!(
+        sql: with_sequences!(
             "select label, pg_catalog.format('%s columns draw from it: %s', count(distinct col), pg_catalog.string_agg(distinct col, ', ')),
                     'nothing, if their values need to differ on one shard only; else: shardwright map set MAP --sequences stride'
              from s group by label having count(distinct col) > 1 order by label"
@@ -53,7 +54,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "sequence.cycle",
         fix: Some(FixStage::Others),
-        sql: of_columns!(
+        sql: with_sequences!(
             "select distinct label, 'it begins anew when it has come to its end, and then issues values that are on a shard already',
                     pg_catalog.format('alter sequence %s no cycle', sql)
              from s where seqcycle order by label"
@@ -62,7 +63,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "sequence.short",
         fix: None,
-        sql: of_columns!(
+        sql: with_sequences!(
             "select label,
                     pg_catalog.format('it stands at %s of %s, which %s can hold; shared out by stride it goes on in steps of 64', last, most, col),
                     pg_catalog.format('alter table ... alter column ... type bigint; alter sequence %s as bigint', sql)
@@ -71,11 +72,11 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
 ];
 
-/// Of the tables that move, where sequences are shared out by stride.
-pub(super) const STRIDE: &[DoctorQuery] = &[DoctorQuery {
+/// Queries on the moving tables, for maps with `sequences: stride`.
+pub(super) const STRIDE_QUERIES: &[DoctorQuery] = &[DoctorQuery {
     code: "sequence.step",
     fix: None,
-    sql: of_columns!(
+    sql: with_sequences!(
         "select distinct label,
                 pg_catalog.format('it counts by %s and cannot be shared out by stride, so two shards may issue the same value', seqincrement),
                 pg_catalog.format('shardwright map set MAP --sequences block, which needs bigint; or, where nothing reserves ranges of values by the step: alter sequence %s increment by 1', sql)

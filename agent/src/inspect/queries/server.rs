@@ -1,11 +1,11 @@
-//! Settings of the server and what is under way there.
+//! Queries for settings of the server, connections and open transactions.
 
 use plans::fix::FixStage;
 
 use super::DoctorQuery;
 
-/// Whatever the move.
-pub(super) const ALWAYS: &[DoctorQuery] = &[
+/// Queries for every move.
+pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "server.fsync",
         fix: Some(FixStage::Settings),
@@ -99,8 +99,8 @@ pub(super) const ALWAYS: &[DoctorQuery] = &[
     },
 ];
 
-/// Where changes are captured.
-pub(super) const CAPTURE: &[DoctorQuery] = &[
+/// Queries for moves that capture changes (online moves).
+pub(super) const CAPTURE_QUERIES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "server.sender_timeout",
         fix: Some(FixStage::Settings),

@@ -1,4 +1,4 @@
-//! Definitions of the tables that move, beyond what identifies their rows.
+//! Queries for the definitions of the moving tables. The module `survey::identity` checks what identifies their rows.
 
 use connect::Connected;
 use plans::fix::FixStage;
@@ -7,8 +7,8 @@ use plans::table::{MovingTable, TableKey, one_of_each_top};
 use super::{DoctorQuery, Findings};
 use crate::error::{StepError, WithIntent};
 
-/// About all tables at once.
-pub(super) const TABLES: &[DoctorQuery] = &[
+/// Queries over all tables at once.
+pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "table.access_method",
         fix: None,
@@ -85,7 +85,7 @@ pub(super) const TABLES: &[DoctorQuery] = &[
     },
 ];
 
-/// Columns of the shard key that cannot be filtered by, or compare as equal what is not.
+/// Refuses key columns that a row filter cannot use, or whose collation treats different texts as equal.
 pub(super) async fn check_keys(
     client: &Connected,
     moving: &[MovingTable],
@@ -93,7 +93,7 @@ pub(super) async fn check_keys(
 ) -> Result<(), StepError> {
     let shard = client.name();
     let (mut schemas, mut names, mut columns) = (Vec::new(), Vec::new(), Vec::new());
-    // A partition has its columns from the table at the top, and they are altered there.
+    // A partition inherits its columns from the topmost table, where they are altered.
     for table in one_of_each_top(moving) {
         if let TableKey::Columns(key) = &table.key {
             for column in key {
@@ -123,7 +123,7 @@ pub(super) async fn check_keys(
     for row in rows {
         let (object, alter): (String, String) = (row.get(0), row.get(4));
         if row.get(1) {
-            findings.refuse(
+            findings.add_refusal(
                 "key.generated",
                 object.clone(),
                 "it is generated, so changes are sent without it and cannot be filtered by it",
@@ -136,7 +136,7 @@ pub(super) async fn check_keys(
         }
         if row.get(2) {
             let collation: String = row.get(3);
-            findings.refuse(
+            findings.add_refusal(
                 "key.collation",
                 object,
                 format!(

@@ -1,4 +1,4 @@
-//! The names of findings in the code are those of the registry, and the page has a chapter for each.
+//! The findings in the code are those of the registry, and the page docs/doctor.md has a chapter for each.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use plans::doctor::GROUPS;
 
-use super::pair::apart;
+use super::pair::clock_difference;
 
-/// Every string below a folder (or in one file) that has the form of a finding's name.
-fn names(path: &Path, found: &mut BTreeSet<String>) {
+/// Collects every string in a folder or file that has the form of a finding's name.
+fn collect_finding_names(path: &Path, found: &mut BTreeSet<String>) {
     if path.is_dir() {
         for entry in std::fs::read_dir(path).expect("a folder") {
-            names(&entry.expect("an entry").path(), found);
+            collect_finding_names(&entry.expect("an entry").path(), found);
         }
         return;
     }
@@ -43,21 +43,21 @@ fn every_finding_has_a_row_in_the_registry_and_every_row_is_used() {
         "survey",
         "survey.rs",
     ] {
-        names(&root.join(path), &mut named);
+        collect_finding_names(&root.join(path), &mut named);
     }
-    // This file names sources.
+    // Names of source files in this file have the same form.
     named.retain(|name| !name.ends_with(".rs"));
     let rows = GROUPS.iter().flat_map(|group| group.codes);
     let known: BTreeSet<String> = rows.map(|code| code.name.to_owned()).collect();
     let lacking: Vec<_> = named.difference(&known).collect();
     assert!(lacking.is_empty(), "without a row: {lacking:?}");
     let mut used = named;
-    names(&folder("src"), &mut used);
+    collect_finding_names(&folder("src"), &mut used);
     let unused: Vec<_> = known.difference(&used).collect();
     assert!(unused.is_empty(), "found by nothing: {unused:?}");
 }
 
-/// Rows that no test of the doctor plants, each with the reason.
+/// Findings that no test of the doctor provokes, each with the reason.
 const NOT_PLANTED: [(&str, &str); 4] = [
     (
         "target.absent",
@@ -77,14 +77,14 @@ const NOT_PLANTED: [(&str, &str); 4] = [
     ),
 ];
 
-/// The fewest kinds of defects that the tests of the doctor plant.
+/// The minimum number of findings that the tests of the doctor provoke.
 const PLANTED: usize = 50;
 
 #[test]
 fn every_row_is_planted_by_a_test_or_says_why_it_is_not() {
     let mut named = BTreeSet::new();
     for path in ["src/protocol_tests/doctor.rs", "src/protocol_tests/doctor"] {
-        names(&folder(path), &mut named);
+        collect_finding_names(&folder(path), &mut named);
     }
     let rows = GROUPS.iter().flat_map(|group| group.codes);
     let known: BTreeSet<String> = rows.map(|code| code.name.to_owned()).collect();
@@ -95,7 +95,7 @@ fn every_row_is_planted_by_a_test_or_says_why_it_is_not() {
     assert!(planted.len() >= PLANTED, "{} are planted", planted.len());
 }
 
-/// What stands behind this line of the page is made of the registry.
+/// The line of the page after which the text is generated from the registry.
 const MADE: &str =
     "<!-- made of plans/src/doctor; WRITE_DOCS=1 cargo test -p agent the_page writes it anew -->\n";
 
@@ -103,7 +103,7 @@ const MADE: &str =
 fn the_page_has_a_chapter_for_each_code() {
     let path = folder("../docs/doctor.md");
     let page = std::fs::read_to_string(&path).expect("the page");
-    let (own, made) = page.split_once(MADE).expect("the line before the codes");
+    let (written, generated) = page.split_once(MADE).expect("the line before the codes");
     let mut wanted = String::new();
     for group in GROUPS {
         let _ = write!(wanted, "\n## {}\n", group.title);
@@ -113,10 +113,10 @@ fn the_page_has_a_chapter_for_each_code() {
         }
     }
     if std::env::var_os("WRITE_DOCS").is_some() {
-        std::fs::write(&path, format!("{own}{MADE}{wanted}")).expect("written");
+        std::fs::write(&path, format!("{written}{MADE}{wanted}")).expect("written");
     } else {
         assert!(
-            made == wanted,
+            generated == wanted,
             "docs/doctor.md is older than the registry: {MADE}"
         );
     }
@@ -124,8 +124,8 @@ fn the_page_has_a_chapter_for_each_code() {
 
 #[test]
 fn clocks_count_as_apart_beyond_the_time_that_the_questions_took() {
-    assert_eq!(apart(100.0, 100.5, 101.0), None);
-    assert_eq!(apart(100.0, 101.5, 100.9), None);
-    assert_eq!(apart(100.0, 98.5, 100.2), Some(1.5));
-    assert_eq!(apart(100.0, 103.0, 100.5), Some(2.5));
+    assert_eq!(clock_difference(100.0, 100.5, 101.0), None);
+    assert_eq!(clock_difference(100.0, 101.5, 100.9), None);
+    assert_eq!(clock_difference(100.0, 98.5, 100.2), Some(1.5));
+    assert_eq!(clock_difference(100.0, 103.0, 100.5), Some(2.5));
 }

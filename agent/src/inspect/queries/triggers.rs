@@ -1,11 +1,11 @@
-//! What runs beside a write or a definition: triggers, rules, event triggers.
+//! Queries for code that runs with a write or with a change of a definition: triggers, rules, event triggers.
 
 use plans::fix::FixStage;
 
 use super::DoctorQuery;
 
-/// Whatever the tables.
-pub(super) const ALWAYS: &[DoctorQuery] = &[DoctorQuery {
+/// Queries that do not depend on tables.
+pub(super) const SERVER_QUERIES: &[DoctorQuery] = &[DoctorQuery {
     code: "trigger.event",
     fix: None,
     sql: "
@@ -19,8 +19,9 @@ pub(super) const ALWAYS: &[DoctorQuery] = &[DoctorQuery {
         order by e.evtname",
 }];
 
-/// Of the tables that move. What is enabled as replica does nothing for the application now, so the remedy disables it.
-pub(super) const TABLES: &[DoctorQuery] = &[
+/// Queries on the moving tables. A trigger that is enabled as replica does not fire for the application's writes, so
+/// the remedy disables it.
+pub(super) const TABLE_QUERIES: &[DoctorQuery] = &[
     DoctorQuery {
         code: "trigger.always",
         fix: Some(FixStage::Others),

@@ -1,7 +1,8 @@
-//! Foreign keys among sharded tables whose rows need not have one key: what refers across would be torn apart.
+//! Checks the foreign keys between sharded tables by which rows can reference rows with another shard key. A move could
+//! separate such rows.
 //!
-//! Order: what the definitions prove, then one query over all the others.
-//! Absent: foreign keys that lead to tables that stay; those are `foreign_keys`'.
+//! The agent first excludes the foreign keys whose definition proves that both rows have the same key. One query then
+//! checks the rows of all others. The module `foreign_keys` checks the foreign keys to tables that do not move.
 
 use std::collections::BTreeMap;
 
@@ -11,42 +12,42 @@ use plans::sql::quote_ident;
 use plans::table::{TableKey, TableName};
 use tokio_postgres::error::SqlState;
 
-use super::super::keys::expressions;
+use super::super::keys::key_expressions;
 use super::tables::ListedTables;
-use super::target::named;
+use super::target::list_names;
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog::ForeignKey;
 
-/// Seconds that looking for such rows may take where no move is planned.
-const LIMIT_S: u32 = 5;
+/// The time limit of the query if no move is planned, in seconds.
+const PROBE_LIMIT_S: u32 = 5;
 
-/// A foreign key between two sharded tables, with how each is tied to the shard key.
+/// A foreign key between two sharded tables, and how each of them has the shard key.
 struct CrossingReference<'a> {
     reference: &'a ForeignKey,
     from: &'a TableKey,
     to: &'a TableKey,
 }
 
-/// Refuses foreign keys by which rows of two sides refer to each other, and names all that allow it in one note.
+/// Refuses foreign keys by which a moving row and a row that stays reference each other. Adds one finding that lists
+/// all other foreign keys that allow such references.
 ///
-/// The sides are the moving keys and those that stay; without a `cut` each key is a side of its own, and where looking
-/// takes long it is left.
+/// Without `moving_keys`, the function looks for references between any two different keys, and stops after a time
+/// limit.
 pub(super) async fn check(
     client: &Connected,
     listed: &ListedTables,
-    references: &[ForeignKey],
-    cut: Option<&KeySet>,
+    foreign_keys: &[ForeignKey],
+    moving_keys: Option<&KeySet>,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    let fit = listed
-        .moving
-        .iter()
-        .filter(|table| table.key != TableKey::Reference && !listed.unfit.contains(&table.table));
+    let readable = listed.moving.iter().filter(|table| {
+        table.key != TableKey::Reference && !listed.unreadable.contains(&table.table)
+    });
     let keys: BTreeMap<&TableName, &TableKey> =
-        fit.map(|table| (table.top(), &table.key)).collect();
-    let loose: Vec<CrossingReference<'_>> = references
+        readable.map(|table| (table.top(), &table.key)).collect();
+    let unproven: Vec<CrossingReference<'_>> = foreign_keys
         .iter()
         .filter_map(|reference| {
             let (from, to) = (*keys.get(&reference.from)?, *keys.get(&reference.to)?);
@@ -55,107 +56,132 @@ pub(super) async fn check(
                 from,
                 to,
             };
-            (!crossing.keeps_together()).then_some(crossing)
+            (!crossing.is_proven()).then_some(crossing)
         })
         .collect();
-    if loose.is_empty() {
+    if unproven.is_empty() {
         return Ok(());
     }
-    let looks: Vec<String> = loose.iter().map(|crossing| crossing.crosses(cut)).collect();
-    let crossed = look(client, &looks, cut.is_none()).await.at(format_args!(
-        "shard {shard}: looking for rows that refer to rows of another key"
-    ))?;
-    let across = |at: usize| crossed.as_ref().is_some_and(|crossed| crossed[at]);
-    let (torn, whole): (Vec<usize>, Vec<usize>) = (0..loose.len()).partition(|at| across(*at));
-    for at in torn {
-        loose[at].tell(cut.is_some(), shard, findings);
+    let probes: Vec<String> = unproven
+        .iter()
+        .map(|crossing| crossing.probe_sql(moving_keys))
+        .collect();
+    let crossed = run_probes(client, &probes, moving_keys.is_none())
+        .await
+        .at(format_args!(
+            "shard {shard}: looking for rows that refer to rows of another key"
+        ))?;
+    let is_crossed = |index: usize| crossed.as_ref().is_some_and(|crossed| crossed[index]);
+    let (crossed_indexes, other_indexes): (Vec<usize>, Vec<usize>) =
+        (0..unproven.len()).partition(|index| is_crossed(*index));
+    for index in crossed_indexes {
+        unproven[index].add_finding(moving_keys.is_some(), shard, findings);
     }
-    if whole.is_empty() {
+    if other_indexes.is_empty() {
         return Ok(());
     }
-    let mut names: Vec<String> = whole.iter().map(|at| loose[*at].name()).collect();
+    let mut names: Vec<String> = other_indexes
+        .iter()
+        .map(|index| unproven[*index].name())
+        .collect();
     names.sort();
-    let seen = match crossed {
+    let observation = match crossed {
         Some(_) => "no row refers to one of another key now".to_owned(),
-        None => format!("whether a row does was not found out within {LIMIT_S} s"),
+        None => format!("whether a row does was not found out within {PROBE_LIMIT_S} s"),
     };
     findings.add(
         "foreign_key.loose",
-        format!("shard {shard}, foreign keys {}", named(&names)),
-        format!("they do not say that a row has the key of the one that it refers to; {seen}"),
+        format!("shard {shard}, foreign keys {}", list_names(&names)),
+        format!(
+            "they do not say that a row has the key of the one that it refers to; {observation}"
+        ),
         "add the columns of the key to them, or make sure that the application never refers across",
     );
     Ok(())
 }
 
-/// Asks all at once; none when that is `limited` and takes too long.
-async fn look(
+/// Runs all conditions in one query. Returns `None` if the query has a time limit (`has_limit`) and exceeds it.
+async fn run_probes(
     client: &Connected,
-    looks: &[String],
-    limited: bool,
+    probes: &[String],
+    has_limit: bool,
 ) -> Result<Option<Vec<bool>>, tokio_postgres::Error> {
-    if limited {
-        let limit = format!("set statement_timeout = '{LIMIT_S}s'");
+    if has_limit {
+        let limit = format!("set statement_timeout = '{PROBE_LIMIT_S}s'");
         client.batch_execute(&limit).await?;
     }
-    let asked = client
-        .query_one(&format!("select array[{}]", looks.join(", ")), &[])
+    let result = client
+        .query_one(&format!("select array[{}]", probes.join(", ")), &[])
         .await;
-    if limited {
+    if has_limit {
         client.batch_execute("reset statement_timeout").await?;
     }
-    match asked {
+    match result {
         Ok(row) => Ok(Some(row.get(0))),
-        Err(error) if limited && error.code() == Some(&SqlState::QUERY_CANCELED) => Ok(None),
+        Err(error) if has_limit && error.code() == Some(&SqlState::QUERY_CANCELED) => Ok(None),
         Err(error) => Err(error),
     }
 }
 
 impl CrossingReference<'_> {
-    /// Whether the definitions alone say that a row and the one that it refers to have the same key.
-    fn keeps_together(&self) -> bool {
+    /// Returns true if the definitions prove that a row and the row that it references have the same shard key.
+    fn is_proven(&self) -> bool {
         let pairs = &self.reference.columns;
-        let equal = |own: &str, theirs: &str| pairs.iter().any(|(a, b)| a == own && b == theirs);
+        let equal = |from_column: &str, to_column: &str| {
+            pairs
+                .iter()
+                .any(|(a, b)| a == from_column && b == to_column)
+        };
         match (self.from, self.to) {
             (TableKey::Columns(from), TableKey::Columns(to)) => {
                 from.len() == to.len() && from.iter().zip(to).all(|(a, b)| equal(&a.name, &b.name))
             }
-            // The very reference by which the row belongs to that one.
-            (TableKey::Through(from), _) if from.parent == self.reference.to => {
-                from.columns.iter().all(|(own, theirs)| equal(own, theirs))
-            }
-            // Both belong to the same row of a third table.
+            // The foreign key is the one by which the row depends on its parent.
+            (TableKey::Through(from), _) if from.parent == self.reference.to => from
+                .columns
+                .iter()
+                .all(|(from_column, to_column)| equal(from_column, to_column)),
+            // Both rows depend on the same row of a third table.
             (TableKey::Through(from), TableKey::Through(to)) => {
                 from.parent == to.parent
                     && from.columns.len() == to.columns.len()
-                    && from.columns.iter().all(|(own, parent)| {
-                        let mut others = to.columns.iter();
-                        others.any(|(theirs, same)| same == parent && equal(own, theirs))
+                    && from.columns.iter().all(|(from_column, parent)| {
+                        let mut target_columns = to.columns.iter();
+                        target_columns.any(|(to_column, same)| {
+                            same == parent && equal(from_column, to_column)
+                        })
                     })
             }
             (TableKey::Columns(_) | TableKey::Through(_) | TableKey::Reference, _) => false,
         }
     }
 
-    /// Whether some row refers to one of another side, as an SQL expression.
-    fn crosses(&self, cut: Option<&KeySet>) -> String {
+    /// Returns an SQL expression that is true if a row references a row with another key; with `moving_keys`, if only one of
+    /// the two rows moves.
+    fn probe_sql(&self, moving_keys: Option<&KeySet>) -> String {
         let reference = self.reference;
         let joined: Vec<String> = reference
             .columns
             .iter()
-            .map(|(own, theirs)| format!("f.{} = t.{}", quote_ident(own), quote_ident(theirs)))
+            .map(|(from_column, to_column)| {
+                format!(
+                    "f.{} = t.{}",
+                    quote_ident(from_column),
+                    quote_ident(to_column)
+                )
+            })
             .collect();
-        let sides = |key: &TableKey, row: &str| match cut {
+        let side = |key: &TableKey, row: &str| match moving_keys {
             Some(keys) => format!("({} is true)", key.predicate(keys, row)),
-            None => format!("row({})", expressions(key, row).join(", ")),
+            None => format!("row({})", key_expressions(key, row).join(", ")),
         };
         format!(
             "exists (select from {} f join {} t on {} where {} <> {})",
             reference.from.sql(),
             reference.to.sql(),
             joined.join(" and "),
-            sides(self.from, "f"),
-            sides(self.to, "t"),
+            side(self.from, "f"),
+            side(self.to, "t"),
         )
     }
 
@@ -163,8 +189,9 @@ impl CrossingReference<'_> {
         format!("{} of {}", self.reference.name, self.reference.from)
     }
 
-    /// Tells of rows that refer to rows of another side: they are in the way of a move, or would be in that of some.
-    fn tell(&self, moves: bool, shard: &str, findings: &mut Findings) {
+    /// Adds a finding for such references. It refuses the move, or, without a move, reports that some moves would be
+    /// refused.
+    fn add_finding(&self, has_move: bool, shard: &str, findings: &mut Findings) {
         let ForeignKey { name, from, to, .. } = self.reference;
         let object = format!("shard {shard}, foreign key {}", self.name());
         let remedy = format!(
@@ -172,11 +199,11 @@ impl CrossingReference<'_> {
             from.sql(),
             quote_ident(name)
         );
-        if moves {
+        if has_move {
             let problem = format!(
                 "rows of {from} refer to rows of {to} that have another key, and only one side of them moves"
             );
-            findings.refuse("foreign_key.across", object, problem, remedy);
+            findings.add_refusal("foreign_key.across", object, problem, remedy);
         } else {
             let problem = format!(
                 "rows of {from} refer to rows of {to} that have another key; a move that parts these keys is refused"

@@ -1,5 +1,5 @@
-//! Expressions of indexes and statistics that no session of ours can plan for: a function that they call finds nothing
-//! without a search path.
+//! Finds tables for which the sessions of the agent cannot plan a statement, because a function in an expression of an
+//! index or of extended statistics needs a search path.
 
 use connect::Connected;
 use plans::fix::FixStatement;
@@ -8,12 +8,12 @@ use tokio_postgres::Row;
 
 use super::functions;
 use super::tables::ListedTables;
-use super::trial::{UNQUALIFIED, said};
+use super::trial::{UNQUALIFIED_REMEDY, server_message};
 use crate::error::StepError;
 use crate::error::WithIntent;
 use crate::inspect::findings::Findings;
 
-/// Tables with such expressions, whole or of a condition.
+/// Tables with expressions or conditions in indexes or extended statistics.
 const WITH_EXPRESSIONS: &str = "
     select distinct n.nspname::pg_catalog.text, c.relname::pg_catalog.text
     from pg_catalog.pg_class c
@@ -22,7 +22,7 @@ const WITH_EXPRESSIONS: &str = "
                   where i.indrelid = c.oid and (i.indexprs is not null or i.indpred is not null))
        or exists (select from pg_catalog.pg_statistic_ext x where x.stxrelid = c.oid and x.stxexprs is not null)";
 
-/// Refuses tables for which a statement cannot even be planned; nothing else is asked of them.
+/// Refuses tables for which the server cannot plan a statement. The survey does not query their rows.
 pub(super) async fn check(
     client: &Connected,
     listed: &mut ListedTables,
@@ -37,26 +37,28 @@ pub(super) async fn check(
         schema: row.get(0),
         name: row.get(1),
     };
-    let with: Vec<TableName> = rows.iter().map(name).collect();
+    let tables_with_expressions: Vec<TableName> = rows.iter().map(name).collect();
     let tables = listed.moving.iter().map(|moving| moving.table.clone());
-    let fit = tables.filter(|table| with.contains(table) && !listed.unfit.contains(table));
-    for table in fit.collect::<Vec<_>>() {
-        let plan = format!("explain select from only {}", table.sql());
-        let planned = client.batch_execute(&plan).await;
-        match planned {
+    let candidates = tables.filter(|table| {
+        tables_with_expressions.contains(table) && !listed.unreadable.contains(table)
+    });
+    for table in candidates.collect::<Vec<_>>() {
+        let explain = format!("explain select from only {}", table.sql());
+        let result = client.batch_execute(&explain).await;
+        match result {
             Err(error) if error.as_db_error().is_some() => {
                 let object = format!("shard {shard}, table {table}");
-                let statements = functions::of_expressions(client, &table).await?;
-                refuse(object, said(&error), statements, shard, findings);
-                listed.unfit.insert(table);
+                let statements = functions::path_statements_for_expressions(client, &table).await?;
+                add_expression_refusal(object, server_message(&error), statements, shard, findings);
+                listed.unreadable.insert(table);
             }
-            planned => planned.at(format_args!("shard {shard}: planning for {table}"))?,
+            result => result.at(format_args!("shard {shard}: planning for {table}"))?,
         }
     }
     Ok(())
 }
 
-fn refuse(
+fn add_expression_refusal(
     object: String,
     problem: String,
     statements: Vec<FixStatement>,
@@ -65,10 +67,10 @@ fn refuse(
 ) {
     let sql: Vec<&str> = statements.iter().map(|s| s.sql.as_str()).collect();
     let remedy = match sql.is_empty() {
-        true => UNQUALIFIED.to_owned(),
+        true => UNQUALIFIED_REMEDY.to_owned(),
         false => sql.join(" "),
     };
-    let finding = findings.refuse("table.expression", object, problem, remedy);
+    let finding = findings.add_refusal("table.expression", object, problem, remedy);
     if !statements.is_empty() {
         finding.fixed_by(shard, statements);
     }

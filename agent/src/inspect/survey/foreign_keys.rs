@@ -1,22 +1,24 @@
-//! Foreign keys must stay among the moving tables, or lead to reference tables.
+//! Refuses foreign keys that leave the moving tables, unless they reference reference tables.
 //!
-//! Order: by the table at the other end, so that the one decision which concerns all of its foreign keys is asked for once.
-//! Absent: tables that are listed nowhere; these are `tables`', with the list that their foreign keys speak for.
+//! The findings are grouped by the table at the other end, because one decision on this table concerns all of its
+//! foreign keys. The module `tables` checks the tables that no list contains, and proposes a list for each by its
+//! foreign keys.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use plans::survey::SurveyTask;
 use plans::table::{MovingTable, TableKey, TableName};
 
-use super::target::named;
+use super::target::list_names;
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog::ForeignKey;
 
-/// The sharded tables by name, with what ties them to the key.
+/// The sharded tables by name, with the way in which each has the shard key.
 pub(super) type TableKeysByName<'a> = BTreeMap<&'a TableName, &'a TableKey>;
 
-/// The moving tables that are sharded, by the names that foreign keys have of them.
-fn sharded(moving: &[MovingTable]) -> TableKeysByName<'_> {
+/// Returns the moving tables that are sharded, by their names and by those of their topmost tables, which foreign keys
+/// use.
+fn sharded_by_name(moving: &[MovingTable]) -> TableKeysByName<'_> {
     let sharded = moving
         .iter()
         .filter(|table| table.key != TableKey::Reference);
@@ -25,44 +27,48 @@ fn sharded(moving: &[MovingTable]) -> TableKeysByName<'_> {
         .collect()
 }
 
-/// Refuses every foreign key that would be broken by the move.
+/// Refuses every foreign key that the move would break.
 ///
-/// When a plan's tables are examined again, what they refer to was allowed when the plan was made.
+/// If the tables of a plan are checked again, tables that they reference were already accepted when the plan was made.
 pub(super) fn check(
     moving: &[MovingTable],
-    references: &[ForeignKey],
+    foreign_keys: &[ForeignKey],
     task: &SurveyTask,
     findings: &mut Findings,
 ) {
-    let (sharded, copied) = (sharded(moving), task.settings.reference_tables());
-    let listed = |name: &TableName| task.again || task.settings.has_listed(name);
-    // What keeps one of them from moving is reported of itself.
+    let (sharded, copied) = (sharded_by_name(moving), task.settings.reference_tables());
+    let is_listed = |name: &TableName| task.again || task.settings.has_listed(name);
+    // If such a table cannot move, another finding reports this.
     let settings = &task.settings;
-    let tied = settings.tables.keys().chain(settings.through.keys());
-    let tied: BTreeSet<TableName> = tied.map(|name| TableName::parse(name)).collect();
-    let moves = |name: &TableName| sharded.contains_key(name) || tied.contains(name);
-    let mut others: BTreeMap<(&TableName, bool), Vec<&ForeignKey>> = BTreeMap::new();
-    for key in references {
-        match (moves(&key.from), moves(&key.to)) {
-            (true, false) if task.again || copied.contains(&key.to) || !listed(&key.to) => {}
-            (true, false) => others.entry((&key.to, false)).or_default().push(key),
-            (false, true) if listed(&key.from) => {
-                let refers = copied.contains(&key.from);
-                others.entry((&key.from, refers)).or_default().push(key);
+    let listed_sharded = settings.tables.keys().chain(settings.through.keys());
+    let listed_sharded: BTreeSet<TableName> =
+        listed_sharded.map(|name| TableName::parse(name)).collect();
+    let is_moving = |name: &TableName| sharded.contains_key(name) || listed_sharded.contains(name);
+    let mut other_tables: BTreeMap<(&TableName, bool), Vec<&ForeignKey>> = BTreeMap::new();
+    for key in foreign_keys {
+        match (is_moving(&key.from), is_moving(&key.to)) {
+            (true, false) if task.again || copied.contains(&key.to) || !is_listed(&key.to) => {}
+            (true, false) => other_tables.entry((&key.to, false)).or_default().push(key),
+            (false, true) if is_listed(&key.from) => {
+                let is_reference_table = copied.contains(&key.from);
+                other_tables
+                    .entry((&key.from, is_reference_table))
+                    .or_default()
+                    .push(key);
             }
             (true | false, true) | (false, false) => {}
         }
     }
-    for ((other, refers), keys) in others {
+    for ((other, is_reference_table), keys) in other_tables {
         let object = format!("shard {}, table {other}", task.source.name);
-        let list = placing(other, references, &sharded);
+        let list = suggested_list(other, foreign_keys, &sharded);
         let list = list.unwrap_or_else(|| format!("list {other} as sharded"));
-        let (code, problem) = if refers {
+        let (code, problem) = if is_reference_table {
             (
                 "foreign_key.reference",
                 format!(
                     "it is listed under `reference` and refers to rows that are not on every shard, by {}",
-                    names(&keys)
+                    foreign_key_names(&keys)
                 ),
             )
         } else {
@@ -70,11 +76,11 @@ pub(super) fn check(
                 "foreign_key.leaves",
                 format!(
                     "it does not move, and is joined to tables that do by {}",
-                    names(&keys)
+                    foreign_key_names(&keys)
                 ),
             )
         };
-        findings.refuse(
+        findings.add_refusal(
             code,
             object,
             problem,
@@ -83,78 +89,87 @@ pub(super) fn check(
     }
 }
 
-/// Refuses reference tables that are to be copied to a new shard and refer to rows which are not.
-pub(super) fn check_copied(
+/// Refuses reference tables that are copied to a new target and reference rows that are not copied.
+pub(super) fn check_copied_references(
     moving: &[MovingTable],
-    references: &[ForeignKey],
+    foreign_keys: &[ForeignKey],
     task: &SurveyTask,
     findings: &mut Findings,
 ) {
-    let (sharded, copied) = (sharded(moving), task.settings.reference_tables());
-    let mut left: BTreeMap<&TableName, Vec<&ForeignKey>> = BTreeMap::new();
-    for key in references {
-        let stays = !copied.contains(&key.to) && !sharded.contains_key(&key.to);
-        if copied.contains(&key.from) && stays && task.settings.has_listed(&key.to) {
-            left.entry(&key.to).or_default().push(key);
+    let (sharded, copied) = (sharded_by_name(moving), task.settings.reference_tables());
+    let mut not_copied: BTreeMap<&TableName, Vec<&ForeignKey>> = BTreeMap::new();
+    for key in foreign_keys {
+        let is_left = !copied.contains(&key.to) && !sharded.contains_key(&key.to);
+        if copied.contains(&key.from) && is_left && task.settings.has_listed(&key.to) {
+            not_copied.entry(&key.to).or_default().push(key);
         }
     }
-    for (other, keys) in left {
-        findings.refuse(
+    for (other, keys) in not_copied {
+        findings.add_refusal(
             "foreign_key.reference",
             format!("shard {}, table {other}", task.source.name),
             format!(
                 "it is not copied to the new shard, and reference tables refer to it by {}",
-                names(&keys)
+                foreign_key_names(&keys)
             ),
             format!("list {other} under `reference` too; or drop the foreign keys"),
         );
     }
 }
 
-/// The list that the foreign keys of a table speak for, as what to do; none: they say nothing.
-pub(super) fn placing(
+/// Returns the list in which the table belongs according to its foreign keys, as text for a remedy. `None` if the
+/// foreign keys do not show it.
+pub(super) fn suggested_list(
     table: &TableName,
-    references: &[ForeignKey],
+    foreign_keys: &[ForeignKey],
     sharded: &TableKeysByName<'_>,
 ) -> Option<String> {
-    let own = references.iter().filter(|key| &key.from == table);
-    let up: Vec<&ForeignKey> = own.filter(|key| sharded.contains_key(&key.to)).collect();
-    let down = references.iter().filter(|key| &key.to == table);
-    let down: Vec<&ForeignKey> = down.filter(|key| sharded.contains_key(&key.from)).collect();
-    let theirs = |key: &&ForeignKey| {
-        holds(sharded.get(&key.to)?, &key.columns, |(own, theirs)| {
-            (theirs, own)
-        })
+    let outgoing = foreign_keys.iter().filter(|key| &key.from == table);
+    let outgoing: Vec<&ForeignKey> = outgoing
+        .filter(|key| sharded.contains_key(&key.to))
+        .collect();
+    let incoming = foreign_keys.iter().filter(|key| &key.to == table);
+    let incoming: Vec<&ForeignKey> = incoming
+        .filter(|key| sharded.contains_key(&key.from))
+        .collect();
+    let held_by_outgoing = |key: &&ForeignKey| {
+        held_key_columns(
+            sharded.get(&key.to)?,
+            &key.columns,
+            |(from_column, to_column)| (to_column, from_column),
+        )
     };
-    let ours = |key: &&ForeignKey| {
-        holds(sharded.get(&key.from)?, &key.columns, |(own, theirs)| {
-            (own, theirs)
-        })
+    let held_by_incoming = |key: &&ForeignKey| {
+        held_key_columns(
+            sharded.get(&key.from)?,
+            &key.columns,
+            |(from_column, to_column)| (from_column, to_column),
+        )
     };
-    let held = up
+    let held_columns = outgoing
         .iter()
-        .find_map(theirs)
-        .or_else(|| down.iter().find_map(ours));
-    if let Some(columns) = held {
+        .find_map(held_by_outgoing)
+        .or_else(|| incoming.iter().find_map(held_by_incoming));
+    if let Some(columns) = held_columns {
         return Some(format!(
             "list {table} under `tables` by {columns}, which is the key"
         ));
     }
-    let parents: BTreeSet<&TableName> = up.iter().map(|key| &key.to).collect();
+    let parents: BTreeSet<&TableName> = outgoing.iter().map(|key| &key.to).collect();
     match parents.first() {
         Some(parent) => Some(format!(
             "list {table} under `through` with parent {parent}, so that its rows move with theirs in an offline move, or \
              give it the key column and list it under `tables`"
         )),
-        None if down.is_empty() => None,
+        None if incoming.is_empty() => None,
         None => Some(format!(
             "list {table} under `reference` if every shard has the same rows, or under `tables` with its key column"
         )),
     }
 }
 
-/// The columns at the other end of a foreign key that hold the key of the table at this one.
-fn holds<'a>(
+/// Returns the columns at the other end of a foreign key that contain the key of the table at this end.
+fn held_key_columns<'a>(
     key: &TableKey,
     pairs: &'a [(String, String)],
     order: impl Fn(&'a (String, String)) -> (&'a String, &'a String),
@@ -162,19 +177,19 @@ fn holds<'a>(
     let TableKey::Columns(columns) = key else {
         return None;
     };
-    let held = columns.iter().map(|column| {
+    let held_columns = columns.iter().map(|column| {
         let mut pairs = pairs.iter().map(&order);
-        let (_, other) = pairs.find(|(here, _)| *here == &column.name)?;
-        Some(other.as_str())
+        let (_, other_column) = pairs.find(|(this_column, _)| *this_column == &column.name)?;
+        Some(other_column.as_str())
     });
-    Some(held.collect::<Option<Vec<_>>>()?.join(", "))
+    Some(held_columns.collect::<Option<Vec<_>>>()?.join(", "))
 }
 
-/// Some foreign keys in words.
-fn names(keys: &[&ForeignKey]) -> String {
+/// Describes some foreign keys as text.
+fn foreign_key_names(keys: &[&ForeignKey]) -> String {
     let names: Vec<String> = keys
         .iter()
         .map(|key| format!("{} of {}", key.name, key.from))
         .collect();
-    named(&names)
+    list_names(&names)
 }

@@ -1,4 +1,5 @@
-//! The functions that need a search path which no session of ours has, and the statement that gives them one of their own.
+//! Finds the functions that need a search path, which the sessions of the agent do not have. Writes the statement that
+//! gives a function its own search path.
 
 use connect::Connected;
 use plans::fix::{FixStage, FixStatement};
@@ -7,8 +8,8 @@ use tokio_postgres::{Error, Row};
 
 use crate::error::{StepError, WithIntent};
 
-/// The application's functions `f (oid)` that have no path of their own: signature, and the schemas that sessions of the
-/// database find by its default, with the function's own.
+/// For the functions `f (oid)` of the application that have no search path of their own: the signature, and the schemas
+/// of the database's default search path, followed by the function's schema.
 const WITHOUT_PATH: &str = "
     select distinct p.oid::pg_catalog.regprocedure::pg_catalog.text, (
       select pg_catalog.string_agg(pg_catalog.quote_ident(s.name), ', ' order by s.place)
@@ -32,7 +33,7 @@ const WITHOUT_PATH: &str = "
                       where e.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and e.objid = p.oid and e.deptype = 'e')
     order by 1";
 
-/// Functions that indexes and statistics of the table `$1` call.
+/// The functions that indexes and extended statistics of the table `$1` call.
 const OF_EXPRESSIONS: &str = "
     with f (oid) as (
       select d.refobjid
@@ -43,30 +44,30 @@ const OF_EXPRESSIONS: &str = "
              or d.classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass
                and d.objid in (select x.oid from pg_catalog.pg_statistic_ext x where x.stxrelid = pg_catalog.to_regclass($1))))";
 
-/// The function with the signature `$1`, or the only one with the name `$2`.
-const NAMED: &str = "
+/// The function with the signature `$1`, or the only function with the name `$2`.
+const BY_NAME: &str = "
     with f (oid) as (
       select pg_catalog.to_regprocedure($1)::pg_catalog.oid
       union
       select min(p.oid) from pg_catalog.pg_proc p where p.proname = $2 having count(*) = 1)";
 
-/// A function as an error's context names it.
+/// A function as the context of a server error names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum FunctionName {
-    /// By its schema, name and arguments.
+    /// The schema, name and arguments.
     Signature(String),
-    /// By its name alone.
+    /// The name alone.
     Name(String),
 }
 
 impl FunctionName {
-    /// The function by whose call all others within an error came to run.
+    /// Returns the outermost function in the context of an error: it called all others.
     pub(super) fn outermost(error: &Error) -> Option<Self> {
         let context = error.as_db_error()?.where_()?;
-        context.lines().rev().find_map(Self::of_line)
+        context.lines().rev().find_map(Self::from_context_line)
     }
 
-    fn of_line(line: &str) -> Option<Self> {
+    fn from_context_line(line: &str) -> Option<Self> {
         if let Some(rest) = line.strip_prefix("PL/pgSQL function ") {
             let (signature, _) = rest.split_once(") ")?;
             return Some(Self::Signature(format!("{signature})")));
@@ -76,8 +77,8 @@ impl FunctionName {
     }
 }
 
-/// Gives the functions that a table's indexes and statistics call a search path.
-pub(super) async fn of_expressions(
+/// Returns the statements that give the functions in a table's indexes and statistics their own search paths.
+pub(super) async fn path_statements_for_expressions(
     client: &Connected,
     table: &TableName,
 ) -> Result<Vec<FixStatement>, StepError> {
@@ -87,11 +88,12 @@ pub(super) async fn of_expressions(
     let rows = rows.at(format_args!(
         "shard {shard}: reading the functions of {table}"
     ))?;
-    Ok(rows.iter().map(with_path).collect())
+    Ok(rows.iter().map(path_statement).collect())
 }
 
-/// Gives the function that an error names a search path; none where it has one, or where the name is not enough.
-pub(super) async fn named(
+/// Returns the statement that gives this function its own search path. Empty if the function has one, or if its name is
+/// not unique.
+pub(super) async fn path_statements_for_function(
     client: &Connected,
     function: &FunctionName,
 ) -> Result<Vec<FixStatement>, StepError> {
@@ -100,13 +102,13 @@ pub(super) async fn named(
         FunctionName::Signature(signature) => (Some(signature), None),
         FunctionName::Name(name) => (None, Some(name)),
     };
-    let sql = format!("{NAMED} {WITHOUT_PATH}");
+    let sql = format!("{BY_NAME} {WITHOUT_PATH}");
     let rows = client.query(&sql, &[&signature, &name]).await;
     let rows = rows.at(format_args!("shard {shard}: reading a function"))?;
-    Ok(rows.iter().map(with_path).collect())
+    Ok(rows.iter().map(path_statement).collect())
 }
 
-fn with_path(row: &Row) -> FixStatement {
+fn path_statement(row: &Row) -> FixStatement {
     let (signature, path): (String, String) = (row.get(0), row.get(1));
     let sql = format!("alter routine {signature} set search_path = {path}");
     FixStatement::new(FixStage::Functions, sql)
@@ -118,20 +120,20 @@ mod tests {
 
     #[test]
     fn a_line_of_context_names_its_function() {
-        let of_line = |line: &str| FunctionName::of_line(line);
+        let from_context_line = |line: &str| FunctionName::from_context_line(line);
         assert_eq!(
-            of_line("PL/pgSQL function app.known(text,integer) line 3 at RETURN"),
+            from_context_line("PL/pgSQL function app.known(text,integer) line 3 at RETURN"),
             Some(FunctionName::Signature(
                 "app.known(text,integer)".to_owned()
             ))
         );
         assert_eq!(
-            of_line("SQL function \"known\" during inlining"),
+            from_context_line("SQL function \"known\" during inlining"),
             Some(FunctionName::Name("known".to_owned()))
         );
-        assert_eq!(of_line("COPY orders, line 3"), None);
+        assert_eq!(from_context_line("COPY orders, line 3"), None);
         assert_eq!(
-            of_line("PL/pgSQL function inline_code_block line 1 at RAISE"),
+            from_context_line("PL/pgSQL function inline_code_block line 1 at RAISE"),
             None
         );
     }

@@ -1,6 +1,8 @@
-//! What identifies the rows of a table: the primary key, the index that is its replica identity, or the whole row.
+//! Checks what identifies the rows of a table: the primary key, the index that is its replica identity, or the whole
+//! row.
 //!
-//! A table that lacks an identity is offered a unique index that fits, by the statement that makes it one.
+//! For a table without an identity the finding proposes a suitable unique index, with the statement that makes it the
+//! replica identity.
 
 use plans::fix::FixStatement;
 use plans::request::Mode;
@@ -12,70 +14,72 @@ use super::table::TableCheck;
 use crate::inspect::findings::Findings;
 use crate::postgres::definitions::UniqueIndex;
 
-/// What gives the rows of a table an identity, and the statements where these are all that is needed.
+/// The remedy that gives the rows of a table an identity: the text, and the statements if they are sufficient.
 struct IdentityRemedy {
     text: String,
     statements: Vec<FixStatement>,
 }
 
-/// How the rows of a table are tied to the shard key, as far as their identity goes.
+/// How a table has the shard key.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum KeyTie<'a> {
-    /// These columns hold the key.
-    By(&'a [KeyColumn]),
-    /// They belong to rows of another table.
+pub(super) enum KeySource<'a> {
+    /// In these columns.
+    Columns(&'a [KeyColumn]),
+    /// By the rows of a parent table.
     Through,
-    /// Every shard has the same rows.
+    /// Not at all: the table is a reference table.
     Reference,
 }
 
-impl KeyTie<'_> {
-    fn key(&self) -> Vec<&str> {
+impl KeySource<'_> {
+    fn key_columns(&self) -> Vec<&str> {
         match self {
-            Self::By(columns) => columns.iter().map(|column| column.name.as_str()).collect(),
+            Self::Columns(columns) => columns.iter().map(|column| column.name.as_str()).collect(),
             Self::Through | Self::Reference => Vec::new(),
         }
     }
 }
 
 impl TableCheck<'_> {
-    /// Rows that can be told apart, by columns that hold the key.
-    pub(super) fn identity(&self, tied: KeyTie<'_>, findings: &mut Findings) {
-        // A foreign table can have none, and is refused as such.
+    /// Checks that the rows have an identity that contains the key columns.
+    pub(super) fn check_identity(&self, key_source: KeySource<'_>, findings: &mut Findings) {
+        // A foreign table has no identity; another finding refuses it.
         if self.facts.kind == 'f' {
             return;
         }
-        let key = tied.key();
-        let full = self.facts.replica_identity == 'f';
-        let found = &self.facts.unique_by;
-        let outside: Vec<&str> = key
+        let key = key_source.key_columns();
+        let is_full = self.facts.replica_identity == 'f';
+        let identity_columns = &self.facts.unique_by;
+        let outside_columns: Vec<&str> = key
             .iter()
             .copied()
             .filter(|name| self.columns.iter().any(|c| c.column.name == *name))
-            .filter(|name| !found.iter().any(|column| column == name))
+            .filter(|name| !identity_columns.iter().any(|column| column == name))
             .collect();
-        match (found.is_empty(), full) {
-            (true, true) => self.whole_row(tied, findings),
-            (true, false) => self.no_identity(tied, findings),
-            // Nothing is captured and nothing published: a row need only be found.
+        match (identity_columns.is_empty(), is_full) {
+            (true, true) => self.report_whole_row(key_source, findings),
+            (true, false) => self.report_no_identity(key_source, findings),
+            // An offline move captures and publishes nothing. The agent must only be able to find a row.
             (false, _) if self.mode == Mode::Offline => {}
             (false, false) if self.facts.replica_identity == 'n' => {
-                self.no_identity(tied, findings);
+                self.report_no_identity(key_source, findings);
             }
-            (false, false) if !outside.is_empty() => self.key_outside(tied, &outside, findings),
+            (false, false) if !outside_columns.is_empty() => {
+                self.report_key_outside(key_source, &outside_columns, findings)
+            }
             (false, true | false) => {}
         }
     }
 
-    /// Its replica identity is the full row, and there is nothing else to find one by.
-    fn whole_row(&self, tied: KeyTie<'_>, findings: &mut Findings) {
-        let remedy = self.remedy(tied);
-        let (code, problem) = match tied {
-            KeyTie::By(_) | KeyTie::Through => (
+    /// Reports a table whose replica identity is the full row and that has nothing else to identify a row.
+    fn report_whole_row(&self, key_source: KeySource<'_>, findings: &mut Findings) {
+        let remedy = self.remedy(key_source);
+        let (code, problem) = match key_source {
+            KeySource::Columns(_) | KeySource::Through => (
                 "table.whole_row",
                 "it has no primary key, so each changed row is searched for by all of its columns",
             ),
-            KeyTie::Reference => (
+            KeySource::Reference => (
                 "table.primary_key",
                 "it has no primary key; its rows could not be compared between shards",
             ),
@@ -83,7 +87,7 @@ impl TableCheck<'_> {
         self.report(findings, code, problem, remedy);
     }
 
-    fn no_identity(&self, tied: KeyTie<'_>, findings: &mut Findings) {
+    fn report_no_identity(&self, key_source: KeySource<'_>, findings: &mut Findings) {
         let facts = self.facts;
         let (code, problem) = match facts.replica_identity {
             'n' => (
@@ -103,19 +107,24 @@ impl TableCheck<'_> {
                 "it has no primary key; its rows could not be told apart",
             ),
         };
-        self.report(findings, code, problem, self.remedy(tied));
+        self.report(findings, code, problem, self.remedy(key_source));
     }
 
-    fn key_outside(&self, tied: KeyTie<'_>, outside: &[&str], findings: &mut Findings) {
+    fn report_key_outside(
+        &self,
+        key_source: KeySource<'_>,
+        outside_columns: &[&str],
+        findings: &mut Findings,
+    ) {
         let identity = match self.facts.replica_identity {
             'i' => "index that is its replica identity",
             _ => "primary key",
         };
         let problem = format!(
             "the key column {} is not part of the {identity}, so the application's own updates would fail once published",
-            outside.join(", ")
+            outside_columns.join(", ")
         );
-        self.report(findings, "key.identity", problem, self.remedy(tied));
+        self.report(findings, "key.identity", problem, self.remedy(key_source));
     }
 
     fn report(
@@ -131,21 +140,23 @@ impl TableCheck<'_> {
         }
     }
 
-    /// What gives rows an identity with the key's columns in it, and the statements, where these are all that is needed.
-    fn remedy(&self, tied: KeyTie<'_>) -> IdentityRemedy {
-        let (facts, key) = (self.facts, tied.key());
+    /// Returns the remedy that gives the rows an identity with the key columns in it.
+    fn remedy(&self, key_source: KeySource<'_>) -> IdentityRemedy {
+        let (facts, key) = (self.facts, key_source.key_columns());
         let table = &facts.table;
-        let holds = |columns: &[String]| key.iter().all(|name| columns.iter().any(|c| c == name));
+        let has_key = |columns: &[String]| key.iter().all(|name| columns.iter().any(|c| c == name));
         let primary = &facts.primary_key;
         let has_primary = !primary.is_empty() && !facts.deferrable_key;
-        if has_primary && facts.replica_identity != 'd' && holds(primary) {
-            return by(fixes::identify_by_default(table));
+        if has_primary && facts.replica_identity != 'd' && has_key(primary) {
+            return remedy_by(fixes::identify_by_default(table));
         }
-        // Whether the application writes nulls into other columns is not ours to say.
-        let given = |index: &&UniqueIndex| index.nullable.iter().all(|name| key.contains(&&**name));
-        let fitting: Vec<&UniqueIndex> = self.unique.iter().filter(|i| holds(&i.columns)).collect();
-        if let Some(index) = fitting.iter().copied().find(given) {
-            return with_index(table, &key, index);
+        // Shardwright cannot know whether the application writes nulls into other columns.
+        let is_usable =
+            |index: &&UniqueIndex| index.nullable.iter().all(|name| key.contains(&&**name));
+        let candidates: Vec<&UniqueIndex> =
+            self.unique.iter().filter(|i| has_key(&i.columns)).collect();
+        if let Some(index) = candidates.iter().copied().find(is_usable) {
+            return remedy_by_index(table, &key, index);
         }
         if has_primary {
             let rest = primary.iter().map(String::as_str);
@@ -155,30 +166,30 @@ impl TableCheck<'_> {
             let nullable: Vec<&str> = nullable.copied().collect();
             let (text, statements) = fixes::identify_by_new_index(table, &columns);
             let remedy = IdentityRemedy { text, statements };
-            return after_columns(table, &key, &nullable, remedy);
+            return with_not_null_statements(table, &key, &nullable, remedy);
         }
         let columns = match (primary.is_empty(), key.is_empty()) {
             (true, true) => "...".to_owned(),
             (true, false) => format!("{}, ...", key.join(", ")),
             (false, _) => primary.join(", "),
         };
-        let by_index = match (fitting.first(), facts.deferrable_key) {
-            (Some(index), _) => with_index(table, &key, index).text,
+        let by_index = match (candidates.first(), facts.deferrable_key) {
+            (Some(index), _) => remedy_by_index(table, &key, index).text,
             (None, true) => format!("make the primary key ({columns}) not deferrable"),
             (None, false) => format!("alter table {} add primary key ({columns})", table.sql()),
         };
-        if facts.replica_identity == 'f' || matches!(tied, KeyTie::Reference) {
+        if facts.replica_identity == 'f' || matches!(key_source, KeySource::Reference) {
             return IdentityRemedy {
                 text: by_index,
                 statements: Vec::new(),
             };
         }
-        let whole = by(fixes::identify_by_row(table));
+        let by_row = remedy_by(fixes::identify_by_row(table));
         let text = format!(
             "{by_index}; or, with which each change is searched for by the whole row: {}",
-            whole.text
+            by_row.text
         );
-        IdentityRemedy { text, ..whole }
+        IdentityRemedy { text, ..by_row }
     }
 
     fn is_nullable(&self, column: &str) -> bool {
@@ -187,41 +198,43 @@ impl TableCheck<'_> {
     }
 }
 
-fn with_index(table: &TableName, key: &[&str], index: &UniqueIndex) -> IdentityRemedy {
+fn remedy_by_index(table: &TableName, key: &[&str], index: &UniqueIndex) -> IdentityRemedy {
     let nullable: Vec<&str> = index.nullable.iter().map(String::as_str).collect();
     let identify = fixes::identify_by(table, &index.name);
     let remedy = IdentityRemedy {
         text: identify.sql.clone(),
         statements: vec![identify],
     };
-    after_columns(table, key, &nullable, remedy)
+    with_not_null_statements(table, key, &nullable, remedy)
 }
 
-/// Statements, after those by which some columns are never null, with the short form of all of them. That a column of the
-/// key may be null is reported by itself.
-fn after_columns(
+/// Prepends the statements that set nullable columns NOT NULL, and writes the short form of all statements. The short
+/// form omits the key columns, because another finding reports that they are nullable.
+fn with_not_null_statements(
     table: &TableName,
     key: &[&str],
     nullable: &[&str],
     remedy: IdentityRemedy,
 ) -> IdentityRemedy {
-    let others = nullable.iter().filter(|column| !key.contains(column));
-    let given = others.map(|column| {
+    let other_columns = nullable.iter().filter(|column| !key.contains(column));
+    let set_not_null = other_columns.map(|column| {
         let (table, column) = (table.sql(), quote_ident(column));
         format!("alter table {table} alter column {column} set not null; ")
     });
-    let text = given
+    let text = set_not_null
         .chain([remedy.text.trim_end_matches(';').to_owned()])
         .collect();
-    let given = nullable.iter().map(|column| fixes::not_null(table, column));
+    let set_not_null = nullable
+        .iter()
+        .map(|column| fixes::set_not_null(table, column));
     IdentityRemedy {
         text,
-        statements: given.chain(remedy.statements).collect(),
+        statements: set_not_null.chain(remedy.statements).collect(),
     }
 }
 
-/// The statement itself.
-fn by(statement: FixStatement) -> IdentityRemedy {
+/// Returns a remedy that consists of one statement.
+fn remedy_by(statement: FixStatement) -> IdentityRemedy {
     let sql = statement.sql.trim_end_matches(';').to_owned();
     IdentityRemedy {
         text: sql,

@@ -1,4 +1,4 @@
-//! Whether the schema `shardwright` is ours: names in it are those of tables, sequences and functions that a move makes.
+//! Checks that the schema `shardwright` contains only what a move creates.
 
 use connect::Connected;
 use plans::table::TableName;
@@ -7,8 +7,8 @@ use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 use crate::shard::sidecar_schema;
 
-/// Tables and the like that we did not make.
-const OTHERS: &str = "
+/// Tables, views and foreign tables in the schema that Shardwright did not create.
+const OTHER_TABLES: &str = "
     select c.relname::pg_catalog.text, case c.relkind when 'v' then 'view' when 'm' then 'materialized view' when 'f' then 'foreign table' else 'table' end
     from pg_catalog.pg_class c
     join pg_catalog.pg_namespace n on n.oid = c.relnamespace
@@ -16,16 +16,20 @@ const OTHERS: &str = "
     order by c.relname";
 
 /// A table that only a control store has.
-const STORE: &str = "store_identity";
+const STORE_TABLE: &str = "store_identity";
 
-/// Refuses each table in our schema that is not ours.
+/// Refuses each table in the schema that Shardwright did not create.
 pub(super) async fn check(client: &Connected, findings: &mut Findings) -> Result<(), StepError> {
     let shard = client.name();
-    let ours: Vec<&str> = sidecar_schema::tables().collect();
-    let others = client.query(OTHERS, &[&ours]).await;
-    let others = others.at(format_args!("shard {shard}: reading schema shardwright"))?;
-    if others.iter().any(|row| row.get::<_, &str>(0) == STORE) {
-        findings.refuse(
+    let shardwright_tables: Vec<&str> = sidecar_schema::tables().collect();
+    let other_tables = client.query(OTHER_TABLES, &[&shardwright_tables]).await;
+    let other_tables =
+        other_tables.at(format_args!("shard {shard}: reading schema shardwright"))?;
+    if other_tables
+        .iter()
+        .any(|row| row.get::<_, &str>(0) == STORE_TABLE)
+    {
+        findings.add_refusal(
             "schema.taken",
             format!("shard {shard}, schema shardwright"),
             "a control store is in this database, and its schema has the name of the one that is made on each shard",
@@ -33,13 +37,13 @@ pub(super) async fn check(client: &Connected, findings: &mut Findings) -> Result
         );
         return Ok(());
     }
-    for row in others {
+    for row in other_tables {
         let (name, kind): (String, &str) = (row.get(0), row.get(1));
         let table = TableName {
             schema: "shardwright".to_owned(),
             name,
         };
-        findings.refuse(
+        findings.add_refusal(
             "schema.taken",
             format!("shard {shard}, {kind} {table}"),
             "it is in the schema that Shardwright makes for itself, where a later version may need its name",

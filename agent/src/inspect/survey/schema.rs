@@ -1,4 +1,4 @@
-//! Whether the source's schema can be created on a target that has nothing yet.
+//! Checks whether the schema of the source can be created on a new target.
 
 use connect::Connected;
 
@@ -6,14 +6,14 @@ use crate::error::StepError;
 use crate::inspect::findings::Findings;
 use crate::schema;
 
-/// Names what keeps it from being written, where it has to be written from the catalog.
+/// Refuses a schema that cannot be written as statements, if it must be written from the catalog.
 pub(super) async fn check(client: &Connected, findings: &mut Findings) -> Result<(), StepError> {
     let shard = client.name();
     match schema::check(client).await {
         Err(StepError::Failed(failure)) if failure.code.starts_with("schema.") => {
             let remedy = failure.hint.unwrap_or_default();
             let object = format!("shard {shard}, schema");
-            findings.refuse(&failure.code, object, failure.message, remedy);
+            findings.add_refusal(&failure.code, object, failure.message, remedy);
             Ok(())
         }
         other => other,

@@ -1,4 +1,4 @@
-//! What a server must offer: version, settings, privileges, free slots; and two servers together.
+//! Checks what a server must offer (version, settings, privileges, free slots), and compares two servers.
 
 use connect::Connected;
 use plans::fix::{FixStage, FixStatement};
@@ -11,12 +11,12 @@ use tokio_postgres::Row;
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 
-/// PostgreSQL 15 as `server_version_num` has it; older ones have no row filters.
-const OLDEST: i32 = 150_000;
-/// Slots and walsenders that a migration needs on a shard at the same time.
-const SLOTS: i64 = 3;
+/// PostgreSQL 15 as a `server_version_num`. Older servers have no row filters.
+const MIN_VERSION: i32 = 150_000;
+/// The number of slots and walsenders that a migration needs on a shard at the same time.
+const MIN_FREE_SLOTS: i64 = 3;
 
-/// Checks one server by itself; an offline move captures no changes and needs less.
+/// Checks one server. An offline move captures no changes and needs less.
 pub(super) async fn check(
     client: &Connected,
     mode: Mode,
@@ -39,10 +39,10 @@ pub(super) async fn check(
     let object = |what: &str| format!("shard {shard}, {what}");
     check_version(row.get(0), row.get(1), shard, findings);
     if mode == Mode::Online {
-        check_capture(&row, shard, findings);
+        check_capture_settings(&row, shard, findings);
     }
     if row.get(5) {
-        findings.refuse(
+        findings.add_refusal(
             "server.standby",
             object("server"),
             "it is a standby",
@@ -52,28 +52,28 @@ pub(super) async fn check(
     check_role(client, mode, findings).await
 }
 
-/// What the capture of changes needs.
-fn check_capture(row: &Row, shard: &str, findings: &mut Findings) {
+/// Checks the settings that the capture of changes needs.
+fn check_capture_settings(row: &Row, shard: &str, findings: &mut Findings) {
     let object = |what: &str| format!("shard {shard}, {what}");
     let wal_level: &str = row.get(2);
     if wal_level != "logical" {
-        findings.refuse(
+        findings.add_refusal(
             "server.wal_level",
             object("setting wal_level"),
             format!("it is {wal_level}; changes cannot be captured"),
             "alter system set wal_level = 'logical'; then restart the server",
         );
     }
-    for (at, name) in [(3, "max_replication_slots"), (4, "max_wal_senders")] {
-        let free: i64 = row.get(at);
-        if free < SLOTS {
-            findings.refuse(
+    for (column, name) in [(3, "max_replication_slots"), (4, "max_wal_senders")] {
+        let free: i64 = row.get(column);
+        if free < MIN_FREE_SLOTS {
+            findings.add_refusal(
                 "server.slots",
                 object(&format!("setting {name}")),
-                format!("{free} are free, {SLOTS} are needed"),
+                format!("{free} are free, {MIN_FREE_SLOTS} are needed"),
                 format!(
                     "raise {name} by at least {}, then restart the server",
-                    SLOTS - free
+                    MIN_FREE_SLOTS - free
                 ),
             );
         }
@@ -88,10 +88,10 @@ fn check_capture(row: &Row, shard: &str, findings: &mut Findings) {
     }
 }
 
-/// Refuses a server that is too old; `number` is its `server_version_num`.
+/// Refuses a server that is too old. `number` is its `server_version_num`.
 pub(crate) fn check_version(number: i32, name: &str, shard: &str, findings: &mut Findings) {
-    if number < OLDEST {
-        findings.refuse(
+    if number < MIN_VERSION {
+        findings.add_refusal(
             "server.version",
             format!("shard {shard}, server"),
             format!("it is PostgreSQL {name}; row filters need 15 or newer"),
@@ -122,20 +122,20 @@ async fn check_role(
     }
     let object = format!("shard {shard}, role {name}");
     let (role, database): (String, String) = (row.get(4), row.get(5));
-    let mut refuse = |code: &str, problem: &str, statement: String| {
-        let finding = findings.refuse(code, object.clone(), problem, statement.clone());
+    let mut add_role_refusal = |code: &str, problem: &str, statement: String| {
+        let finding = findings.add_refusal(code, object.clone(), problem, statement.clone());
         finding.fixed_by(shard, vec![FixStatement::new(FixStage::Roles, statement)]);
     };
     if !replication && mode == Mode::Online {
         let statement = format!("alter role {role} replication");
-        refuse(
+        add_role_refusal(
             "role.replication",
             "it may not use replication slots",
             statement,
         );
     }
     if !row.get::<_, bool>(3) {
-        refuse(
+        add_role_refusal(
             "role.create",
             "it may not create a schema or a publication in this database",
             format!("grant create on database {database} to {role}"),
@@ -145,7 +145,7 @@ async fn check_role(
         .batch_execute("set session_replication_role = replica; reset session_replication_role")
         .await;
     if may_set.is_err() {
-        refuse(
+        add_role_refusal(
             "role.replica",
             "it may not set session_replication_role, which apply needs",
             format!("grant set on parameter session_replication_role to {role}"),
@@ -154,10 +154,10 @@ async fn check_role(
     Ok(())
 }
 
-/// Checks the two servers against each other.
+/// Compares the two servers.
 pub(super) async fn check_pair(
-    here: &Connected,
-    there: &Connected,
+    source: &Connected,
+    target: &Connected,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
@@ -165,58 +165,69 @@ pub(super) async fn check_pair(
                         pg_catalog.current_database()::text, pg_catalog.current_setting('server_encoding'),
                         (select datcollate || ' ' || datctype from pg_catalog.pg_database where datname = pg_catalog.current_database()),
                         (select array_agg(rolname::text) from pg_catalog.pg_roles where rolname !~ '^pg_')";
-    let a = here
+    let source_facts = source
         .query_one(facts, &[])
         .await
         .at(format_args!("shard {}", task.source.name))?;
-    let b = there
+    let target_facts = target
         .query_one(facts, &[])
         .await
         .at(format_args!("shard {}", task.target.name))?;
-    let text = |row: &tokio_postgres::Row, at: usize| row.get::<_, String>(at);
+    let text = |row: &tokio_postgres::Row, column: usize| row.get::<_, String>(column);
     let object = format!("shards {} and {}", task.source.name, task.target.name);
-    if (text(&a, 0), text(&a, 1)) == (text(&b, 0), text(&b, 1)) {
-        findings.refuse(
+    if (text(&source_facts, 0), text(&source_facts, 1))
+        == (text(&target_facts, 0), text(&target_facts, 1))
+    {
+        findings.add_refusal(
             "pair.same",
             object.clone(),
             "both are the same database",
             "correct the connection string of one of them",
         );
     }
-    for (at, what) in [(2, "encoding"), (3, "collation")] {
-        if text(&a, at) != text(&b, at) {
-            findings.refuse(
+    for (column, property) in [(2, "encoding"), (3, "collation")] {
+        if text(&source_facts, column) != text(&target_facts, column) {
+            findings.add_refusal(
                 "pair.locale",
                 object.clone(),
                 format!(
-                    "their {what} differs: {} and {}",
-                    text(&a, at),
-                    text(&b, at)
+                    "their {property} differs: {} and {}",
+                    text(&source_facts, column),
+                    text(&target_facts, column)
                 ),
-                format!("create the target database with the source's {what}"),
+                format!("create the target database with the source's {property}"),
             );
         }
     }
-    let encoding = text(&a, 2);
+    let encoding = text(&source_facts, 2);
     if task.key.contains(&KeyType::Text) && encoding != "UTF8" {
-        findings.refuse(
+        findings.add_refusal(
             "key.encoding",
             object.clone(),
             format!("they are encoded in {encoding}; keys of type text are compared as UTF-8"),
             "use databases that are encoded in UTF8",
         );
     }
-    let (here, there): (Vec<String>, Vec<String>) = (a.get(4), b.get(4));
-    check_roles(&here, &there, task, findings);
+    let (source_roles, target_roles): (Vec<String>, Vec<String>) =
+        (source_facts.get(4), target_facts.get(4));
+    check_roles(&source_roles, &target_roles, task, findings);
     Ok(())
 }
 
-/// Owners and grants of the source need its roles.
-fn check_roles(here: &[String], there: &[String], task: &SurveyTask, findings: &mut Findings) {
+/// Checks that the target has the roles of the source, for owners and grants.
+fn check_roles(
+    source_roles: &[String],
+    target_roles: &[String],
+    task: &SurveyTask,
+    findings: &mut Findings,
+) {
     let target = task.target.name.as_str();
-    for role in here.iter().filter(|role| !there.contains(role)) {
+    for role in source_roles
+        .iter()
+        .filter(|role| !target_roles.contains(role))
+    {
         let create = format!("create role {}", quote_ident(role));
-        let finding = findings.refuse(
+        let finding = findings.add_refusal(
             "pair.role",
             format!("shard {target}, role {role}"),
             "it exists on the source and not here; owners and grants cannot be carried over",
@@ -224,7 +235,7 @@ fn check_roles(here: &[String], there: &[String], task: &SurveyTask, findings: &
                 "{create}, on the target; where applications connect as it, as it is on the source"
             ),
         );
-        // Where it was created meanwhile, nothing is left to do.
+        // If the role was created meanwhile, the statement does nothing.
         let body = format!("begin {create}; exception when duplicate_object then null; end");
         let statement = format!("do {}", quote_literal(&body));
         finding.fixed_by(target, vec![FixStatement::new(FixStage::Roles, statement)]);

@@ -1,49 +1,49 @@
-//! What one table must be: ordinary, with the key in it, or tied to a parent.
-//! Of a partitioned table each leaf is looked at.
+//! Checks one table: it must be an ordinary table, and contain the shard key or depend on a parent table.
+//! Of a partitioned table each leaf partition is checked.
 
 use plans::request::Mode;
 use plans::sql::quote_ident;
 use plans::table::{KeyColumn, TableKey, ThroughTable};
 
 use super::super::fixes;
-use super::identity::KeyTie;
+use super::identity::KeySource;
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog::{self, TableFacts};
 use crate::postgres::definitions::{FoundColumn, UniqueIndex};
 
-/// One table with what its catalog says.
+/// One table with its definition from the catalog.
 pub(super) struct TableCheck<'a> {
     pub(super) shard: &'a str,
     pub(super) object: String,
     pub(super) facts: &'a TableFacts,
     pub(super) columns: &'a [FoundColumn],
-    /// Unique indexes that could identify its rows.
+    /// The unique indexes that could identify its rows.
     pub(super) unique: &'a [UniqueIndex],
     pub(super) mode: Mode,
 }
 
 impl TableCheck<'_> {
-    pub(super) fn refuse(
+    pub(super) fn add_refusal(
         &self,
         findings: &mut Findings,
         code: &str,
         problem: impl Into<String>,
         remedy: impl Into<String>,
     ) {
-        let _ = findings.refuse(code, self.object.clone(), problem, remedy);
+        let _ = findings.add_refusal(code, self.object.clone(), problem, remedy);
     }
 
-    /// A table that can be listed: no partition, and not without partitions.
-    pub(super) fn place(&self, empty: bool, findings: &mut Findings) {
+    /// Refuses a partition, and a partitioned table without partitions.
+    pub(super) fn check_is_listable(&self, empty: bool, findings: &mut Findings) {
         if let Some(top) = &self.facts.partition_of {
-            self.refuse(
+            self.add_refusal(
                 findings,
                 "table.partition",
                 format!("it is a partition of {top}"),
                 format!("list {top} instead: all of its partitions move"),
             );
         } else if empty {
-            self.refuse(
+            self.add_refusal(
                 findings,
                 "table.no_partition",
                 "it is partitioned and has no partition, so there is nothing to guard and to copy",
@@ -52,8 +52,8 @@ impl TableCheck<'_> {
         }
     }
 
-    /// An ordinary table whose rows are identified.
-    pub(super) fn kind(&self, findings: &mut Findings) {
+    /// Refuses foreign tables, unlogged tables and tables that use inheritance.
+    pub(super) fn check_kind(&self, findings: &mut Findings) {
         let facts = self.facts;
         let kinds = [
             (
@@ -72,30 +72,30 @@ impl TableCheck<'_> {
                 "it takes part in inheritance",
             ),
         ];
-        for (_, code, problem) in kinds.into_iter().filter(|(is, ..)| *is) {
+        for (_, code, problem) in kinds.into_iter().filter(|(applies, ..)| *applies) {
             let remedy = match &facts.partition_of {
                 None => "list it under `ignore`, or make it an ordinary table".to_owned(),
                 Some(top) => format!("detach it from {top}, or make it an ordinary partition"),
             };
-            self.refuse(findings, code, problem, remedy);
+            self.add_refusal(findings, code, problem, remedy);
         }
     }
 
-    /// The key's columns; true when rows can be asked for by them.
-    pub(super) fn key(&self, key: &[KeyColumn], findings: &mut Findings) -> bool {
-        self.identity(KeyTie::By(key), findings);
-        let mut fit = true;
+    /// Checks the key columns. Returns true if queries can filter rows by them.
+    pub(super) fn check_key_columns(&self, key: &[KeyColumn], findings: &mut Findings) -> bool {
+        self.check_identity(KeySource::Columns(key), findings);
+        let mut is_readable = true;
         for column in key {
-            fit &= self.key_column(column, findings);
+            is_readable &= self.check_key_column(column, findings);
         }
-        fit
+        is_readable
     }
 
-    fn key_column(&self, key: &KeyColumn, findings: &mut Findings) -> bool {
+    fn check_key_column(&self, key: &KeyColumn, findings: &mut Findings) -> bool {
         let (name, kind, table) = (&key.name, key.kind, self.facts.table.sql());
         match self.columns.iter().find(|found| &found.column.name == name) {
             None => {
-                self.refuse(
+                self.add_refusal(
                     findings,
                     "key.missing",
                     format!("it has no column {name}"),
@@ -104,7 +104,7 @@ impl TableCheck<'_> {
                 false
             }
             Some(found) if !catalog::fits(kind, found) => {
-                self.refuse(
+                self.add_refusal(
                     findings,
                     "key.type",
                     format!(
@@ -119,7 +119,7 @@ impl TableCheck<'_> {
                 false
             }
             Some(found) if !found.not_null => {
-                let finding = findings.refuse(
+                let finding = findings.add_refusal(
                     "key.null",
                     self.object.clone(),
                     format!("the key column {name} may be null; such a row belongs nowhere"),
@@ -128,31 +128,34 @@ impl TableCheck<'_> {
                         quote_ident(name)
                     ),
                 );
-                finding.fixed_by(self.shard, vec![fixes::not_null(&self.facts.table, name)]);
+                finding.fixed_by(
+                    self.shard,
+                    vec![fixes::set_not_null(&self.facts.table, name)],
+                );
                 true
             }
             Some(_) => true,
         }
     }
 
-    /// The columns that tie a row to its parent; true when rows can be asked for by them.
-    pub(super) fn through(
+    /// Checks the columns that reference the parent. Returns true if queries can join the parent by them.
+    pub(super) fn check_parent_columns(
         &self,
         through: &ThroughTable,
         mode: Mode,
         findings: &mut Findings,
     ) -> bool {
-        self.identity(KeyTie::Through, findings);
-        if let (Mode::Online, Some(held)) = (mode, held_key(through)) {
-            let (table, held) = (&self.facts.table, held.join(","));
-            self.refuse(
+        self.check_identity(KeySource::Through, findings);
+        if let (Mode::Online, Some(held_columns)) = (mode, held_key_columns(through)) {
+            let (table, held_columns) = (&self.facts.table, held_columns.join(","));
+            self.add_refusal(
                 findings,
                 "through.online",
-                format!("it is listed as belonging to {}, and so its changes cannot be captured by key; but its own {held} is the key", through.parent),
-                format!("list it under `tables` in the place of `through`: {table}: {held}"),
+                format!("it is listed as belonging to {}, and so its changes cannot be captured by key; but its own {held_columns} is the key", through.parent),
+                format!("list it under `tables` in the place of `through`: {table}: {held_columns}"),
             );
         } else if mode == Mode::Online {
-            self.refuse(
+            self.add_refusal(
                 findings,
                 "through.online",
                 format!(
@@ -165,31 +168,36 @@ impl TableCheck<'_> {
                 ),
             );
         }
-        let own = through.columns.iter().map(|(own, _)| own);
-        let lost: Vec<&String> = own
-            .filter(|own| !self.columns.iter().any(|found| &found.column.name == *own))
+        let child_columns = through.columns.iter().map(|(child_column, _)| child_column);
+        let missing: Vec<&String> = child_columns
+            .filter(|child_column| {
+                !self
+                    .columns
+                    .iter()
+                    .any(|found| &found.column.name == *child_column)
+            })
             .collect();
-        for column in &lost {
-            self.refuse(
+        for column in &missing {
+            self.add_refusal(
                 findings,
                 "key.missing",
                 format!("it has no column {column}"),
                 "correct the columns under `through`",
             );
         }
-        lost.is_empty()
+        missing.is_empty()
     }
 }
 
-/// The own columns that hold the key, where a row refers to its parent by the parent's key.
-fn held_key(through: &ThroughTable) -> Option<Vec<&str>> {
+/// Returns the columns of the table that contain the shard key, if the table references the key columns of its parent.
+fn held_key_columns(through: &ThroughTable) -> Option<Vec<&str>> {
     let TableKey::Columns(key) = &through.key else {
         return None;
     };
-    let held = key.iter().map(|column| {
+    let held_columns = key.iter().map(|column| {
         let mut columns = through.columns.iter();
-        let (own, _) = columns.find(|(_, theirs)| theirs == &column.name)?;
-        Some(own.as_str())
+        let (child_column, _) = columns.find(|(_, parent_column)| parent_column == &column.name)?;
+        Some(child_column.as_str())
     });
-    held.collect()
+    held_columns.collect()
 }

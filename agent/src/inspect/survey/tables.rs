@@ -1,5 +1,5 @@
-//! The tables of a move: listed, fit, and none of their rows without a parent.
-//! A partitioned table is listed by itself and moves leaf by leaf: each leaf is a table of the move.
+//! Lists the tables of a move, checks each, and checks that no row lacks a parent.
+//! A map lists a partitioned table as a whole. It moves leaf by leaf: each leaf partition is a table of the move.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,26 +11,26 @@ use plans::table::{CopyBy, Format, MovingTable, TableKey, TableName, ThroughTabl
 use super::super::fixes;
 use super::super::keys::join_condition;
 use super::foreign_keys::{self, TableKeysByName};
-use super::identity::KeyTie;
+use super::identity::KeySource;
 use super::table::TableCheck;
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog::{self, ForeignKey, TableFacts};
 use crate::postgres::definitions::{self, FoundColumn, UniqueIndex};
 
-/// The tables of a move, in no order.
+/// The tables of a move, not sorted.
 #[derive(Debug)]
 pub(super) struct ListedTables {
     pub(super) moving: Vec<MovingTable>,
-    /// Tables whose key cannot be asked for: they, or what ties them, were refused.
-    pub(super) unfit: BTreeSet<TableName>,
-    /// Columns that are never null, of the sharded tables.
-    given: BTreeSet<(TableName, String)>,
+    /// Tables that the survey does not query by key, because they, or their parents, were refused.
+    pub(super) unreadable: BTreeSet<TableName>,
+    /// The NOT NULL columns of the sharded tables.
+    not_null_columns: BTreeSet<(TableName, String)>,
 }
 
-/// What the catalog says of tables that are listed, and of their leaves.
+/// The definitions of the listed tables and of their leaf partitions.
 struct TableDefinitions {
-    found: BTreeMap<TableName, TableFacts>,
+    all_tables: BTreeMap<TableName, TableFacts>,
     columns: BTreeMap<TableName, Vec<FoundColumn>>,
     unique: BTreeMap<TableName, Vec<UniqueIndex>>,
 }
@@ -40,12 +40,12 @@ impl TableDefinitions {
         client: &Connected,
         listed: impl Iterator<Item = &'a TableName>,
     ) -> Result<Self, StepError> {
-        let found = catalog::tables(client).await?;
+        let all_tables = catalog::tables(client).await?;
         let mut names = BTreeSet::new();
-        for facts in listed.filter_map(|table| found.get(table)) {
+        for facts in listed.filter_map(|table| all_tables.get(table)) {
             names.insert(&facts.table);
             names.extend(
-                catalog::leaves(&found, facts)
+                catalog::leaves(&all_tables, facts)
                     .iter()
                     .map(|leaf| &leaf.table),
             );
@@ -54,13 +54,13 @@ impl TableDefinitions {
         let columns = definitions::columns(client, &names).await?;
         let unique = definitions::unique_indexes(client, &names).await?;
         Ok(Self {
-            found,
+            all_tables,
             columns,
             unique,
         })
     }
 
-    fn check<'a>(&'a self, facts: &'a TableFacts, task: &'a SurveyTask) -> TableCheck<'a> {
+    fn table_check<'a>(&'a self, facts: &'a TableFacts, task: &'a SurveyTask) -> TableCheck<'a> {
         let (shard, table) = (&task.source.name, &facts.table);
         TableCheck {
             shard: shard.as_str(),
@@ -73,51 +73,54 @@ impl TableDefinitions {
     }
 }
 
-/// Reads the tables that are sharded or belong to sharded ones; everything unfit becomes a finding.
-pub(super) async fn moving(
+/// Reads the sharded tables and their dependent tables. Adds a finding for everything that prevents their move.
+pub(super) async fn list_moving_tables(
     client: &Connected,
     task: &SurveyTask,
-    tied: Vec<(TableName, TableKey)>,
-    references: &[ForeignKey],
+    keyed_tables: Vec<(TableName, TableKey)>,
+    foreign_keys: &[ForeignKey],
     findings: &mut Findings,
 ) -> Result<ListedTables, StepError> {
     let shard = task.source.name.as_str();
-    let read = TableDefinitions::read(client, tied.iter().map(|(table, _)| table)).await?;
-    let sharded = tied.iter().map(|(table, key)| (table, key)).collect();
-    check_listing(&read.found, references, &sharded, task, findings);
+    let read = TableDefinitions::read(client, keyed_tables.iter().map(|(table, _)| table)).await?;
+    let sharded = keyed_tables
+        .iter()
+        .map(|(table, key)| (table, key))
+        .collect();
+    check_listing(&read.all_tables, foreign_keys, &sharded, task, findings);
     let mut listed = ListedTables {
         moving: Vec::new(),
-        unfit: BTreeSet::new(),
-        given: BTreeSet::new(),
+        unreadable: BTreeSet::new(),
+        not_null_columns: BTreeSet::new(),
     };
     for (table, columns) in &read.columns {
-        let given = columns.iter().filter(|found| found.not_null);
-        let given = given.map(|found| (table.clone(), found.column.name.clone()));
-        listed.given.extend(given);
+        let not_null = columns.iter().filter(|found| found.not_null);
+        let not_null = not_null.map(|found| (table.clone(), found.column.name.clone()));
+        listed.not_null_columns.extend(not_null);
     }
-    for (table, key) in tied {
-        let Some(facts) = read.found.get(&table) else {
-            missing(&table, "tables", shard, findings);
-            listed.unfit.insert(table);
+    for (table, key) in keyed_tables {
+        let Some(facts) = read.all_tables.get(&table) else {
+            add_missing(&table, "tables", shard, findings);
+            listed.unreadable.insert(table);
             continue;
         };
-        let (mut fit, leaves) = look(task, &read, facts, &key, findings);
+        let (mut is_readable, leaves) = check_leaves(task, &read, facts, &key, findings);
         if let TableKey::Through(through) = &key {
-            fit &= !listed.unfit.contains(&through.parent);
+            is_readable &= !listed.unreadable.contains(&through.parent);
         }
-        if !fit {
-            listed.unfit.insert(table);
+        if !is_readable {
+            listed.unreadable.insert(table);
             let leaves = leaves.iter().map(|leaf| leaf.table.clone());
-            listed.unfit.extend(leaves);
+            listed.unreadable.extend(leaves);
         }
         listed.moving.extend(leaves);
     }
     Ok(listed)
 }
 
-/// Looks at the leaves of a table that is listed: itself, where it is not partitioned; whether all can be asked
-/// for by key, and the tables that move.
-fn look(
+/// Checks a listed table and its leaf partitions; a table that is not partitioned is its own leaf. Returns whether all
+/// of them can be queried by key, and the tables that move.
+fn check_leaves(
     task: &SurveyTask,
     read: &TableDefinitions,
     facts: &TableFacts,
@@ -125,34 +128,34 @@ fn look(
     findings: &mut Findings,
 ) -> (bool, Vec<MovingTable>) {
     let check_key = |check: &TableCheck<'_>, findings: &mut Findings| match key {
-        TableKey::Columns(columns) => check.key(columns, findings),
-        TableKey::Through(through) => check.through(through, task.mode, findings),
+        TableKey::Columns(columns) => check.check_key_columns(columns, findings),
+        TableKey::Through(through) => check.check_parent_columns(through, task.mode, findings),
         TableKey::Reference => {
-            check.identity(KeyTie::Reference, findings);
+            check.check_identity(KeySource::Reference, findings);
             true
         }
     };
-    let leaves = catalog::leaves(&read.found, facts);
-    let check = read.check(facts, task);
-    check.place(leaves.is_empty(), findings);
-    let mut of_all = Findings::default();
-    check_key(&check, &mut of_all);
-    let (mut fit, mut moving) = (true, Vec::new());
+    let leaves = catalog::leaves(&read.all_tables, facts);
+    let check = read.table_check(facts, task);
+    check.check_is_listable(leaves.is_empty(), findings);
+    let mut table_findings = Findings::default();
+    check_key(&check, &mut table_findings);
+    let (mut is_readable, mut moving) = (true, Vec::new());
     for leaf in leaves {
-        let check = read.check(leaf, task);
-        check.kind(findings);
-        check.types(findings);
-        let mut own = Findings::default();
-        // Another server would be asked.
-        fit &= check_key(&check, &mut own) && leaf.kind != 'f';
-        findings.inherit(own, &of_all);
+        let check = read.table_check(leaf, task);
+        check.check_kind(findings);
+        check.check_types(findings);
+        let mut leaf_findings = Findings::default();
+        // A query on a foreign table would contact another server.
+        is_readable &= check_key(&check, &mut leaf_findings) && leaf.kind != 'f';
+        findings.add_leaf_findings(leaf_findings, &table_findings);
         moving.push(moving_table(key.clone(), leaf, check.columns));
     }
-    (fit, moving)
+    (is_readable, moving)
 }
 
-/// Adds the reference tables, which a new shard gets whole.
-pub(super) async fn add_reference(
+/// Adds the reference tables, which are copied completely to a new target.
+pub(super) async fn add_reference_tables(
     client: &Connected,
     task: &SurveyTask,
     listed: &mut ListedTables,
@@ -163,12 +166,12 @@ pub(super) async fn add_reference(
     let names: Vec<TableName> = names.map(|name| TableName::parse(name)).collect();
     let read = TableDefinitions::read(client, names.iter()).await?;
     for table in names {
-        let Some(facts) = read.found.get(&table) else {
-            missing(&table, "reference", shard, findings);
+        let Some(facts) = read.all_tables.get(&table) else {
+            add_missing(&table, "reference", shard, findings);
             continue;
         };
         let key = TableKey::Reference;
-        let (_, leaves) = look(task, &read, facts, &key, findings);
+        let (_, leaves) = check_leaves(task, &read, facts, &key, findings);
         listed.moving.extend(leaves);
     }
     Ok(())
@@ -192,8 +195,8 @@ fn moving_table(key: TableKey, facts: &TableFacts, columns: &[FoundColumn]) -> M
     }
 }
 
-fn missing(table: &TableName, list: &str, shard: &str, findings: &mut Findings) {
-    findings.refuse(
+fn add_missing(table: &TableName, list: &str, shard: &str, findings: &mut Findings) {
+    findings.add_refusal(
         "table.missing",
         format!("shard {shard}, table {table}"),
         "it does not exist",
@@ -203,10 +206,10 @@ fn missing(table: &TableName, list: &str, shard: &str, findings: &mut Findings) 
     );
 }
 
-/// A table that is listed nowhere is refused by name, with the list that its foreign keys speak for.
+/// Refuses each table that no list of the map contains, and proposes the list that its foreign keys indicate.
 fn check_listing(
-    found: &BTreeMap<TableName, TableFacts>,
-    references: &[ForeignKey],
+    all_tables: &BTreeMap<TableName, TableFacts>,
+    foreign_keys: &[ForeignKey],
     sharded: &TableKeysByName<'_>,
     task: &SurveyTask,
     findings: &mut Findings,
@@ -214,12 +217,14 @@ fn check_listing(
     if task.again {
         return;
     }
-    // A partition goes with the table at the top.
-    let tables = found.values().filter(|found| found.partition_of.is_none());
-    let tables = tables.map(|found| &found.table);
+    // A partition moves with the topmost table.
+    let tables = all_tables
+        .values()
+        .filter(|facts| facts.partition_of.is_none());
+    let tables = tables.map(|facts| &facts.table);
     for table in tables.filter(|table| !task.settings.has_listed(table)) {
-        let list = foreign_keys::placing(table, references, sharded);
-        findings.refuse(
+        let list = foreign_keys::suggested_list(table, foreign_keys, sharded);
+        findings.add_refusal(
             "table.unlisted",
             format!("shard {}, table {table}", task.source.name),
             "nothing says whether it is sharded",
@@ -233,37 +238,38 @@ fn check_listing(
     }
 }
 
-/// Proves that every row without the key has a parent: by its foreign key, or by looking.
+/// Checks that every row of a dependent table has a parent: the foreign key proves it, or a query checks the rows.
 pub(super) async fn check_orphans(
     client: &Connected,
     listed: &ListedTables,
-    references: &[ForeignKey],
+    foreign_keys: &[ForeignKey],
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = client.name();
     for table in listed
         .moving
         .iter()
-        .filter(|t| !listed.unfit.contains(&t.table))
+        .filter(|t| !listed.unreadable.contains(&t.table))
     {
         let TableKey::Through(through) = &table.key else {
             continue;
         };
-        if proven(listed, table, through, references) {
+        if has_parent_for_every_row(listed, table, through, foreign_keys) {
             continue;
         }
         let (name, parent) = (table.table.sql(), through.parent.sql());
         let joined = join_condition(through, "p", "t");
-        let own = through.columns.iter();
-        let own: Vec<String> = own
-            .map(|(own, _)| format!("t.{} is not null", quote_ident(own)))
+        let pairs = through.columns.iter();
+        let conditions: Vec<String> = pairs
+            .map(|(child_column, _)| format!("t.{} is not null", quote_ident(child_column)))
             .collect();
-        let refers = own.join(" and ");
-        let orphan = format!("{refers} and not exists (select from {parent} p where {joined})");
+        let reference_condition = conditions.join(" and ");
+        let orphan =
+            format!("{reference_condition} and not exists (select from {parent} p where {joined})");
         let row = client
             .query_one(
                 &format!(
-                    "select count(*) filter (where {orphan}), count(*) filter (where not ({refers})) from only {name} t"
+                    "select count(*) filter (where {orphan}), count(*) filter (where not ({reference_condition})) from only {name} t"
                 ),
                 &[],
             )
@@ -285,7 +291,7 @@ pub(super) async fn check_orphans(
             );
         }
         if orphans > 0 {
-            let finding = findings.refuse(
+            let finding = findings.add_refusal(
                 "through.orphan",
                 format!("shard {shard}, table {}", table.table),
                 format!(
@@ -294,37 +300,49 @@ pub(super) async fn check_orphans(
                 ),
                 format!("give them a parent; or, if nothing needs them: delete from {name} t where {orphan}"),
             );
-            // Where only the map says that they belong together, it may be the map that is wrong.
-            if declared(table, through, references).next().is_some() {
-                finding.fixed_by(shard, vec![fixes::delete(&table.table, &orphan)]);
+            // If no foreign key exists and only the map states the relation, the map may be wrong. Then no statement is
+            // proposed.
+            if parent_foreign_keys(table, through, foreign_keys)
+                .next()
+                .is_some()
+            {
+                finding.fixed_by(shard, vec![fixes::delete_rows(&table.table, &orphan)]);
             }
         }
     }
     Ok(())
 }
 
-/// The foreign keys by which a row belongs to its parent.
-fn declared<'a>(
+/// Returns the foreign keys by which rows of the table depend on their parents.
+fn parent_foreign_keys<'a>(
     table: &'a MovingTable,
     through: &'a ThroughTable,
-    references: &'a [ForeignKey],
+    foreign_keys: &'a [ForeignKey],
 ) -> impl Iterator<Item = &'a ForeignKey> {
     let wanted: BTreeSet<&(String, String)> = through.columns.iter().collect();
-    references.iter().filter(move |key| {
+    foreign_keys.iter().filter(move |key| {
         (key.from == table.table || &key.from == table.top())
             && key.to == through.parent
             && key.columns.iter().collect::<BTreeSet<_>>() == wanted
     })
 }
 
-/// Whether a foreign key that was validated, over columns that are never null, gives every row a parent.
-fn proven(
+/// Returns true if a validated foreign key over NOT NULL columns proves that every row has a parent.
+fn has_parent_for_every_row(
     listed: &ListedTables,
     table: &MovingTable,
     through: &ThroughTable,
-    references: &[ForeignKey],
+    foreign_keys: &[ForeignKey],
 ) -> bool {
-    let holds = declared(table, through, references).any(|key| key.validated);
-    let given = |own: &String| listed.given.contains(&(table.table.clone(), own.clone()));
-    holds && through.columns.iter().all(|(own, _)| given(own))
+    let is_validated = parent_foreign_keys(table, through, foreign_keys).any(|key| key.validated);
+    let is_not_null = |child_column: &String| {
+        listed
+            .not_null_columns
+            .contains(&(table.table.clone(), child_column.clone()))
+    };
+    is_validated
+        && through
+            .columns
+            .iter()
+            .all(|(child_column, _)| is_not_null(child_column))
 }

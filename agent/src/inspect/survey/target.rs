@@ -1,4 +1,4 @@
-//! The target: new, or live with the same tables; on a live one everything that is in the way at once.
+//! Checks the target: whether it is new or live, and on a live target everything that prevents the move.
 
 use std::collections::BTreeSet;
 
@@ -11,49 +11,54 @@ use plans::table::{MovingTable, TableKey, TableName};
 
 use super::super::reference;
 use super::tables::ListedTables;
-use super::{SurveySessions, clashes, unique};
+use super::{SurveySessions, unique, unique_conflicts};
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 use crate::postgres::catalog;
 use crate::shard::{sequences, user_code};
 
-/// How many differences, sequences or tables one finding names.
-const NAMED: usize = 10;
+/// The maximum number of differences, sequences or tables that one finding names.
+const MAX_NAMED: usize = 10;
 
-/// Whether the target has none of the tables or all of them; some is refused.
-pub(super) async fn state(
+/// Determines the state of the target: new if it has none of the tables, live if it has all. Refuses a target that has
+/// only some of them.
+pub(super) async fn find_state(
     client: &Connected,
     moving: &[MovingTable],
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<TargetState, StepError> {
     let shard = task.target.name.as_str();
-    let there = catalog::tables(client).await?;
+    let existing = catalog::tables(client).await?;
     let names = task.settings.reference.iter();
     let mut wanted: BTreeSet<TableName> = names.map(|name| TableName::parse(name)).collect();
     wanted.extend(moving.iter().map(|table| table.table.clone()));
     wanted.extend(moving.iter().map(|table| table.top().clone()));
     let (present, missing): (Vec<_>, Vec<_>) = wanted
         .into_iter()
-        .partition(|table| there.contains_key(table));
+        .partition(|table| existing.contains_key(table));
     if present.is_empty() {
         return Ok(TargetState::New);
     }
     if !missing.is_empty() {
-        findings.refuse(
+        findings.add_refusal(
             "target.partly",
-            format!("shard {shard}, tables {}", named(&missing)),
-            format!("they are missing, while {} are there", named(&present)),
+            format!("shard {shard}, tables {}", list_names(&missing)),
+            format!("they are missing, while {} are there", list_names(&present)),
             "create the missing tables as they are on the source, or choose an empty database",
         );
     }
     Ok(TargetState::Live)
 }
 
-/// The first of them, and how many more there are.
-pub(super) fn named<T: ToString>(items: &[T]) -> String {
-    let shown: Vec<String> = items.iter().take(NAMED).map(ToString::to_string).collect();
-    let more = items.len().saturating_sub(NAMED);
+/// Lists the first items as text, and the number of the others.
+pub(super) fn list_names<T: ToString>(items: &[T]) -> String {
+    let shown: Vec<String> = items
+        .iter()
+        .take(MAX_NAMED)
+        .map(ToString::to_string)
+        .collect();
+    let more = items.len().saturating_sub(MAX_NAMED);
     let rest = if more > 0 {
         format!(" and {more} more")
     } else {
@@ -62,42 +67,42 @@ pub(super) fn named<T: ToString>(items: &[T]) -> String {
     format!("{}{rest}", shown.join(", "))
 }
 
-/// Everything on a live target that the moving rows would meet.
-pub(super) async fn check_live(
+/// Checks everything on a live target that could conflict with the moving rows.
+pub(super) async fn check_live_target(
     shards: &SurveySessions,
     listed: &ListedTables,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let there = catalog::tables(&shards.there).await?;
-    let drifted = check_schema(shards, listed, task, findings).await?;
+    let existing = catalog::tables(&shards.target).await?;
+    let differing = compare_schemas(shards, listed, task, findings).await?;
     for table in &listed.moving {
         let name = &table.table;
-        let comparable = there.contains_key(name)
-            && !listed.unfit.contains(name)
+        let is_comparable = existing.contains_key(name)
+            && !listed.unreadable.contains(name)
             && table.key != TableKey::Reference;
-        if !comparable {
+        if !is_comparable {
             continue;
         }
         if let TableKey::Through(through) = &table.key
-            && !there.contains_key(&through.parent)
+            && !existing.contains_key(&through.parent)
         {
             continue;
         }
-        check_stray(&shards.there, table, task, findings).await?;
-        // Indexes that differ cannot be compared one by one; the drift is refused already.
-        if !drifted.contains(name) {
-            for index in unique::indexes(&shards.here, table, task, findings).await? {
-                clashes::check(shards, table, &index, task, findings).await?;
+        refuse_present_keys(&shards.target, table, task, findings).await?;
+        // Indexes of different tables cannot be compared; the table was refused already.
+        if !differing.contains(name) {
+            for index in unique::compared_indexes(&shards.source, table, task, findings).await? {
+                unique_conflicts::check(shards, table, &index, task, findings).await?;
             }
         }
     }
-    check_reference(shards, task, findings).await?;
-    note_sequences(shards, task, findings).await
+    compare_reference_tables(shards, task, findings).await?;
+    report_sequences(shards, task, findings).await
 }
 
-/// The same definitions on both sides; returns the tables that differ.
-async fn check_schema(
+/// Compares the definitions of the tables on both shards. Returns the tables that differ.
+async fn compare_schemas(
     shards: &SurveySessions,
     listed: &ListedTables,
     task: &SurveyTask,
@@ -109,31 +114,32 @@ async fn check_schema(
         .map(|table| table.table.clone())
         .collect();
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let ours = catalog::facts(&shards.here, &names).await?;
-    let theirs = catalog::facts(&shards.there, &names).await?;
-    let mut drifted = BTreeSet::new();
-    for (name, here) in ours {
-        let Some(there) = theirs.get(&name) else {
+    let source_definitions = catalog::facts(&shards.source, &names).await?;
+    let target_definitions = catalog::facts(&shards.target, &names).await?;
+    let mut differing = BTreeSet::new();
+    for (name, source_definition) in source_definitions {
+        let Some(target_definition) = target_definitions.get(&name) else {
             continue;
         };
-        // A table that is missing as a whole has been told of.
-        let differences = schema_differences((source, &here), (target, there));
-        if differences.is_empty() || here.is_empty() || there.is_empty() {
+        // Another finding reports a table that is missing completely.
+        let differences =
+            schema_differences((source, &source_definition), (target, target_definition));
+        if differences.is_empty() || source_definition.is_empty() || target_definition.is_empty() {
             continue;
         }
-        findings.refuse(
+        findings.add_refusal(
             "target.schema",
             format!("shard {target}, table {name}"),
             format!("it differs from the source's: {}", differences.join("; ")),
             "make both definitions the same, columns in the same order",
         );
-        drifted.insert(name);
+        differing.insert(name);
     }
-    Ok(drifted)
+    Ok(differing)
 }
 
-/// Rows of the moving keys that are there already would be mixed with those that come.
-async fn check_stray(
+/// Refuses a target that already has rows with moving keys: they would mix with the copied rows.
+async fn refuse_present_keys(
     client: &Connected,
     table: &MovingTable,
     task: &SurveyTask,
@@ -151,7 +157,7 @@ async fn check_stray(
     ))?;
     let stray: i64 = row.get(0);
     if stray > 0 {
-        findings.refuse(
+        findings.add_refusal(
             "target.stray",
             format!("shard {shard}, table {}", table.table),
             format!("{stray} row(s) with moving keys are there already"),
@@ -164,8 +170,9 @@ async fn check_stray(
     Ok(())
 }
 
-/// Rows that refer to a reference table find other rows there; never in the way of a move.
-async fn check_reference(
+/// Reports reference tables whose rows differ: moved rows would reference other rows. A difference does not prevent the
+/// move.
+async fn compare_reference_tables(
     shards: &SurveySessions,
     task: &SurveyTask,
     findings: &mut Findings,
@@ -173,28 +180,28 @@ async fn check_reference(
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
     for name in &task.settings.reference {
         let table = TableName::parse(name);
-        let mut runs = false;
-        for (client, shard) in [(&shards.here, source), (&shards.there, target)] {
-            let bare = [MovingTable::bare(table.clone(), TableKey::Reference)];
-            for code in user_code::find_untrusted(client, &bare).await? {
-                code.refuse(shard, findings);
-                runs = true;
+        let mut has_user_code = false;
+        for (client, shard) in [(&shards.source, source), (&shards.target, target)] {
+            let tables = [MovingTable::bare(table.clone(), TableKey::Reference)];
+            for code in user_code::find_untrusted(client, &tables).await? {
+                code.add_refusal(shard, findings);
+                has_user_code = true;
             }
         }
-        if runs {
+        if has_user_code {
             continue;
         }
-        let here = reference::digest(&shards.here, &table).await?;
-        let there = reference::digest(&shards.there, &table).await?;
-        if let (Some(here), Some(there)) = (here, there)
-            && here != there
+        let source_digest = reference::digest(&shards.source, &table).await?;
+        let target_digest = reference::digest(&shards.target, &table).await?;
+        if let (Some(source_digest), Some(target_digest)) = (source_digest, target_digest)
+            && source_digest != target_digest
         {
             findings.add(
                 "reference.drift",
                 format!("shards {source} and {target}, table {table}"),
                 format!(
                     "reference table drifted: {} row(s) on {source}, {} on {target}",
-                    here.count, there.count
+                    source_digest.count, target_digest.count
                 ),
                 format!("`map check {} --request` proposes what mends it", task.map),
             );
@@ -203,16 +210,16 @@ async fn check_reference(
     Ok(())
 }
 
-async fn note_sequences(
+async fn report_sequences(
     shards: &SurveySessions,
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let (source, target) = (task.source.name.as_str(), task.target.name.as_str());
-    let there = sequences::list_names(&shards.there).await?;
-    let mut both = sequences::list_names(&shards.here).await?;
-    both.retain(|name| there.contains(name));
-    if both.is_empty() {
+    let target_names = sequences::list_names(&shards.target).await?;
+    let mut common_names = sequences::list_names(&shards.source).await?;
+    common_names.retain(|name| target_names.contains(name));
+    if common_names.is_empty() {
         return Ok(());
     }
     let problem = match task.settings.sequences {
@@ -222,7 +229,10 @@ async fn note_sequences(
     };
     findings.add(
         "target.sequence",
-        format!("shards {source} and {target}, sequences {}", named(&both)),
+        format!(
+            "shards {source} and {target}, sequences {}",
+            list_names(&common_names)
+        ),
         problem,
         "`sequences: stride`, `block` or `keep` of the map decides",
     );

@@ -1,10 +1,13 @@
-//! Tries a move: its steps in small, on the target itself, in one transaction that is never committed (ADR 56).
+//! Tries a move: executes its steps with a few rows, on the target itself, in one transaction that is never committed
+//! (ADR 56).
 //!
-//! Order: what the schema has before the copy; a sample of each table's rows; keys; the sample compared; changes of it;
-//! the rest of the schema, beside the rows; and, once these are gone, foreign keys and both schemas compared.
-//! On a live target the rows go into tables that are made like its own, and the schema is left.
-//! Every statement is that of the step itself. The server rolls all of it back, whatever becomes of this process.
-//! Absent: what takes more than one session.
+//! On a new target the trial creates the part of the schema that the move creates before the copy. It copies a sample
+//! of each table's rows, creates the keys, compares the sample, applies changes to it, and creates the rest of the
+//! schema. It then deletes the rows, creates the foreign keys, and compares both schemas.
+//! On a live target the trial creates tables like those of the target and copies the sample into them. It does not try
+//! the schema.
+//! The trial executes the same statements as the steps. If the agent dies, the server rolls the transaction back.
+//! The trial does not try anything that needs several sessions.
 
 mod changes;
 mod definitions;
@@ -32,37 +35,38 @@ use crate::shard::identity::{self, TimelineRule};
 use crate::shard::{epoch, user_code};
 use crate::stream::apply::Executor;
 use failure::{TrialEnd, TrialFailure};
-pub(super) use failure::{UNQUALIFIED, said};
+pub(super) use failure::{UNQUALIFIED_REMEDY, server_message};
 use sample::RowSample;
 
-/// Trials of one database follow each other: each would wait for names that the other one has taken.
-const TURN: &str =
+/// The lock that lets only one trial at a time run in a database. Otherwise each would wait for object names that the
+/// other one has created.
+const TRIAL_LOCK: &str =
     "select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:trial', 0))";
-/// How long a trial waits for others, and then for anything else that a session holds.
-const PATIENCE: [&str; 2] = [
+/// The lock timeouts of a trial: while it waits for another trial, and afterwards.
+const LOCK_TIMEOUTS: [&str; 2] = [
     "set local lock_timeout = '60s'",
     "set local lock_timeout = '10s'",
 ];
 
-/// The source's schema for a new target of major version `version`.
+/// Reads the schema of the source for a new target with this major version.
 ///
 /// # Errors
-/// Those of the step that creates the target, and when it takes longer than a trial may.
+/// The errors of the step that creates the target; a timeout if the dump exceeds the limit of a trial.
 pub(super) async fn schema(task: &SurveyTask, version: i32) -> Result<DumpedSchema, StepError> {
     let source = super::super::shard(&task.source)?;
     let version = u32::try_from(version).unwrap_or_default();
     let read = tokio::time::timeout(TRIAL_LIMIT, schema::read(&source, version));
-    read.await.unwrap_or_else(|_| Err(late()))
+    read.await.unwrap_or_else(|_| Err(timeout_error()))
 }
 
-fn late() -> StepError {
+fn timeout_error() -> StepError {
     let message = format!("it took longer than {} s", TRIAL_LIMIT.as_secs());
     StepError::passing("trial", message)
 }
 
-/// Tries the move, and adds what fails to the findings; `None` where it could not be tried to its end.
+/// Tries the move, and adds every failure to the findings. Returns `None` if the trial could not complete.
 ///
-/// `schema`: what a new target gets; none on a live one.
+/// `schema` is the schema of a new target; `None` on a live target.
 pub(super) async fn run(
     task: &SurveyTask,
     tables: &[MovingTable],
@@ -72,15 +76,15 @@ pub(super) async fn run(
     let started = Instant::now();
     let run = async {
         let mut trial = RunningTrial::open(task, tables).await?;
-        let tried = match schema {
-            Some(schema) => trial.on_new(schema).await,
-            None => trial.on_live().await,
+        let result = match schema {
+            Some(schema) => trial.try_new_target(schema).await,
+            None => trial.try_live_target().await,
         };
-        trial.end().await;
-        tried.map(|()| trial)
+        trial.roll_back_all().await;
+        result.map(|()| trial)
     };
-    let limited = tokio::time::timeout(TRIAL_LIMIT, run).await;
-    let trial = match limited.unwrap_or_else(|_| Err(TrialEnd::Trial(late()))) {
+    let outcome = tokio::time::timeout(TRIAL_LIMIT, run).await;
+    let trial = match outcome.unwrap_or_else(|_| Err(TrialEnd::Trial(timeout_error()))) {
         Ok(trial) => trial,
         Err(TrialEnd::Step(failure)) => {
             findings.0.push(failure.into_finding(&task.source).await?);
@@ -89,7 +93,7 @@ pub(super) async fn run(
         Err(TrialEnd::Trial(error)) => {
             findings
                 .0
-                .push(failure::unfinished(&task.target.name, &error));
+                .push(failure::unfinished_finding(&task.target.name, &error));
             return Ok(None);
         }
     };
@@ -107,16 +111,16 @@ pub(super) async fn run(
     }))
 }
 
-/// One trial under way.
+/// A trial in progress.
 struct RunningTrial<'a> {
     task: &'a SurveyTask,
     tables: &'a [MovingTable],
-    /// As they are called where the sample goes.
+    /// The tables into which the sample is copied.
     copies: Vec<MovingTable>,
     source: Shard,
-    /// Reads the source's rows, in one snapshot.
-    here: Connected,
-    /// Has the session on the target, and its transaction.
+    /// The session that reads the rows of the source, in one snapshot.
+    source_session: Connected,
+    /// Has the session on the target, with the transaction of the trial.
     executor: Executor,
     samples: Vec<RowSample>,
     objects: usize,
@@ -129,23 +133,26 @@ impl<'a> RunningTrial<'a> {
             super::super::shard(&task.source)?,
             super::super::shard(&task.target)?,
         );
-        let (here, there) =
+        let (source_session, target_session) =
             tokio::try_join!(source.lookup_session("trial"), target.session("trial"),)?;
         let begin =
             "begin isolation level repeatable read, read only; set local statement_timeout = '30s'";
-        let begun = here.batch_execute(begin).await;
-        begun.at(format_args!("shard {}: beginning a trial", source.name))?;
-        let executor = Executor::new(there).await?;
+        let result = source_session.batch_execute(begin).await;
+        result.at(format_args!("shard {}: beginning a trial", source.name))?;
+        let executor = Executor::new(target_session).await?;
         let proof = identity::proof_sql(TimelineRule::Same);
-        let begin = format!("begin; {}; {TURN}; {}; {proof}", PATIENCE[0], PATIENCE[1]);
-        let begun = executor.session().batch_execute(&begin).await;
-        begun.at(format_args!("shard {}: beginning a trial", target.name))?;
+        let begin = format!(
+            "begin; {}; {TRIAL_LOCK}; {}; {proof}",
+            LOCK_TIMEOUTS[0], LOCK_TIMEOUTS[1]
+        );
+        let result = executor.session().batch_execute(&begin).await;
+        result.at(format_args!("shard {}: beginning a trial", target.name))?;
         Ok(Self {
             task,
             tables,
             copies: tables.to_vec(),
             source,
-            here,
+            source_session,
             executor,
             samples: Vec::new(),
             objects: 0,
@@ -153,135 +160,162 @@ impl<'a> RunningTrial<'a> {
         })
     }
 
-    fn there(&self) -> &Connected {
+    fn target_session(&self) -> &Connected {
         self.executor.session()
     }
 
-    fn target(&self) -> &'a str {
+    fn target_name(&self) -> &'a str {
         self.task.target.name.as_str()
     }
 
-    /// What nothing can follow when it fails ends the trial; all else is noted, and the trial goes on.
-    async fn on_new(&mut self, schema: Result<DumpedSchema, StepError>) -> Result<(), TrialEnd> {
-        self.define_on_source().await?;
+    /// Tries the move to a new target. A failure that prevents all later parts ends the trial; any other failure is
+    /// recorded, and the trial continues.
+    async fn try_new_target(
+        &mut self,
+        schema: Result<DumpedSchema, StepError>,
+    ) -> Result<(), TrialEnd> {
+        self.probe_event_triggers_on_source().await?;
         let entries = schema?.entries;
-        let refers = |label: &str| [KEY, VALIDATION].iter().any(|kind| label.starts_with(kind));
-        let (keys, entries): (Vec<SchemaEntry>, Vec<SchemaEntry>) =
-            entries.into_iter().partition(|entry| refers(&entry.label));
+        let is_foreign_key =
+            |label: &str| [KEY, VALIDATION].iter().any(|kind| label.starts_with(kind));
+        let (keys, entries): (Vec<SchemaEntry>, Vec<SchemaEntry>) = entries
+            .into_iter()
+            .partition(|entry| is_foreign_key(&entry.label));
         self.objects = entries.len() + keys.len();
-        let of = |section: RestoreSection| {
+        let entries_in = |section: RestoreSection| {
             let entries = entries.iter();
             let entries = entries.filter(move |entry| entry.section == section);
             entries.collect::<Vec<_>>()
         };
-        self.before_the_copy(&of(RestoreSection::Pre)).await?;
-        self.as_replica(true).await?;
-        self.copy().await?;
-        self.as_replica(false).await?;
-        self.build(&of(RestoreSection::Key)).await?;
-        self.use_rows().await?;
-        self.build(&of(RestoreSection::Post)).await?;
-        self.define_on_target().await?;
-        self.empty().await?;
-        self.build(&keys.iter().collect::<Vec<_>>()).await?;
+        self.create_before_copy(&entries_in(RestoreSection::Pre))
+            .await?;
+        self.set_replica_role(true).await?;
+        self.copy_samples().await?;
+        self.set_replica_role(false).await?;
+        self.create_entries(&entries_in(RestoreSection::Key))
+            .await?;
+        self.compare_and_change_rows().await?;
+        self.create_entries(&entries_in(RestoreSection::Post))
+            .await?;
+        self.probe_event_triggers_on_target().await?;
+        self.delete_sample_rows().await?;
+        self.create_entries(&keys.iter().collect::<Vec<_>>())
+            .await?;
         if !self.failures.is_empty() {
             return Ok(());
         }
         self.compare_schemas().await
     }
 
-    async fn on_live(&mut self) -> Result<(), TrialEnd> {
+    async fn try_live_target(&mut self) -> Result<(), TrialEnd> {
         self.objects = self.tables.len();
-        self.define_on_source().await?;
-        self.define_on_target().await?;
-        self.make_like().await?;
-        self.as_replica(true).await?;
-        self.copy().await?;
-        self.use_rows().await
+        self.probe_event_triggers_on_source().await?;
+        self.probe_event_triggers_on_target().await?;
+        self.create_scratch_tables().await?;
+        self.set_replica_role(true).await?;
+        self.copy_samples().await?;
+        self.compare_and_change_rows().await
     }
 
-    /// Compares and changes the sample; rows are found by their keys, and changed as the comparison finds them.
-    async fn use_rows(&mut self) -> Result<(), TrialEnd> {
+    /// Compares and changes the sample. The comparison finds rows by their keys, as the step `verify` does.
+    async fn compare_and_change_rows(&mut self) -> Result<(), TrialEnd> {
         if !self.failures.is_empty() {
             return Ok(());
         }
-        self.as_replica(true).await?;
+        self.set_replica_role(true).await?;
         self.compare_rows().await?;
         if self.failures.is_empty() && self.task.mode == Mode::Online {
             self.change_rows().await?;
         }
-        Ok(self.as_replica(false).await?)
+        Ok(self.set_replica_role(false).await?)
     }
 
-    /// Rolls everything back; where the session has ended, the server has done so.
-    async fn end(&self) {
-        tokio::join!(epoch::rollback(self.there()), epoch::rollback(&self.here));
+    /// Rolls both transactions back. If a session has ended, the server has already done so.
+    async fn roll_back_all(&self) {
+        tokio::join!(
+            epoch::rollback(self.target_session()),
+            epoch::rollback(&self.source_session)
+        );
     }
 
-    /// Ordinary triggers and foreign keys do not fire, as in the sessions that copy and apply; or do again.
-    async fn as_replica(&self, replica: bool) -> Result<(), StepError> {
+    /// Switches ordinary triggers and foreign keys off, as in the sessions that copy and apply, or on again.
+    async fn set_replica_role(&self, replica: bool) -> Result<(), StepError> {
         let role = if replica { "replica" } else { "origin" };
-        self.set(&format!("session_replication_role = {role}"))
+        self.set_local(&format!("session_replication_role = {role}"))
             .await
     }
 
-    async fn set(&self, setting: &str) -> Result<(), StepError> {
-        let set = format!("set local {setting}");
-        let set = self.there().batch_execute(&set).await;
-        set.at(format_args!("shard {}: setting up a trial", self.target()))
+    async fn set_local(&self, setting: &str) -> Result<(), StepError> {
+        let sql = format!("set local {setting}");
+        let result = self.target_session().batch_execute(&sql).await;
+        result.at(format_args!(
+            "shard {}: setting up a trial",
+            self.target_name()
+        ))
     }
 
-    /// What follows an entry that fails would mostly fail for that alone.
-    async fn before_the_copy(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
-        // As in the step: function bodies may refer to what comes later.
-        self.set("check_function_bodies = off").await?;
-        let made = make(self.there(), entries).await;
-        made.map_err(|(entry, error)| failure::of_entry(self.target(), entry, &error))?;
-        self.set("check_function_bodies = on").await?;
-        Ok(user_code::prove(self.there(), self.tables).await?)
+    /// Creates the part of the schema before the copy. Ends at the first failure, because most later failures would
+    /// only follow from it.
+    async fn create_before_copy(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
+        // As in the step: the body of a function may reference objects that are created later.
+        self.set_local("check_function_bodies = off").await?;
+        let result = make(self.target_session(), entries).await;
+        result
+            .map_err(|(entry, error)| failure::entry_failure(self.target_name(), entry, &error))?;
+        self.set_local("check_function_bodies = on").await?;
+        Ok(user_code::prove(self.target_session(), self.tables).await?)
     }
 
-    /// Makes entries; those that fail are noted.
-    async fn build(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
-        let failed = make_most(self.there(), entries).await;
-        let failed = failed.at(format_args!("shard {}: trying the schema", self.target()))?;
+    /// Creates schema entries, and records those that fail.
+    async fn create_entries(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
+        let failed = make_most(self.target_session(), entries).await;
+        let failed = failed.at(format_args!(
+            "shard {}: trying the schema",
+            self.target_name()
+        ))?;
         for (entry, error) in failed {
-            self.note(failure::of_entry(self.target(), entry, &error))?;
+            self.add_failure(failure::entry_failure(self.target_name(), entry, &error))?;
         }
         Ok(())
     }
 
-    /// Foreign keys are added and validated without rows: a sample lacks most of the rows that others refer to, and a key of
-    /// a partitioned table looks at them when it is added.
-    async fn empty(&self) -> Result<(), StepError> {
-        self.as_replica(true).await?;
-        let full = self.copies.iter().zip(&self.samples);
-        let full = full.filter(|(_, sample)| sample.rows > 0);
-        let deletes: Vec<String> = full
+    /// Deletes the sample before the foreign keys are created and validated: the sample lacks most of the referenced
+    /// rows, and a foreign key of a partitioned table is checked when it is added.
+    async fn delete_sample_rows(&self) -> Result<(), StepError> {
+        self.set_replica_role(true).await?;
+        let filled = self.copies.iter().zip(&self.samples);
+        let filled = filled.filter(|(_, sample)| sample.rows > 0);
+        let deletes: Vec<String> = filled
             .map(|(copy, _)| format!("delete from only {}", copy.table.sql()))
             .collect();
-        let emptied = self.there().batch_execute(&deletes.join("; ")).await;
-        emptied.at(format_args!("shard {}: emptying a trial", self.target()))?;
-        self.as_replica(false).await
+        let result = self
+            .target_session()
+            .batch_execute(&deletes.join("; "))
+            .await;
+        result.at(format_args!(
+            "shard {}: emptying a trial",
+            self.target_name()
+        ))?;
+        self.set_replica_role(false).await
     }
 
     async fn compare_schemas(&mut self) -> Result<(), TrialEnd> {
-        match compare(&self.here, self.there()).await {
+        match compare(&self.source_session, self.target_session()).await {
             Ok(_) => Ok(()),
-            Err(error) => Err(failure::of_schemas(self.target(), error)),
+            Err(error) => Err(failure::schema_difference(self.target_name(), error)),
         }
     }
 }
 
-/// The places of the sample of a table all of whose rows move.
+/// Returns the row ids (`ctid`) of the sample of a table, all of whose rows move.
 #[cfg(test)]
-pub(crate) async fn places(
+pub(crate) async fn sample_row_ids(
     client: &Connected,
     table: &MovingTable,
 ) -> Result<Vec<String>, StepError> {
     let tables = std::slice::from_ref(table);
     let sizes = sample::sizes(client, tables).await?;
-    sample::places(client, table, &sizes[0], "true").await
+    sample::row_ids(client, table, &sizes[0], "true").await
 }
 
 fn count(number: usize) -> u64 {

@@ -1,4 +1,4 @@
-//! Columns whose values mean something on their own server only: refused, or worth knowing.
+//! Finds columns whose values have a meaning only on their own server.
 
 use plans::sql::quote_ident;
 
@@ -7,7 +7,7 @@ use crate::inspect::findings::Findings;
 use crate::postgres::definitions::FoundColumn;
 use crate::postgres::types::TypePart;
 
-/// Types of `pg_catalog` that take no input.
+/// Types of `pg_catalog` that accept no input.
 const INTERNAL: [&str; 7] = [
     "pg_node_tree",
     "pg_ndistinct",
@@ -17,29 +17,29 @@ const INTERNAL: [&str; 7] = [
     "pg_brin_minmax_multi_summary",
     "gtsvector",
 ];
-/// Names of transactions and places.
+/// Types for ids of transactions and commands, and for row ids.
 const TRANSACTION: [&str; 3] = ["xid", "cid", "tid"];
-/// Positions in the log, and the count of transactions.
+/// Types for positions in the log, and for 64-bit transaction ids and snapshots.
 const POSITION: [&str; 4] = ["pg_lsn", "xid8", "pg_snapshot", "txid_snapshot"];
 
 impl TableCheck<'_> {
-    /// The types of its columns, and what they are made of.
-    pub(super) fn types(&self, findings: &mut Findings) {
+    /// Checks the types of the columns, and the types from which these are composed.
+    pub(super) fn check_types(&self, findings: &mut Findings) {
         for column in self.columns {
-            let Some(code) = code_of(&column.parts) else {
+            let Some(code) = worst_finding_code(&column.parts) else {
                 continue;
             };
             findings.add(
                 code,
                 format!("{}, column {}", self.object, column.column.name),
-                format!("it is {}", described(column)),
-                self.for_type(code, column),
+                format!("it is {}", describe_type(column)),
+                self.type_remedy(code, column),
             );
         }
     }
 
-    /// What mends it.
-    fn for_type(&self, code: &str, column: &FoundColumn) -> String {
+    /// Returns the remedy for a column of such a type.
+    fn type_remedy(&self, code: &str, column: &FoundColumn) -> String {
         let alter = format!(
             "alter table {} alter column {}",
             self.facts.table.sql(),
@@ -57,8 +57,8 @@ impl TableCheck<'_> {
     }
 }
 
-/// The gravest that a type, or something that it is made of, gives cause for.
-fn code_of(parts: &[TypePart]) -> Option<&'static str> {
+/// Returns the most severe finding code for a type or its parts.
+fn worst_finding_code(parts: &[TypePart]) -> Option<&'static str> {
     let any = |of: &dyn Fn(&TypePart) -> bool| parts.iter().any(of);
     let listed = |list: &[&str]| any(&|part| list.iter().any(|name| part.is(name)));
     let is_reg = |part: &TypePart| part.built_in().is_some_and(|name| name.starts_with("reg"));
@@ -79,13 +79,13 @@ fn code_of(parts: &[TypePart]) -> Option<&'static str> {
     }
 }
 
-/// The type as the table has it, and the cause where that is a part of it.
-fn described(column: &FoundColumn) -> String {
+/// Describes the type of the column, and the part of it that causes the finding.
+fn describe_type(column: &FoundColumn) -> String {
     let data_type = &column.column.data_type;
     let cause = column
         .parts
         .iter()
-        .find(|part| code_of(std::slice::from_ref(part)).is_some());
+        .find(|part| worst_finding_code(std::slice::from_ref(part)).is_some());
     match cause.and_then(TypePart::built_in) {
         Some(cause) if cause != data_type => format!("{data_type}, which is made of {cause}"),
         _ => data_type.clone(),

@@ -1,4 +1,5 @@
-//! Unique indexes that rows of two keys can meet in: those that do not contain the whole key.
+//! Lists the unique indexes in which rows with different shard keys can conflict: those that do not contain the whole
+//! key.
 
 use connect::Connected;
 use plans::survey::SurveyTask;
@@ -8,19 +9,20 @@ use tokio_postgres::Row;
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 
-/// A unique index, as far as rows of two shards must be compared by it.
+/// A unique index by which rows of two shards are compared.
 #[derive(Debug)]
 pub(super) struct ComparedIndex {
     pub(super) name: String,
-    /// The indexed values as SQL expressions whose texts are equal when the index says so.
+    /// The indexed values as SQL expressions. Their texts are equal if the values are equal according to the index.
     pub(super) values: Vec<String>,
-    /// Which rows are in it.
+    /// The condition of a partial index.
     pub(super) condition: Option<String>,
-    pub(super) nulls_clash: bool,
+    pub(super) nulls_conflict: bool,
 }
 
-/// The indexes of a table that rows from elsewhere may clash in; one that cannot be compared is refused.
-pub(super) async fn indexes(
+/// Returns the indexes of a table in which moving rows may conflict with rows of the target. Refuses an index whose
+/// values cannot be compared.
+pub(super) async fn compared_indexes(
     client: &Connected,
     table: &MovingTable,
     task: &SurveyTask,
@@ -52,15 +54,16 @@ pub(super) async fn indexes(
     let mut found = Vec::new();
     for row in &rows {
         let columns: Vec<String> = row.get(5);
-        let whole = !key.is_empty() && key.iter().all(|name| columns.iter().any(|c| c == name));
-        if whole {
+        let has_whole_key =
+            !key.is_empty() && key.iter().all(|name| columns.iter().any(|c| c == name));
+        if has_whole_key {
             continue;
         }
-        match unique(row) {
+        match compared_index(row) {
             Some(index) => found.push(index),
             None => {
                 let (name, target) = (row.get::<_, String>(0), &task.target.name);
-                findings.refuse(
+                findings.add_refusal(
                     "target.clash_unknown",
                     format!("shard {target}, constraint {name} of {}", table.table),
                     "whether rows of both shards clash in it cannot be told",
@@ -72,7 +75,7 @@ pub(super) async fn indexes(
     Ok(found)
 }
 
-fn unique(row: &Row) -> Option<ComparedIndex> {
+fn compared_index(row: &Row) -> Option<ComparedIndex> {
     if row.get(3) {
         return None;
     }
@@ -80,18 +83,18 @@ fn unique(row: &Row) -> Option<ComparedIndex> {
     let values: Option<Vec<String>> = expressions
         .iter()
         .zip(&types)
-        .map(|(expression, kind)| canonical(expression, kind))
+        .map(|(expression, kind)| canonical_text(expression, kind))
         .collect();
     Some(ComparedIndex {
         name: row.get(0),
         values: values?,
         condition: row.get(2),
-        nulls_clash: row.get(1),
+        nulls_conflict: row.get(1),
     })
 }
 
-/// A text that is the same for equal values; `None` for types whose equality no text tells.
-fn canonical(expression: &str, kind: &str) -> Option<String> {
+/// Returns an SQL expression whose text is the same for equal values. `None` for types for which there is no such text.
+fn canonical_text(expression: &str, kind: &str) -> Option<String> {
     let exact = [
         "int2",
         "int4",
@@ -118,7 +121,7 @@ fn canonical(expression: &str, kind: &str) -> Option<String> {
         "numeric" => Some(format!(
             "pg_catalog.trim_scale({expression})::pg_catalog.text"
         )),
-        // Adding zero turns a negative zero into the positive one that it equals.
+        // Adding zero converts negative zero to positive zero, which is equal to it.
         "float4" | "float8" => Some(format!(
             "(({expression}) operator(pg_catalog.+) 0)::pg_catalog.text"
         )),

@@ -1,5 +1,5 @@
-//! What depends on the servers' versions: minor releases to avoid, and what the target's version does not know of the
-//! source's tables.
+//! Checks the versions of the servers: minor releases with known defects, and properties of the source's tables that
+//! the target's version does not support.
 
 use connect::Connected;
 use plans::plan::TargetState;
@@ -10,13 +10,15 @@ use plans::table::MovingTable;
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
 
-/// The first minor releases that neither lose changes after a publication was altered nor fail to follow that, as
-/// `server_version_num` has them.
-const MENDED: [i32; 3] = [150_014, 160_010, 170_006];
-/// The first major version with virtual generated columns, keys over periods and constraints that are not enforced.
-const LATEST: i32 = 18;
+/// The first minor releases, as `server_version_num`, whose logical decoding neither loses changes nor fails after a
+/// publication was altered.
+const FIXED_RELEASES: [i32; 3] = [150_014, 160_010, 170_006];
+/// PostgreSQL 18: the first major version with virtual generated columns, keys over periods and constraints that are
+/// not enforced.
+const VERSION_18: i32 = 18;
 
-/// Checks one server by itself, and says its major version; an offline move reads no log.
+/// Checks one server, and returns its major version. An offline move reads no log, so it needs no check of the minor
+/// release.
 pub(super) async fn check(
     client: &Connected,
     mode: Mode,
@@ -33,18 +35,22 @@ pub(super) async fn check(
         .at(format_args!("shard {shard}: reading the version"))?;
     let number: i32 = row.get(0);
     if mode == Mode::Online {
-        check_minor(number, row.get(1), shard, findings);
+        check_minor_release(number, row.get(1), shard, findings);
     }
     Ok(number / 10_000)
 }
 
-/// Warns of a minor release whose decoding has known defects.
-fn check_minor(number: i32, name: &str, shard: &str, findings: &mut Findings) {
-    let of_its_major = |mended: &&i32| **mended / 10_000 == number / 10_000;
-    let Some(mended) = MENDED.iter().find(of_its_major).filter(|it| number < **it) else {
+/// Warns of a minor release whose logical decoding has known defects.
+fn check_minor_release(number: i32, name: &str, shard: &str, findings: &mut Findings) {
+    let same_major = |fixed: &&i32| **fixed / 10_000 == number / 10_000;
+    let Some(fixed) = FIXED_RELEASES
+        .iter()
+        .find(same_major)
+        .filter(|it| number < **it)
+    else {
         return;
     };
-    let (major, minor) = (mended / 10_000, mended % 10_000);
+    let (major, minor) = (fixed / 10_000, fixed % 10_000);
     findings.add(
         "server.minor",
         format!("shard {shard}, server"),
@@ -56,7 +62,7 @@ fn check_minor(number: i32, name: &str, shard: &str, findings: &mut Findings) {
     );
 }
 
-/// Refuses what the two versions, source and target, cannot do with the source's tables.
+/// Refuses what the versions of source and target do not support in the source's tables.
 pub(super) async fn check_pair(
     client: &Connected,
     tables: &[MovingTable],
@@ -65,26 +71,26 @@ pub(super) async fn check_pair(
     task: &SurveyTask,
     findings: &mut Findings,
 ) -> Result<(), StepError> {
-    let all = state == TargetState::New;
-    check_known(client, tables, all, majors, findings).await?;
+    let whole_schema = state == TargetState::New;
+    check_target_supports(client, tables, whole_schema, majors, findings).await?;
     if task.mode == Mode::Online {
         check_identities(client, tables, majors, findings).await?;
     }
     Ok(())
 }
 
-/// Refuses what the target's version cannot have of the source's tables: of the moving ones, or of all of them, which
-/// the copy of a schema takes.
-async fn check_known(
+/// Refuses what the target's version does not support: in the moving tables, or, if the schema is copied
+/// (`whole_schema`), in all tables.
+async fn check_target_supports(
     client: &Connected,
     moving: &[MovingTable],
-    all: bool,
+    whole_schema: bool,
     majors: [i32; 2],
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = client.name();
     let [source, target] = majors;
-    if source < LATEST || target >= LATEST {
+    if source < VERSION_18 || target >= VERSION_18 {
         return Ok(());
     }
     let names: Vec<String> = moving.iter().map(|table| table.table.sql()).collect();
@@ -108,7 +114,7 @@ async fn check_known(
              from t join pg_catalog.pg_constraint k on k.conrelid = t.oid
              where k.conperiod or not k.conenforced or k.contype = 'n' and not k.convalidated
              order by 1, 2",
-            &[&names, &all],
+            &[&names, &whole_schema],
         )
         .await
         .at(format_args!(
@@ -116,7 +122,7 @@ async fn check_known(
         ))?;
     for row in rows {
         let (table, part, problem): (String, String, String) = (row.get(0), row.get(1), row.get(2));
-        findings.refuse(
+        findings.add_refusal(
             "pair.version",
             format!("shard {shard}, table {table}, {part}"),
             format!("{problem}, which PostgreSQL {target} does not know"),
@@ -126,8 +132,8 @@ async fn check_known(
     Ok(())
 }
 
-/// Refuses a table whose rows are identified by a generated column where one of the servers is 18 or newer: these
-/// refuse updates and deletes of it once it is published, whoever makes them.
+/// Refuses a table whose rows are identified by a generated column, if one of the servers is 18 or newer. Such a server
+/// refuses all updates and deletes of the table once it is published.
 async fn check_identities(
     client: &Connected,
     tables: &[MovingTable],
@@ -135,7 +141,7 @@ async fn check_identities(
     findings: &mut Findings,
 ) -> Result<(), StepError> {
     let shard = client.name();
-    if majors.iter().all(|major| *major < LATEST) {
+    if majors.iter().all(|major| *major < VERSION_18) {
         return Ok(());
     }
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
@@ -164,7 +170,7 @@ async fn check_identities(
     for row in rows {
         let (table, column, has_other): (String, String, bool) =
             (row.get(0), row.get(1), row.get(2));
-        findings.refuse(
+        findings.add_refusal(
             "table.identity",
             format!("shard {shard}, table {table}, column {column}"),
             "it is generated and part of the replica identity; once published, updates and deletes fail on PostgreSQL 18 and newer",
@@ -180,26 +186,26 @@ async fn check_identities(
 
 #[cfg(test)]
 mod tests {
-    use super::{Findings, check_minor};
+    use super::{Findings, check_minor_release};
 
     #[test]
-    fn a_minor_release_that_loses_changes_is_told_with_the_one_that_mends_it() {
-        for (number, name, mended) in [
+    fn a_minor_release_that_loses_changes_is_reported_with_the_fixed_one() {
+        for (number, name, fixed) in [
             (150_013, "15.13", "15.14"),
             (160_009, "16.9", "16.10"),
             (170_005, "17.5", "17.6"),
         ] {
             let mut findings = Findings::default();
-            check_minor(number, name, "s", &mut findings);
+            check_minor_release(number, name, "s", &mut findings);
             let [found] = findings.as_slice() else {
                 panic!("{name}: {findings:?}");
             };
             assert_eq!(found.code, "server.minor");
-            assert!(found.problem.contains(mended) && found.remedy.contains(mended));
+            assert!(found.problem.contains(fixed) && found.remedy.contains(fixed));
         }
         for (number, name) in [(150_014, "15.14"), (170_006, "17.6"), (180_000, "18.0")] {
             let mut findings = Findings::default();
-            check_minor(number, name, "s", &mut findings);
+            check_minor_release(number, name, "s", &mut findings);
             assert!(findings.as_slice().is_empty(), "{name}");
         }
     }

@@ -1,8 +1,8 @@
-//! Archives of pg_dump, also broken ones.
+//! Tests that read archives in the format of pg_dump, including corrupt ones.
 
 use super::*;
 
-/// An archive as pg_dump writes it.
+/// Writes an archive in the format of pg_dump.
 struct ArchiveWriter {
     bytes: Vec<u8>,
     minor: u8,

@@ -1,8 +1,9 @@
-//! One COPY out of a session for several receivers, each of which has a session of its own to put its rows into.
+//! Distributes the rows of one COPY to several receivers. Each receiver writes its rows in a session of its own.
 //!
-//! The reader knows receivers by a channel that holds one piece: whoever is slow holds it back, for a while; whoever
-//! has gone, or takes nothing for longer, gets nothing more, and the others go on. A receiver has all of its rows when
-//! it was told so, which the reader does once it has looked at everything that they rely on.
+//! The reader sends to each receiver over a channel of capacity 1, so a slow receiver delays the reader. A receiver
+//! that has ended, or that accepts nothing within [`PATIENCE`], gets no more rows, and the reader continues for the
+//! others. A receiver has all its rows once it gets [`ReceiverInput::All`]. The reader sends it after it has checked
+//! everything that the receivers rely on.
 
 use std::future::poll_fn;
 use std::time::Duration;
@@ -12,20 +13,20 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::time::Instant;
 
 use super::route::{RoutedRows, RowRouter, unexpected};
-use super::{CopyOutput, LEAST, MOST, PipeError, ask};
+use super::{CopyOutput, LEAST, MOST, PipeError, start_copy};
 
-/// How long the others wait for a receiver that takes nothing.
+/// How long the reader waits for a receiver that accepts nothing.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What a receiver is given.
+/// A message from the reader to a receiver.
 #[derive(Debug)]
 pub(crate) enum ReceiverInput {
     Rows(RoutedRows),
-    /// These were all.
+    /// The receiver has got all its rows.
     All,
 }
 
-/// Those that rows are read for, in the order of the numbers that name them; `None` where one has gone.
+/// The receivers of one COPY, by their number; `None` for a receiver that gets no more rows.
 #[derive(Debug)]
 pub(crate) struct CopyReceivers {
     senders: Vec<Option<Sender<ReceiverInput>>>,
@@ -40,23 +41,23 @@ impl CopyReceivers {
         }
     }
 
-    /// Tells those that are left that they have all rows.
+    /// Sends [`ReceiverInput::All`] to the remaining receivers.
     pub(crate) async fn end(&mut self) {
         for number in 0..self.senders.len() {
             self.give(number, ReceiverInput::All).await;
         }
     }
 
-    async fn give(&mut self, number: usize, given: ReceiverInput) {
+    async fn give(&mut self, number: usize, input: ReceiverInput) {
         let to = &mut self.senders[number];
         if let Some(sender) = to
-            && sender.send_timeout(given, self.patience).await.is_err()
+            && sender.send_timeout(input, self.patience).await.is_err()
         {
             *to = None;
         }
     }
 
-    /// Gives what is at least `least` bytes.
+    /// Sends the pieces that have at least `least` bytes.
     async fn give_pieces(&mut self, pieces: &mut [RoutedRows], least: usize) {
         for (number, piece) in pieces.iter_mut().enumerate() {
             if piece.filled() >= least {
@@ -67,13 +68,14 @@ impl CopyReceivers {
     }
 }
 
-/// Gives the rows that `out` names on `source` to their receivers: the number of one stands in front of each row.
+/// Reads the rows of the COPY statement `out` on `source` and sends each row to the receiver whose number is in its
+/// first column.
 pub(crate) async fn fan_out(
     source: &mut Connected,
     out: &str,
     to: &mut CopyReceivers,
 ) -> Result<(), PipeError> {
-    let mut rows = CopyOutput::ask(source, out).await?;
+    let mut rows = CopyOutput::start(source, out).await?;
     let mut router = RowRouter::default();
     let mut pieces: Vec<RoutedRows> = to.senders.iter().map(|_| RoutedRows::default()).collect();
     let mut buffer = vec![0; MOST];
@@ -89,40 +91,41 @@ pub(crate) async fn fan_out(
     Ok(())
 }
 
-/// What came of the rows that a receiver was given.
+/// The result of a receiver.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum ReceiveOutcome {
-    /// All of them: rows, and bytes.
+    /// The receiver wrote all rows: the numbers of rows and bytes.
     All(u64, u64),
-    /// The reader went away before it had given all: the session is over.
+    /// The reader ended before it had sent all rows. The receiver's session is closed.
     Left,
-    /// The same, because it was kept waiting for too long.
+    /// The reader ended before it had sent all rows, and it had waited for this receiver for at least [`PATIENCE`].
     TooSlow,
 }
 
-/// Puts the rows that are given into `target` by `into`.
+/// Writes the rows that the reader sends into `target` by the COPY statement `into`.
 ///
-/// `came` is told that a piece has come, `moved` of rows and bytes that have been sent on; it may take its time.
+/// The function calls `came` for each message of the reader. It calls `moved` with the numbers of rows and bytes sent
+/// so far and awaits its future.
 pub(crate) async fn take_in<F: Future<Output = ()>>(
     (target, into): (&mut Connected, &str),
     mut from: Receiver<ReceiverInput>,
     (came, moved): (impl Fn(), impl Fn(u64, u64) -> F),
 ) -> Result<ReceiveOutcome, PipeError> {
     let (mut since, mut too_slow) = (Instant::now(), false);
-    let mut to = ask(target, into).await?;
+    let mut to = start_copy(target, into).await?;
     to.opened().await?;
     let (mut rows, mut bytes) = (0, 0);
     loop {
         too_slow |= since.elapsed() >= PATIENCE;
-        let given = poll_fn(|cx| {
-            // What the target has to say meanwhile is heard first.
+        let input = poll_fn(|cx| {
+            // Processes the messages of the target first, so that its error is not delayed.
             to.hear_all(cx)?;
             from.poll_recv(cx).map(Ok::<_, PipeError>)
         });
-        let given = given.await?;
+        let input = input.await?;
         since = Instant::now();
         came();
-        match given {
+        match input {
             Some(ReceiverInput::Rows(mut piece)) => {
                 rows += piece.rows;
                 bytes += piece.filled() as u64;
@@ -146,7 +149,7 @@ mod tests {
 
     use super::*;
 
-    /// Gives all receivers a piece each, so many times.
+    /// Sends a piece to each receiver, `times` times.
     async fn give(to: &mut CopyReceivers, times: u64) {
         for rows in 1..=times {
             let mut pieces: Vec<RoutedRows> =
@@ -160,7 +163,7 @@ mod tests {
         to.end().await;
     }
 
-    /// How many pieces come, and whether these were all.
+    /// Returns the number of pieces that arrive, and whether `All` follows them.
     async fn taken(mut from: Receiver<ReceiverInput>) -> (u64, bool) {
         let mut count = 0;
         loop {
@@ -177,7 +180,7 @@ mod tests {
 
     #[tokio::test]
     async fn who_takes_nothing_or_has_gone_gets_no_more_and_the_others_get_all() {
-        // One of them has room for everything.
+        // This receiver's channel has room for everything.
         let (quick, slow, gone) = (channel(6), channel(1), channel(1));
         drop(gone.1);
         let mut to = CopyReceivers::new([slow.0, gone.0, quick.0]);

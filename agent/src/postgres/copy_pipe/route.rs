@@ -1,23 +1,22 @@
-//! Tells the rows of one COPY in its binary form apart by their first column, a two-byte number that the server
-//! computed: which of several receivers a row is for. The column is taken out, what stands around it is passed on as it
-//! comes, and no row need ever be whole in memory.
+//! Splits the output of one binary COPY by its first column, a two-byte number that names the receiver of the row. The
+//! router removes this column and forwards the other bytes as they arrive. It never needs a complete row in memory.
 
 use std::io;
 
 use super::HEADER;
 
-/// Signature, flags and the length of an extension.
+/// Length of the file header: signature, flags and the length of the header extension.
 const HEAD: usize = 19;
-/// How many columns a row has.
+/// Length of the field count of a row.
 const COUNT: usize = 2;
-/// The length of a column.
+/// Length of a column's length field.
 const LENGTH: usize = 4;
-/// The length and the value of the column that names the receiver.
+/// Length of the column that names the receiver, with its length field.
 const NUMBER: usize = LENGTH + 2;
-/// Stands where the number of columns does, behind the last row.
+/// File trailer: this value replaces the field count after the last row.
 const END: i16 = -1;
 
-/// What one receiver has to be sent: room for a header, bytes of rows, and how many rows end among them.
+/// Data for one receiver: free space for a message header, then row data, with the number of rows that end in it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct RoutedRows {
     pub(super) bytes: Vec<u8>,
@@ -34,33 +33,33 @@ impl Default for RoutedRows {
 }
 
 impl RoutedRows {
-    /// Bytes of rows.
+    /// Returns the number of bytes of row data.
     pub(super) fn filled(&self) -> usize {
         self.bytes.len() - HEADER
     }
 }
 
-/// Where in the form the next byte stands.
+/// The field that the next byte of the COPY belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum RoutePosition {
     Head,
     Count,
-    /// The column that names the receiver; so many follow it.
+    /// The column that names the receiver; the number of columns after it.
     Number(u16),
-    /// The length of a column, which so many follow.
+    /// The length field of a column; the number of columns after this one.
     Length(u16),
-    /// So many bytes of a value; so many columns follow it.
+    /// A column value: the number of its bytes still to come, and the number of columns after it.
     Value(usize, u16),
     End,
 }
 
-/// Follows a COPY, however its bytes are cut.
+/// Parses a COPY of which the bytes can be split anywhere.
 #[derive(Debug)]
 pub(super) struct RowRouter {
     at: RoutePosition,
-    /// What has come of the words at this place.
+    /// The bytes of the current fixed-length field that have arrived.
     held: Vec<u8>,
-    /// The receiver of the row that is under way.
+    /// The receiver of the current row.
     part: usize,
 }
 
@@ -75,10 +74,10 @@ impl Default for RowRouter {
 }
 
 impl RowRouter {
-    /// Adds what is in `bytes` to the pieces of those that it is for.
+    /// Appends the data in `bytes` to the pieces of its receivers.
     ///
     /// # Errors
-    /// When it is not the form, or names none of them: no row is left out in silence.
+    /// Returns an error if the data is no binary COPY, or if a row names no receiver. No row is dropped silently.
     pub(super) fn route(&mut self, bytes: &[u8], to: &mut [RoutedRows]) -> io::Result<()> {
         let mut rest = bytes;
         while !rest.is_empty() {
@@ -100,7 +99,7 @@ impl RowRouter {
         Ok(())
     }
 
-    /// Every row has come, and the end behind them.
+    /// Returns whether the file trailer has arrived.
     pub(super) fn is_over(&self) -> bool {
         self.at == RoutePosition::End
     }
@@ -115,11 +114,11 @@ impl RowRouter {
         Ok(count)
     }
 
-    /// The words at this place are whole.
+    /// Processes a fixed-length field that is complete.
     fn understand(&mut self, to: &mut [RoutedRows]) -> io::Result<()> {
         match self.at {
             RoutePosition::Head => {
-                // No server writes an extension.
+                // No PostgreSQL server writes a header extension.
                 if self.held[HEAD - LENGTH..] != [0; LENGTH] {
                     return Err(unexpected());
                 }
@@ -152,7 +151,7 @@ impl RowRouter {
                 let length = i32::from_be_bytes(array(&self.held)?);
                 let words: [u8; LENGTH] = array(&self.held)?;
                 self.piece(to)?.bytes.extend_from_slice(&words);
-                // A value that is missing has a length below zero and no bytes.
+                // A null value has the length -1 and no bytes.
                 self.value(usize::try_from(length).unwrap_or(0), follow, to)?;
             }
             RoutePosition::Value(..) | RoutePosition::End => {}
@@ -160,7 +159,7 @@ impl RowRouter {
         Ok(())
     }
 
-    /// So many bytes of a value are to come.
+    /// Starts a column value of `left` bytes.
     fn value(&mut self, left: usize, follow: u16, to: &mut [RoutedRows]) -> io::Result<()> {
         if left == 0 {
             return self.column(follow, to);
@@ -169,7 +168,7 @@ impl RowRouter {
         Ok(())
     }
 
-    /// So many columns of the row are to come.
+    /// Continues with the next column, or with the next row if no column follows.
     fn column(&mut self, follow: u16, to: &mut [RoutedRows]) -> io::Result<()> {
         if let Some(follow) = follow.checked_sub(1) {
             self.at = RoutePosition::Length(follow);
@@ -221,7 +220,7 @@ mod tests {
         [b"PGCOPY\n\xff\r\n\0".as_slice(), &[0; 8]].concat()
     }
 
-    /// What two receivers get of `all` when it comes in pieces of `size`.
+    /// Returns the data and the row count of two receivers when `all` arrives in pieces of `size` bytes.
     fn routed(all: &[u8], size: usize) -> io::Result<[(Vec<u8>, u64); 2]> {
         let (mut router, mut to) = (
             RowRouter::default(),

@@ -1,4 +1,4 @@
-//! One side of a COPY: a connection on which a server is asked by simple queries.
+//! One side of a COPY: a connection that starts COPY by the simple query protocol.
 
 use std::future::poll_fn;
 use std::io;
@@ -13,33 +13,33 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 
 use super::{HEADER, PipeError};
 
-/// The kind of a message that holds copied bytes.
+/// The type of a CopyData message.
 const COPY_DATA: u8 = b'd';
-/// Room for what a server says beside rows.
+/// Buffer size for messages other than CopyData.
 const WORDS: usize = 4 << 10;
-/// No message beside rows is longer.
+/// Maximum length of a message other than CopyData.
 const LONGEST: usize = 1 << 20;
 
-/// A connection, and what its server has said.
+/// A connection, and the state of its COPY.
 pub(super) struct CopyConnection<L> {
     link: L,
     frames: Frames,
-    /// The message beside rows that is being read.
+    /// The incomplete message, other than CopyData, that is being read.
     aside: BytesMut,
-    /// The server takes, or gives, rows.
+    /// The server has answered that it accepts rows (COPY FROM) or sends rows (COPY TO).
     open: bool,
-    /// Rows of the COPY that has come to its end.
+    /// The number of rows of the COPY, once it is complete.
     copied: Option<u64>,
-    /// The server waits for a query.
+    /// The server is ready for the next query.
     ready: bool,
 }
 
-/// What came of rows.
+/// The row data that one read returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RowBytes {
-    /// Bytes, at the front of the buffer.
+    /// The number of bytes of row data. They are at the start of the buffer.
     pub(super) bytes: usize,
-    /// Rows that ended among them.
+    /// The number of rows that end in this data.
     pub(super) rows: u64,
 }
 
@@ -59,19 +59,19 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         self.link
     }
 
-    pub(super) async fn ask(&mut self, sql: &str) -> Result<(), PipeError> {
+    pub(super) async fn start(&mut self, sql: &str) -> Result<(), PipeError> {
         let mut message = BytesMut::new();
         frontend::query(sql, &mut message)?;
         self.link.write_all(&message).await?;
         Ok(self.link.flush().await?)
     }
 
-    /// Waits until the server takes rows.
+    /// Waits until the server accepts rows.
     pub(super) async fn opened(&mut self) -> Result<(), PipeError> {
         self.hear_until(|side| side.open || side.ready).await
     }
 
-    /// True when the server has given all rows, and is ready for something else.
+    /// Returns true if the server has sent all rows and is ready for the next query.
     pub(super) fn copied_out(&self) -> Result<bool, PipeError> {
         match (self.ready, self.copied) {
             (true, None) => Err(unexpected().into()),
@@ -79,7 +79,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         }
     }
 
-    /// Says that these were all rows; how many the server has.
+    /// Sends CopyDone and returns the number of rows that the server copied.
     pub(super) async fn finish(&mut self) -> Result<u64, PipeError> {
         let mut message = BytesMut::new();
         frontend::copy_done(&mut message);
@@ -88,9 +88,9 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         Ok(self.copied.ok_or_else(unexpected)?)
     }
 
-    /// Sends bytes of rows, behind room for a header.
+    /// Sends row data. The first [`HEADER`] bytes of `piece` are free; the function writes the message header there.
     pub(super) async fn send(&mut self, piece: &mut [u8]) -> Result<(), PipeError> {
-        // The length counts itself, not the kind.
+        // The length includes itself, but not the type byte.
         let length = i32::try_from(piece.len() - 1).map_err(|_| unexpected())?;
         let (header, _) = piece.split_at_mut(HEADER);
         header[0] = COPY_DATA;
@@ -98,7 +98,8 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         self.write(piece).await
     }
 
-    /// Writes, and hears what the server says meanwhile: it may not take anything before it was heard.
+    /// Writes `bytes`, and processes messages of the server at the same time. Otherwise both sides could wait: the
+    /// server stops reading while it cannot send.
     async fn write(&mut self, bytes: &[u8]) -> Result<(), PipeError> {
         let mut written = 0;
         poll_fn(|cx| {
@@ -119,7 +120,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         .await
     }
 
-    /// Why the connection broke, if the server said so before.
+    /// Returns the error that the server sent before the connection broke, otherwise `error`.
     fn last_words(&mut self, cx: &mut Context<'_>, error: io::Error) -> PipeError {
         match self.hear_all(cx) {
             Err(refused @ PipeError::Refused(_)) => refused,
@@ -137,7 +138,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         .await
     }
 
-    /// Hears what the server has said so far; whoever polls is woken when it says more.
+    /// Processes the messages that have arrived. Registers the task of `cx` to be woken when more arrive.
     pub(super) fn hear_all(&mut self, cx: &mut Context<'_>) -> Result<(), PipeError> {
         while let Poll::Ready(heard) = self.poll_hear(cx) {
             heard?;
@@ -145,14 +146,14 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         Ok(())
     }
 
-    /// Hears what the server says next beside rows; what it refuses is an error.
+    /// Processes the next message other than CopyData. An ErrorResponse becomes an error.
     fn poll_hear(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), PipeError>> {
         let mut words = [0; WORDS];
         ready!(self.poll_take(cx, &mut words))?;
         Poll::Ready(Ok(()))
     }
 
-    /// Reads what the server has sent into `buffer`, as far as there is room, and leaves there what is of rows.
+    /// Reads into `buffer` and leaves only row data in it. Processes the other messages.
     pub(super) fn poll_take(
         &mut self,
         cx: &mut Context<'_>,
@@ -166,7 +167,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         }
     }
 
-    /// Moves what is of rows to the front, and hears the rest.
+    /// Moves the row data to the start of `bytes`, and processes the other messages.
     fn sort(&mut self, bytes: &mut [u8]) -> Result<RowBytes, PipeError> {
         let (mut at, mut kept, mut rows) = (0, 0, 0);
         while at < bytes.len() {
@@ -187,7 +188,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
         Ok(RowBytes { bytes: kept, rows })
     }
 
-    /// Hears the message beside rows, once it is whole.
+    /// Processes a message other than CopyData once it is complete.
     fn hear(&mut self) -> Result<(), PipeError> {
         if self.aside.len() > LONGEST {
             return Err(unexpected().into());
@@ -214,7 +215,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> CopyConnection<L> {
     }
 }
 
-/// The number in `COPY 12`.
+/// Returns the number of rows from a command tag such as `COPY 12`.
 fn rows(tag: &str) -> Option<u64> {
     tag.strip_prefix("COPY ")?.parse().ok()
 }

@@ -1,4 +1,4 @@
-//! Bytes pass through bounded buffers, however wide a row is.
+//! Tests that the copy uses bounded buffers, however wide a row is.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream, duplex};
 
 use super::*;
 
-/// What a connection between tasks holds at most.
+/// Buffer size of a connection between two tasks.
 const ROOM: usize = 16 << 10;
 
 fn framed(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -14,13 +14,14 @@ fn framed(kind: u8, body: &[u8]) -> Vec<u8> {
     [&[kind][..], &length.to_be_bytes(), body].concat()
 }
 
-/// What the source says behind the rows.
+/// Returns the messages that the source sends after the rows.
 fn end() -> Vec<u8> {
     let parts = [(b'c', &b""[..]), (b'C', b"COPY 3\0"), (b'Z', b"T")];
     parts.map(|(kind, body)| framed(kind, body)).concat()
 }
 
-/// Reads frames of rows until there are `expected` bytes in them; the longest frame, and the bytes.
+/// Reads CopyData messages until they contain `expected` bytes. Returns the length of the longest message, and the
+/// bytes.
 async fn received(mut link: DuplexStream, expected: usize) -> (usize, Vec<u8>) {
     let (mut longest, mut all) = (0, Vec::new());
     while all.len() < expected {

@@ -1,4 +1,4 @@
-//! The messages of pgoutput as values.
+//! The messages of pgoutput as Rust types.
 
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -13,16 +13,16 @@ pub enum Change {
     Begin(Begin),
     /// The transaction is complete.
     Commit(Commit),
-    /// The transaction was replayed on the source from the origin of this name.
+    /// The transaction was replicated to the source from the replication origin of this name.
     Origin {
-        /// Commit position on the server where it came from.
+        /// The position of the commit on the server that the transaction came from.
         commit_lsn: Lsn,
         /// Name of the replication origin.
         name: String,
     },
-    /// The shape of a table, valid until the next one with its id.
+    /// The definition of a table. It is valid until the next `Relation` with the same id.
     Relation(Relation),
-    /// A type that is not built in, named before the relation that uses it.
+    /// A type that is not built in. It precedes the relation that uses it.
     Type(TypeName),
     /// A row was inserted.
     Insert {
@@ -35,16 +35,16 @@ pub enum Change {
     Update {
         /// Id of the table.
         relation: u32,
-        /// What identifies the row, if it is not in `new`.
+        /// The old identity of the row, if it differs from `new`.
         old: OldRow,
-        /// The row afterwards; values out of line that did not change are missing from it.
+        /// The new row, without unchanged TOAST values.
         new: Tuple,
     },
     /// A row was deleted.
     Delete {
         /// Id of the table.
         relation: u32,
-        /// What identifies the row; never [`OldRow::Absent`].
+        /// The old row or its identity; never [`OldRow::Absent`].
         old: OldRow,
     },
     /// Tables were truncated.
@@ -56,7 +56,7 @@ pub enum Change {
         /// Ids of the tables.
         relations: Vec<u32>,
     },
-    /// Written by `pg_logical_emit_message`.
+    /// A message that `pg_logical_emit_message` wrote.
     Message(LogicalMessage),
 }
 
@@ -65,14 +65,14 @@ pub enum Change {
 pub struct Begin {
     /// Position of the commit record.
     pub final_lsn: Lsn,
-    /// When it committed: microseconds since 2000-01-01 00:00:00 UTC.
+    /// Time of the commit, in microseconds since 2000-01-01 00:00:00 UTC.
     pub commit_time_us: i64,
-    /// Its 32-bit transaction id.
+    /// The 32-bit transaction id.
     pub xid: u32,
 }
 
 impl Begin {
-    /// How long ago it committed, if this clock is right by the origin's; zero where that is ahead.
+    /// Returns the time since the commit, by the clocks of both machines; zero if the server's clock is ahead.
     #[must_use]
     pub fn age(&self) -> Duration {
         let committed = u64::try_from(self.commit_time_us).unwrap_or(0);
@@ -84,7 +84,7 @@ impl Begin {
     }
 }
 
-/// From the Unix epoch to PostgreSQL's.
+/// Time from the Unix epoch to the epoch of PostgreSQL, 2000-01-01.
 const EPOCH: Duration = Duration::from_secs(946_684_800);
 
 /// End of a transaction.
@@ -94,72 +94,73 @@ pub struct Commit {
     pub flags: u8,
     /// Position of the commit record.
     pub commit_lsn: Lsn,
-    /// Position after the commit record: what to confirm, and where to start again.
+    /// Position after the commit record. The agent confirms this position, and a stream can start again there.
     pub end_lsn: Lsn,
-    /// When it committed.
+    /// Time of the commit, in microseconds since 2000-01-01 00:00:00 UTC.
     pub commit_time_us: i64,
 }
 
-/// Shape of a table.
+/// Definition of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Relation {
-    /// Its oid on the source.
+    /// OID of the table on the source.
     pub id: u32,
-    /// Its schema; `pg_catalog` arrives as the empty string and stays so.
+    /// Schema of the table. PostgreSQL sends `pg_catalog` as an empty string.
     pub namespace: String,
-    /// Its name.
+    /// Name of the table.
     pub name: String,
     /// `relreplident`: d(efault), n(othing), f(ull) or i(ndex).
     pub replica_identity: char,
-    /// The published columns, in the order of every tuple.
+    /// The published columns, in the order of the values of every [`Tuple`].
     pub columns: Vec<RelationColumn>,
 }
 
 /// A published column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelationColumn {
-    /// True if it is part of the replica identity.
+    /// True if the column is part of the replica identity.
     pub key: bool,
-    /// Its name.
+    /// Name of the column.
     pub name: String,
-    /// Oid of its type on the source.
+    /// OID of the column's type on the source.
     pub type_oid: u32,
-    /// Its type modifier, -1 for none.
+    /// Type modifier of the column, -1 for none.
     pub typmod: i32,
 }
 
 /// Name of a type that is not built in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypeName {
-    /// Its oid on the source.
+    /// OID of the type on the source.
     pub id: u32,
-    /// Its schema.
+    /// Schema of the type.
     pub namespace: String,
-    /// Its name.
+    /// Name of the type.
     pub name: String,
 }
 
 /// A logical message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogicalMessage {
-    /// True if it came with its transaction's commit, in order; false if it came at once.
+    /// True if the server sent the message with the commit of its transaction; false if it sent the message
+    /// immediately.
     pub transactional: bool,
-    /// Its position.
+    /// Position of the message in the log.
     pub lsn: Lsn,
-    /// Says whom it is for.
+    /// Prefix that identifies the receiver of the message.
     pub prefix: String,
-    /// What it says.
+    /// Content of the message.
     pub content: Bytes,
 }
 
-/// What an update or a delete tells about the row before it.
+/// The part of the old row that an update or a delete contains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum OldRow {
-    /// Nothing: the identity did not change and is in the new row.
+    /// No part: the values of the replica identity did not change and are in the new row.
     Absent,
-    /// The columns of the replica identity; the others are null here whatever they were.
+    /// The columns of the replica identity. The other columns are null in this tuple, also if their values were not.
     Key(Tuple),
-    /// The whole row (replica identity full).
+    /// The complete old row (REPLICA IDENTITY FULL).
     Full(Tuple),
 }
 
@@ -168,7 +169,8 @@ pub enum OldRow {
 pub struct Tuple(pub Vec<TupleValue>);
 
 impl Tuple {
-    /// Moves its bytes to memory of their own size: a slice keeps all that was read along with it, other rows' too.
+    /// Copies the values to a buffer of their exact size. A slice would keep the complete network buffer in memory,
+    /// with the data of other rows.
     pub(crate) fn detach(&mut self) {
         let size = self
             .0
@@ -189,23 +191,23 @@ impl Tuple {
     }
 }
 
-/// A value; its bytes are slices of the message that was decoded.
+/// The value of a column. Its bytes are slices of the decoded message.
 #[derive(Clone, PartialEq, Eq)]
 pub enum TupleValue {
     /// SQL null.
     Null,
-    /// Stored out of line and not changed, so not sent.
+    /// The value is TOASTed and did not change, so the server does not send it.
     UnchangedToast,
-    /// Too large to be carried: the row is to be read where it is.
+    /// The agent dropped the value because it is too large for its memory. The row must be read from the source table.
     LeftOut,
-    /// In the type's text form.
+    /// The value in the text format of its type.
     Text(Bytes),
-    /// In the type's binary form.
+    /// The value in the binary format of its type.
     Binary(Bytes),
 }
 
 impl TupleValue {
-    /// What was sent, in either form.
+    /// Returns the bytes that the server sent, in either format.
     pub(crate) fn bytes(&self) -> Option<&Bytes> {
         match self {
             Self::Text(bytes) | Self::Binary(bytes) => Some(bytes),
@@ -214,7 +216,7 @@ impl TupleValue {
     }
 }
 
-/// Values are row data: only their kind and length are shown.
+/// Values are row data, so the output shows only their kind and length.
 impl std::fmt::Debug for TupleValue {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

@@ -1,10 +1,11 @@
-//! Writes pgoutput messages that the replication client hands out decoded back into their form on the wire.
+//! Encodes pgoutput messages again. The replication client returns some messages decoded, and the spool stores all
+//! messages in their wire format.
 
 use bytes::{BufMut, Bytes, BytesMut};
 
 use super::{Begin, Commit, LogicalMessage};
 
-/// A `Begin`.
+/// Encodes a `Begin`.
 pub(crate) fn begin(begin: &Begin) -> Bytes {
     let mut out = BytesMut::with_capacity(21);
     out.put_u8(b'B');
@@ -14,7 +15,7 @@ pub(crate) fn begin(begin: &Begin) -> Bytes {
     out.freeze()
 }
 
-/// A `Commit`.
+/// Encodes a `Commit`.
 pub(crate) fn commit(commit: &Commit) -> Bytes {
     let mut out = BytesMut::with_capacity(26);
     out.put_u8(b'C');
@@ -25,7 +26,7 @@ pub(crate) fn commit(commit: &Commit) -> Bytes {
     out.freeze()
 }
 
-/// A `LogicalMessage`; its prefix holds no zero byte, as it came from the server.
+/// Encodes a `LogicalMessage`. The prefix contains no zero byte, because it was zero-terminated on the wire.
 pub(crate) fn message(message: &LogicalMessage) -> Bytes {
     let mut out = BytesMut::with_capacity(16 + message.prefix.len() + message.content.len());
     out.put_u8(b'M');
@@ -33,7 +34,7 @@ pub(crate) fn message(message: &LogicalMessage) -> Bytes {
     out.put_u64(message.lsn.0);
     out.put_slice(message.prefix.as_bytes());
     out.put_u8(0);
-    // The length came as 32 bits on the wire.
+    // The length had 32 bits on the wire, so the conversion cannot fail.
     out.put_u32(u32::try_from(message.content.len()).unwrap_or(u32::MAX));
     out.put_slice(&message.content);
     out.freeze()

@@ -1,4 +1,4 @@
-//! Reads the fields of one message, with the message's name and the offset at hand for errors.
+//! Reads the fields of one message. Keeps the kind of the message and the offset for errors.
 
 use bytes::{Buf, Bytes};
 
@@ -12,7 +12,7 @@ pub(super) struct MessageReader {
 }
 
 impl MessageReader {
-    /// Starts behind the first byte, which said the kind.
+    /// Starts after the first byte, which is the kind of the message.
     pub(super) fn after_kind(mut message: Bytes, kind: &'static str) -> Self {
         let length = message.len();
         message.advance(1);
@@ -58,7 +58,7 @@ impl MessageReader {
         self.fixed(field).map(u64::from_be_bytes).map(Lsn)
     }
 
-    /// One byte that must satisfy `valid`.
+    /// Reads one byte that must satisfy `valid`.
     pub(super) fn one_of(
         &mut self,
         field: &'static str,
@@ -73,7 +73,7 @@ impl MessageReader {
         }
     }
 
-    /// A zero-terminated UTF-8 text.
+    /// Reads a zero-terminated UTF-8 text.
     pub(super) fn text(&mut self, field: &'static str) -> Result<String, DecodeError> {
         let offset = self.offset();
         let end = self.rest.iter().position(|byte| *byte == 0);
@@ -87,7 +87,7 @@ impl MessageReader {
         }
     }
 
-    /// Bytes behind their 32-bit count.
+    /// Reads a 32-bit length and that many bytes.
     pub(super) fn counted(&mut self, field: &'static str) -> Result<Bytes, DecodeError> {
         let offset = self.offset();
         let count = self.i32(field)?;

@@ -1,4 +1,5 @@
-//! Random bytes never panic; what an encoder writes comes back; what is cut or padded is refused.
+//! Properties of the decoder: random bytes never cause a panic; each encoded message decodes to the same value; a
+//! truncated or extended message is refused.
 
 use bytes::{BufMut, BytesMut};
 use proptest::collection::vec;
@@ -234,7 +235,7 @@ fn change() -> impl Strategy<Value = Change> {
     prop_oneof![rows, relation(), others]
 }
 
-/// The message that an error is about.
+/// Returns the kind of the message that an error is about.
 fn kind_of(error: &DecodeError) -> Option<&'static str> {
     match error {
         DecodeError::Empty | DecodeError::UnknownKind { .. } => None,
@@ -244,7 +245,7 @@ fn kind_of(error: &DecodeError) -> Option<&'static str> {
     }
 }
 
-/// A row with values about as large as are left out.
+/// Generates a row with values below and above the size limit of the trimmer.
 fn wide_row() -> impl Strategy<Value = Tuple> {
     let size = prop::sample::select(vec![0, 1, LARGE, LARGE + 1, 3 * LARGE]);
     let large = size.prop_map(|size| Bytes::from(vec![b'n'; size]));
@@ -274,7 +275,7 @@ fn wide_change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// The change with its large values left out.
+/// Returns the change with [`TupleValue::LeftOut`] in place of each large value.
 fn without_large(change: Change) -> Change {
     let row = |row: Tuple| {
         let value = |value: TupleValue| match value {
@@ -318,7 +319,7 @@ fn without_large(change: Change) -> Change {
     }
 }
 
-/// What is kept of a message that comes in pieces of so many bytes.
+/// Returns the trimmed message when `message` arrives in pieces of `piece` bytes.
 fn trimmed(message: &[u8], piece: usize) -> Bytes {
     let (mut trim, mut kept) = (MessageTrimmer::default(), BytesMut::new());
     for bytes in message.chunks(piece) {

@@ -1,40 +1,41 @@
-//! Leaves very large values out of row changes while their bytes go by, so that no row is ever whole in memory.
+//! Removes very large values from row changes while their bytes arrive, so that the agent never holds a complete row in
+//! memory.
 //!
-//! A value that is left out is marked as such ([`TupleValue::LeftOut`](super::TupleValue::LeftOut)); whoever applies
-//! the change reads the row where it is. What rows are found by is never so large: it has to fit into an index.
+//! The trimmer marks a removed value as [`TupleValue::LeftOut`](super::TupleValue::LeftOut). The apply stream then
+//! reads the row from the table. Values that identify a row are never so large, because they must fit into an index.
 
 use bytes::{BufMut, BytesMut};
 
-/// Messages up to this size stay as they are.
+/// Maximum size in bytes of a message that is not trimmed.
 pub(crate) const WHOLE: usize = 256 << 10;
-/// Of a larger message, values beyond this size are left out.
+/// Maximum size in bytes of a value that stays in a trimmed message.
 pub(super) const LARGE: usize = 32 << 10;
 
-/// The mark of a value that was left out, in the place of its kind.
+/// The mark of a removed value. It replaces the kind of the value.
 pub(super) const LEFT_OUT: u8 = b'w';
 
-/// One large message of pgoutput, of which [`MessageTrimmer::take`] is given the bytes in their order.
+/// The trimmer of one large pgoutput message. [`MessageTrimmer::take`] gets the bytes of the message in order.
 #[derive(Debug, Default)]
 pub(crate) struct MessageTrimmer {
     next: TrimState,
-    /// Bytes of a field that have been kept, of those that say what follows.
+    /// The number of bytes of the current field that have arrived.
     known: usize,
-    /// Values of the row that are to come.
+    /// The number of values of the current row still to come.
     values: usize,
-    /// Another row may follow.
+    /// True if a second row can follow the current one.
     old: bool,
 }
 
-/// What the next bytes are.
+/// What the next bytes of the message are.
 #[derive(Debug, Clone, Copy)]
 enum TrimState {
-    /// What says what follows.
+    /// A field that determines what follows it.
     Field(TrimField),
-    /// A value's bytes, as many as are to be kept.
+    /// A value that stays; the number of its bytes still to come.
     Keep(usize),
-    /// The same of one that is left out.
+    /// A value that is removed; the number of its bytes still to come.
     Skip(usize),
-    /// Whatever is left of the message.
+    /// The rest of the message, which stays unchanged.
     Rest,
 }
 
@@ -46,11 +47,11 @@ impl Default for TrimState {
 
 #[derive(Debug, Clone, Copy)]
 enum TrimField {
-    /// The message's kind, and the number of its relation.
+    /// The kind of the message and the OID of its relation.
     Head,
-    /// Which row follows.
+    /// The letter that names the next row (old key, old row or new row).
     Row,
-    /// How many values it has.
+    /// The number of values of the row.
     Count,
     /// The kind of a value.
     Kind,
@@ -70,7 +71,7 @@ impl TrimField {
 }
 
 impl MessageTrimmer {
-    /// Takes the next bytes of the message and appends to `kept` what stays of them.
+    /// Processes the next bytes of the message, and appends those that stay to `kept`.
     pub(crate) fn take(&mut self, mut bytes: &[u8], kept: &mut BytesMut) {
         while !bytes.is_empty() {
             let count = match self.next {
@@ -87,7 +88,7 @@ impl MessageTrimmer {
         }
     }
 
-    /// So many bytes of what was to come have passed.
+    /// Updates the state after `count` bytes of the current part.
     fn passed(&mut self, count: usize, kept: &mut BytesMut) {
         match &mut self.next {
             TrimState::Keep(left) | TrimState::Skip(left) => {
@@ -108,7 +109,7 @@ impl MessageTrimmer {
         }
     }
 
-    /// What follows a field, which stands at the end of `kept`.
+    /// Returns the state after a field, whose bytes are at the end of `kept`.
     fn behind(&mut self, field: TrimField, kept: &mut BytesMut) -> TrimState {
         let begin = kept.len() - field.size();
         let bytes = &kept[begin..];
@@ -128,14 +129,14 @@ impl MessageTrimmer {
             (TrimField::Kind, b't' | b'b') => TrimState::Field(TrimField::Length),
             (TrimField::Kind, b'n' | b'u') => self.behind_value(),
             (TrimField::Length, _) if number > LARGE => {
-                // The mark takes the place of the kind, and there is no length.
+                // The mark replaces the kind of the value. The length is removed.
                 kept.truncate(begin - 1);
                 kept.put_u8(LEFT_OUT);
                 TrimState::Skip(number)
             }
             (TrimField::Length, _) if number == 0 => self.behind_value(),
             (TrimField::Length, _) => TrimState::Keep(number),
-            // Of no row, or not as it should be: the decoder says so.
+            // The message contains no row or is invalid. The decoder reports an invalid message.
             (TrimField::Head | TrimField::Row | TrimField::Kind, _) => TrimState::Rest,
         }
     }

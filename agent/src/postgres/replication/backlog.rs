@@ -1,15 +1,22 @@
-//! A backlog of a slot, read in large pieces by SQL.
+//! Reads the backlog of a slot in large pieces by SQL.
 //!
-//! A walsender hands each change to the network by itself, which takes several times as long as to decode it. What lies
-//! far back is asked of a function that answers with many at once. It reads a temporary copy of the slot, which goes
-//! with its session: the slot itself keeps everything until it is durable elsewhere and confirmed (I3).
+//! A walsender sends each change in a message of its own, which takes several times as long as decoding it. If the
+//! stream is far behind the end of the log, the agent therefore calls an SQL function that returns many changes at
+//! once. The function reads a temporary copy of the slot, which the server drops at the end of the session. The slot
+//! itself keeps all changes until they are confirmed as durable on the other side (I3).
 //!
-//! Order: the slot is copied and the first piece read while a walsender still sends; the walsender ends between two
-//! transactions, what it has sent is skipped, and behind the backlog another one goes on. That one has to decode from
-//! where the slot itself was left, which takes a core of the source for a while: it is opened once the rest is taken.
-//! Each piece is decoded from where the oldest transaction that was open had begun; so a piece is no smaller than what
-//! has to be read once more for it, and where that is much all is left to a walsender.
-//! Absent: slots that standbys keep too, whose changes have to wait for those standbys.
+//! 1. The agent copies the slot and reads the first piece while the walsender still sends.
+//! 2. It ends the walsender between two transactions, and skips in the backlog the transactions that the walsender has
+//!    sent.
+//! 3. At the end of the backlog it opens another walsender. This one first decodes the log from the restart position of
+//!    the slot, which takes a core of the source for a while. So the agent opens it only after it has read the whole
+//!    backlog.
+//!
+//! For each piece, the server decodes the log again from the start of the oldest transaction that was in progress. A
+//! piece is therefore at least as large as the log that is decoded again for it. If this is more than the maximum of
+//! [`PIECE`], a walsender reads the rest.
+//!
+//! The agent does not use SQL for a failover slot, because its changes must wait for the standbys.
 
 mod rows;
 
@@ -31,33 +38,34 @@ use crate::postgres::copy_pipe::{CopyOutput, PipeError};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{begins, ends};
 
-/// The least of the log that is read at once, and the most. A server logs which transactions are open every 15 seconds:
-/// so much is written in between that most pieces would be read several times if they were small.
+/// The minimum and maximum bytes of log per piece. A server logs the running transactions every 15 seconds, and
+/// decoding can only restart there. With small pieces, it would decode most of the log several times.
 const PIECE: (u64, u64) = (64 << 20, 1 << 30);
-/// So near to the end of the log a walsender takes over.
+/// If fewer bytes than this are left before the end of the log, a walsender takes over.
 const NEAR: u64 = 1 << 20;
-/// What was read and not taken yet.
+/// Maximum bytes of messages that are read and not yet consumed.
 const AHEAD_BYTES: usize = 8 << 20;
-/// What is taken from the server, and handed over, at once.
+/// Bytes of messages that the reader collects before it passes them on.
 const CHUNK_BYTES: usize = 128 << 10;
-/// The slot is told of what was confirmed after so much of the log.
-const TELL_AFTER: u64 = 32 << 20;
+/// The agent advances the slot each time that this many more bytes of log are confirmed.
+const NOTIFY_AFTER: u64 = 32 << 20;
 
-/// What a backlog gives next.
+/// The next item of a backlog.
 pub(super) enum BacklogItem {
-    /// A message of pgoutput, and its position.
+    /// A pgoutput message and its position.
     Message(Lsn, Bytes),
-    /// All that commits before this position was given; a walsender goes on from there.
+    /// The end of the backlog: it has returned every transaction that commits before this position. A walsender
+    /// continues there.
     End(Lsn),
 }
 
-/// A backlog that is being read ahead; dropping it ends its session.
+/// A backlog that a task reads ahead. If it is dropped, the task and its session end.
 pub(super) struct Backlog {
     chunks: mpsc::UnboundedReceiver<Result<BacklogChunk, ReplicationError>>,
     chunk: BacklogChunk,
-    /// Transactions that commit before it were taken from a walsender.
+    /// Transactions that commit before this position came from a walsender.
     from: Lsn,
-    /// Within such a transaction.
+    /// True within such a transaction.
     skips: bool,
     confirmed: watch::Sender<Lsn>,
     _reader: AbortOnDropHandle<()>,
@@ -72,7 +80,7 @@ struct BacklogChunk {
 }
 
 impl Backlog {
-    /// Begins to read what commits after the position where `origin` starts.
+    /// Starts to read the transactions that commit after the start position of `origin`.
     pub(super) fn begin(origin: SlotEndpoint) -> Self {
         let (send, chunks) = mpsc::unbounded_channel();
         let (confirmed, heard) = watch::channel(Lsn::ZERO);
@@ -86,10 +94,10 @@ impl Backlog {
         }
     }
 
-    /// Whether its first piece has come; `None` when it is not to be read like this.
+    /// Returns whether the first piece has arrived; `None` if the backlog cannot be read by SQL.
     ///
     /// # Errors
-    /// What the server refused.
+    /// Returns the error of the server.
     pub(super) fn is_ready(&mut self) -> Result<Option<bool>, ReplicationError> {
         if !self.chunk.messages.is_empty() {
             return Ok(Some(true));
@@ -104,15 +112,15 @@ impl Backlog {
         }
     }
 
-    /// The walsender has ended; what commits before `from` was taken from it.
+    /// Sets the position up to which the walsender, which has ended, has sent all transactions.
     pub(super) fn take_over(&mut self, from: Lsn) {
         self.from = from;
     }
 
-    /// Waits for the next item; `None` when it has ended. May be cancelled: nothing is lost.
+    /// Waits for the next item; `None` at the end. This method is cancel safe.
     ///
     /// # Errors
-    /// What the server refused, or what ended the session.
+    /// Returns the error of the server or of the connection.
     pub(super) async fn next(&mut self) -> Result<Option<BacklogItem>, ReplicationError> {
         loop {
             while let Some((at, message)) = self.chunk.messages.pop_front() {
@@ -123,7 +131,7 @@ impl Backlog {
             if let Some(at) = self.chunk.end.take() {
                 return Ok(Some(BacklogItem::End(at)));
             }
-            // What is empty gives its room back: a large row may need all of it.
+            // An empty chunk releases its permits: a large row may need all of them.
             self.chunk = BacklogChunk::default();
             match self.chunks.recv().await {
                 Some(chunk) => self.chunk = chunk?,
@@ -132,20 +140,21 @@ impl Backlog {
         }
     }
 
-    /// Whether a message is of a transaction that a walsender has sent.
+    /// Returns whether a message is part of a transaction that a walsender has sent.
     fn was_sent(&mut self, message: &[u8]) -> bool {
         let was_sent = self.skips || begins(message).is_some_and(|commit| commit < self.from);
         self.skips = was_sent && ends(message).is_none();
         was_sent
     }
 
-    /// Everything up to `lsn` is durable elsewhere.
+    /// Records that all changes up to `lsn` are durable on the other side.
     pub(super) fn confirm(&self, lsn: Lsn) {
         self.confirmed.send_replace(lsn);
     }
 }
 
-/// Named so that who looks for what is left of a migration knows whose it is.
+/// Returns the name of the temporary copy. It begins like the names of the migration, so that a search for leftovers of
+/// a migration finds it.
 fn copy_name(slot: &str) -> String {
     let unique = uuid::Uuid::new_v4().simple().to_string();
     let stem = slot.rsplit_once('_').map_or(slot, |(stem, _)| stem);
@@ -169,7 +178,7 @@ async fn run(
         })
     });
     if let Some(last) = last.transpose() {
-        // Nobody may want it any more.
+        // The receiver may have been dropped.
         let _ = send.send(last);
     }
 }
@@ -177,22 +186,22 @@ async fn run(
 struct BacklogReader {
     session: Connected,
     origin: SlotEndpoint,
-    /// Name of the temporary slot.
+    /// The name of the temporary copy of the slot.
     copy: String,
     send: mpsc::UnboundedSender<Result<BacklogChunk, ReplicationError>>,
     room: Arc<Semaphore>,
     confirmed: watch::Receiver<Lsn>,
-    /// What the slot was told of.
-    told: Lsn,
+    /// The position to which the reader has advanced the original slot.
+    notified: Lsn,
 }
 
-/// How far the copy has come.
+/// The position of the slot's copy.
 struct SlotPosition {
-    /// What commits before it was read.
+    /// All transactions that commit before this position have been read.
     at: Lsn,
-    /// Where decoding begins.
+    /// The position at which decoding restarts.
     restart: Lsn,
-    /// End of the log.
+    /// The end of the log.
     end: Lsn,
 }
 
@@ -209,12 +218,13 @@ impl BacklogReader {
             send,
             room: Arc::new(Semaphore::new(AHEAD_BYTES)),
             confirmed,
-            told: origin.start.start,
+            notified: origin.start.start,
             origin,
         })
     }
 
-    /// Reads piece after piece; how far it came, `None` if nothing was read, or nobody wants it any more.
+    /// Reads piece after piece. Returns the position that it reached; `None` if it read nothing, or if the receiver was
+    /// dropped.
     async fn read(&mut self) -> Result<Option<Lsn>, ReplicationError> {
         self.check_system().await?;
         if self.has_standbys().await? {
@@ -232,9 +242,9 @@ impl BacklogReader {
                 return Ok(came.map(|()| standing.at));
             }
             tracing::debug!(at = %standing.at, left, again, "a backlog is read");
-            self.tell().await;
+            self.notify_slot().await;
             let piece = again.clamp(PIECE.0, PIECE.1);
-            // What would be left of a last piece is read along with it, and all that comes meanwhile.
+            // The last piece includes a rest that would be too small, and everything that is written in the meantime.
             let until = (left > 2 * piece).then(|| Lsn(standing.at.0 + piece));
             if !self.piece(until).await? {
                 return Ok(None);
@@ -260,7 +270,7 @@ impl BacklogReader {
         })
     }
 
-    /// Whether standbys keep a copy of the slot, as they can from version 17 on.
+    /// Returns whether this is a failover slot, which standbys synchronize (PostgreSQL 17 and newer).
     async fn has_standbys(&self) -> Result<bool, ReplicationError> {
         let read = "select coalesce((pg_catalog.to_jsonb(s) ->> 'failover')::boolean, false) \
                     from pg_catalog.pg_replication_slots s where slot_name = $1";
@@ -300,19 +310,19 @@ impl BacklogReader {
         })
     }
 
-    /// Tells the slot what is durable elsewhere. Where that fails it is told later, at the latest by a walsender.
-    async fn tell(&mut self) {
+    /// Advances the slot to the confirmed position. If this fails, a later call or a walsender does it.
+    async fn notify_slot(&mut self) {
         let confirmed = *self.confirmed.borrow();
-        if confirmed.bytes_since(self.told) < TELL_AFTER {
+        if confirmed.bytes_since(self.notified) < NOTIFY_AFTER {
             return;
         }
         match self.advance(&self.origin.start.slot, confirmed).await {
-            Ok(()) => self.told = confirmed,
+            Ok(()) => self.notified = confirmed,
             Err(error) => tracing::debug!(%error, "the slot was not told what is durable"),
         }
     }
 
-    /// Reads what commits before `until`, or all; false when nobody wants it any more.
+    /// Reads the transactions that commit before `until`, or all. Returns false if the receiver was dropped.
     async fn piece(&mut self, until: Option<Lsn>) -> Result<bool, ReplicationError> {
         let sql = self.changes(until);
         let (server, trims) = (self.session.server().to_owned(), self.origin.start.trims);
@@ -322,7 +332,7 @@ impl BacklogReader {
             class: error.class(),
             message: error.to_string(),
         };
-        let mut out = CopyOutput::ask(&mut self.session, &sql)
+        let mut out = CopyOutput::start(&mut self.session, &sql)
             .await
             .map_err(failed)?;
         let (mut rows, mut buffer) = (BacklogRows::new(trims), vec![0; CHUNK_BYTES]);
@@ -340,7 +350,7 @@ impl BacklogReader {
         Ok(hand_over(&self.room, &self.send, chunk).await)
     }
 
-    /// The statement that gives positions and messages; a walsender is asked for the same.
+    /// Returns the statement that reads positions and messages, with the same options as a walsender gets.
     fn changes(&self, until: Option<Lsn>) -> String {
         let start = &self.origin.start;
         let binary = start.format == Format::Binary;
@@ -383,7 +393,7 @@ impl BacklogReader {
     }
 }
 
-/// Waits for room; false when nobody wants it any more.
+/// Sends a chunk once the receiver has room for it. Returns false if the receiver was dropped.
 async fn hand_over(
     room: &Arc<Semaphore>,
     send: &mpsc::UnboundedSender<Result<BacklogChunk, ReplicationError>>,

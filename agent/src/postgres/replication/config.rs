@@ -1,4 +1,4 @@
-//! What the replication client is told: what to stream, the bounds; and the session's settings.
+//! Configuration of the replication client, and settings of the session.
 
 use std::time::Duration;
 
@@ -7,36 +7,39 @@ use plans::table::Format;
 
 use super::{FeedbackMode, ReplicationError, StreamStart};
 
-/// How often a confirmed position is reported at most, and how long `close` waits for that.
+/// Minimum time between two reports of a confirmed position, and the base of the time limit of `close`.
 pub(super) const STATUS_INTERVAL: Duration = Duration::from_millis(500);
 
-/// The same while commits wait for it.
+/// Minimum time between two reports while commits wait for them.
 const PROMPT_INTERVAL: Duration = Duration::from_millis(1);
 
-/// A stream that says nothing for this long is dead: the server pings twice within it.
+/// A stream without a message for this long has failed: the server sends two keepalives within this time.
 pub(super) const SILENCE_LIMIT: Duration = Duration::from_secs(120);
 
-/// Messages that wait for the consumer; beyond that the server waits.
+/// Maximum number of messages that wait for the consumer. When this is reached, the server waits.
 const BUFFERED_MESSAGES: usize = 512;
 
-/// Largest message taken, which is the largest row that can be moved.
+/// Maximum size of a message in bytes, and so of a row that can be moved.
 const MESSAGE_LIMIT_BYTES: usize = 512 << 20;
 
-/// As every other session, and no timeout but the server's on us.
+/// Returns the settings of a replication session: those of every session of the agent, with `wal_sender_timeout` as the
+/// only time limit of the server.
 ///
-/// With our own idle reports out of the way (`with_wakeup_interval`), the server pings after half
-/// of `wal_sender_timeout`; so each side notices that the other is gone.
+/// The client sends no status reports while it is idle (`with_wakeup_interval`), so the server requests one after half
+/// of `wal_sender_timeout`. By this exchange each side detects a failure of the other one.
 pub(super) fn settings() -> String {
     let pinned = connect::pinned_options();
     format!("{pinned} -c wal_sender_timeout=60000 -c client_connection_check_interval=0")
 }
 
-/// For a session that does not stream. Where it leads is said once it is open; it is logged in then.
+/// Returns the configuration of a session that does not stream. It has no address, because the caller connects and logs
+/// in later.
 pub(super) fn session() -> ReplicationConfig {
     ReplicationConfig::new("", "", "", "", "", "").with_max_message_size(MESSAGE_LIMIT_BYTES)
 }
 
-/// For a session that is to stream. Nothing is reported before the consumer confirmed something.
+/// Returns the configuration of a session that streams. The client reports nothing before the consumer confirms a
+/// position.
 pub(super) fn stream(start: &StreamStart, observer: FeedbackObserver) -> ReplicationConfig {
     let mut config = session()
         .with_start_lsn(start.start.into())
@@ -50,7 +53,7 @@ pub(super) fn stream(start: &StreamStart, observer: FeedbackObserver) -> Replica
     config
 }
 
-/// How long a confirmed position may wait until it is reported.
+/// Returns the maximum time before a confirmed position is reported.
 pub(super) fn status_interval(feedback: FeedbackMode) -> Duration {
     match feedback {
         FeedbackMode::Easy => STATUS_INTERVAL,
@@ -58,7 +61,7 @@ pub(super) fn status_interval(feedback: FeedbackMode) -> Duration {
     }
 }
 
-/// Our names stand unquoted in replication commands, so they are of the plain kind.
+/// Checks that a name needs no quotes, because the agent does not quote names in replication commands.
 pub(super) fn check_name(kind: &'static str, name: &str) -> Result<(), ReplicationError> {
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
     let starts_well = name

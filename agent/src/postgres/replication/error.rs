@@ -1,4 +1,4 @@
-//! Why a replication session failed, and what a retry is worth.
+//! Errors of replication sessions, and whether a retry can succeed.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use crate::error::{StepError, WithIntent, message_with_causes, retry_of};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::DecodeError;
 
-/// Code of the failure of a slot that is not there.
+/// Failure code: the slot does not exist.
 pub(crate) const SLOT_MISSING: &str = "slot.missing";
-/// Code of the failure of a slot that the server has invalidated.
+/// Failure code: the server has invalidated the slot.
 pub(crate) const SLOT_LOST: &str = "slot.lost";
-/// Code of the failure of a stream whose next changes are gone (I3).
+/// Failure code: the slot no longer has the changes that the stream needs next (I3).
 pub(crate) const SLOT_GAP: &str = "slot.gap";
 
-/// Code of the failure of a publication that is not as it was made.
+/// Failure code: the publication is not as the agent created it.
 pub(crate) const PUBLICATION_CHANGED: &str = "publication.changed";
 
-/// Why a replication session failed; `server` is `host:port/dbname`.
+/// The reason why a replication session failed; `server` is `host:port/dbname`.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplicationError {
-    /// The connection string could not be resolved, or a plain session not opened.
+    /// The connection string could not be resolved, or an SQL session could not be opened.
     #[error(transparent)]
     Connect(#[from] ConnectError),
-    /// A name that cannot stand in a replication command.
+    /// A name that needs quotes in a replication command.
     #[error("{kind} name {name:?} is not plain")]
     InvalidName {
-        /// What it names.
+        /// The kind of object that it names.
         kind: &'static str,
         /// The name.
         name: String,
@@ -41,7 +41,7 @@ pub enum ReplicationError {
     Timeout {
         /// The server.
         server: String,
-        /// The limit that passed.
+        /// The time limit.
         after: Duration,
     },
     /// A slot of that name exists.
@@ -59,10 +59,10 @@ pub enum ReplicationError {
         server: String,
         /// The slot.
         slot: String,
-        /// Its process on the server, if it is known.
+        /// The process id of the session that reads from the slot, if it is known.
         pid: Option<i32>,
     },
-    /// There is no such slot.
+    /// The slot does not exist.
     #[error("replication slot {slot} on {server} does not exist")]
     SlotMissing {
         /// The server.
@@ -70,7 +70,7 @@ pub enum ReplicationError {
         /// The slot.
         slot: String,
     },
-    /// The server has removed WAL that the slot needs.
+    /// The server has removed log that the slot needs.
     #[error("replication slot {slot} on {server} was invalidated by the server")]
     SlotLost {
         /// The server.
@@ -78,19 +78,20 @@ pub enum ReplicationError {
         /// The slot.
         slot: String,
     },
-    /// The slot has been confirmed beyond the position asked for: what lies between is gone.
+    /// The confirmed position of the slot is after the start position of the stream: the server can no longer send the
+    /// changes between them.
     #[error("replication slot {slot} on {server} is at {confirmed}, beyond our progress {start}")]
     Gap {
         /// The server.
         server: String,
         /// The slot.
         slot: String,
-        /// Where we would have started.
+        /// The position at which the stream would have started.
         start: Lsn,
-        /// Where the slot stands.
+        /// The confirmed position of the slot.
         confirmed: Lsn,
     },
-    /// The publication did not exist when a change was made.
+    /// The publication did not exist at the time of a change.
     #[error("publication {publication} is missing for replication slot {slot} on {server}")]
     PublicationMissing {
         /// The server.
@@ -100,72 +101,72 @@ pub enum ReplicationError {
         /// The publication.
         publication: String,
     },
-    /// Another server answered, or the server was promoted.
+    /// The server has another identity: it is another server, or it was promoted.
     #[error("{server} is {found:?}, not {expected:?}")]
     SystemChanged {
         /// The server.
         server: String,
-        /// What it was.
+        /// The identity that the migration recorded.
         expected: SystemIdentity,
-        /// What it is.
+        /// The identity that the server has.
         found: SystemIdentity,
     },
-    /// The server refused.
+    /// The server returned an error.
     #[error("could not {intent} on {server}: {message}")]
     Refused {
         /// The server.
         server: String,
-        /// What was tried.
+        /// The action that failed.
         intent: &'static str,
-        /// What it said, with its SQLSTATE.
+        /// The server's message, with its SQLSTATE.
         message: String,
-        /// What a retry is worth.
+        /// Whether a retry can succeed.
         class: Class,
     },
-    /// A plain query failed.
+    /// An SQL query failed.
     #[error("could not {intent} on {server}")]
     Query {
         /// The server.
         server: String,
-        /// What was tried.
+        /// The action that failed.
         intent: &'static str,
-        /// What it said.
+        /// The error of the query.
         #[source]
         source: tokio_postgres::Error,
     },
-    /// The session broke, or something was sent that is not the protocol.
+    /// The connection failed, or the server sent a message that violates the protocol.
     #[error("could not {intent} on {server}")]
     Broken {
         /// The server.
         server: String,
-        /// What was tried.
+        /// The action that failed.
         intent: &'static str,
-        /// What happened.
+        /// The error of the replication client.
         #[source]
         source: PgWireError,
     },
-    /// A message of the stream is not pgoutput.
+    /// A message of the stream is not valid pgoutput.
     #[error("replication slot {slot} on {server} sent a malformed message")]
     Decode {
         /// The server.
         server: String,
         /// The slot.
         slot: String,
-        /// What is wrong with it.
+        /// The error of the decoder.
         #[source]
         source: DecodeError,
     },
-    /// Not even a ping arrived.
+    /// No message arrived, not even a keepalive.
     #[error("replication slot {slot} on {server} was silent for {after:?}")]
     Silent {
         /// The server.
         server: String,
         /// The slot.
         slot: String,
-        /// For how long.
+        /// The time without a message.
         after: Duration,
     },
-    /// The stream ended in good order, which it does only on our request.
+    /// The server ended the stream, although the agent had not requested it.
     #[error("the stream of replication slot {slot} on {server} ended")]
     Ended {
         /// The server.
@@ -176,7 +177,7 @@ pub enum ReplicationError {
 }
 
 impl ReplicationError {
-    /// What a retry is worth.
+    /// Returns whether a retry can succeed.
     pub fn class(&self) -> Class {
         match self {
             Self::Connect(error) => error.class(),
@@ -187,7 +188,7 @@ impl ReplicationError {
             | Self::SlotBusy { .. }
             | Self::Silent { .. }
             | Self::Ended { .. } => Class::Transient,
-            // Left by a run of ours that was cut off: the next one drops it first.
+            // An interrupted attempt created this slot; the next attempt drops it first.
             Self::SlotExists { .. } => Class::Transient,
             Self::InvalidName { .. }
             | Self::SlotMissing { .. }
@@ -199,7 +200,7 @@ impl ReplicationError {
         }
     }
 
-    /// The failure's code: what is lost has one of its own.
+    /// Returns the failure code. Each kind of loss has its own code.
     pub(crate) fn code(&self) -> &'static str {
         match self {
             Self::SlotMissing { .. } => SLOT_MISSING,
@@ -221,7 +222,7 @@ impl ReplicationError {
         }
     }
 
-    /// What mends it, if that is known.
+    /// Returns how to fix the cause, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::Connect(error) => error.hint(),
@@ -255,7 +256,7 @@ impl ReplicationError {
         }
     }
 
-    /// What the client says, when nothing more exact is known.
+    /// Converts an error of the replication client for which no more specific error is known.
     pub(super) fn from_wire(server: &str, intent: &'static str, source: PgWireError) -> Self {
         let server = server.to_owned();
         if let PgWireError::Server(message) = source {
@@ -275,7 +276,7 @@ impl ReplicationError {
         }
     }
 
-    /// An answer that has not the expected columns.
+    /// Returns the error for an answer that does not have the expected columns.
     pub(super) fn malformed(server: &str, intent: &'static str) -> Self {
         let source = PgWireError::Protocol("the answer has not the expected columns".to_owned());
         Self::Broken {
@@ -286,7 +287,7 @@ impl ReplicationError {
     }
 }
 
-/// The SQLSTATE of an error of the server.
+/// Returns the SQLSTATE of an error of the server.
 pub(super) fn sqlstate(error: &PgWireError) -> Option<&str> {
     if let PgWireError::Server(message) = error {
         state_in(message)
@@ -295,14 +296,14 @@ pub(super) fn sqlstate(error: &PgWireError) -> Option<&str> {
     }
 }
 
-/// The client ends each message of the server with `(SQLSTATE 12345)`.
+/// Extracts the SQLSTATE from a message. The client ends each message of the server with `(SQLSTATE 12345)`.
 fn state_in(message: &str) -> Option<&str> {
     let (_, state) = message.rsplit_once("SQLSTATE ")?;
     state.strip_suffix(')').filter(|state| state.len() == 5)
 }
 
 fn wire_class(error: &PgWireError) -> Class {
-    // An internal error is what a second call gets after the session has ended.
+    // After a session has ended, further calls return an internal error.
     let transient = error.is_transient() || matches!(error, PgWireError::Internal(_));
     if transient {
         Class::Transient

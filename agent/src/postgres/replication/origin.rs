@@ -1,10 +1,10 @@
-//! How a replication slot is reached.
+//! The parameters that are needed to open a stream on a replication slot.
 
 use connect::Dsn;
 
 use super::{FeedbackMode, StreamStart};
 
-/// How the slot is reached.
+/// A replication slot, and how the agent connects to it.
 #[derive(Clone)]
 pub(super) struct SlotEndpoint {
     pub(super) dsn: Dsn,

@@ -1,4 +1,5 @@
-//! Where the messages of a change stream come from, one source after the other.
+//! The transports that deliver the messages of a change stream: a walsender, or a backlog read by SQL, one after the
+//! other.
 
 use std::time::Duration;
 
@@ -16,34 +17,35 @@ use super::{ReplicationError, error};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{begins, ends};
 
-/// So much of the log is a backlog.
+/// A stream that is at least this many bytes of log behind reads a backlog by SQL.
 const FAR: u64 = 16 << 20;
-/// So much of the log a walsender gets to come near the end.
+/// A new walsender may read this many bytes of log before the stream may switch to SQL.
 const SENDERS: u64 = 256 << 20;
-/// How often, and how far apart, a slot is asked for whose walsender is ending.
+/// Number and interval of attempts to open a slot whose previous walsender has not ended yet.
 const SLOT_TRIES: u32 = 100;
 const SLOT_PAUSE: Duration = Duration::from_millis(20);
 
-/// Where messages come from.
+/// The current transport.
 pub(super) enum MessageSource {
     Sender(WalsenderSession),
     Backlog(Backlog),
-    /// A walsender is being opened.
+    /// A walsender that is being opened.
     Opening(BoxFuture<'static, Result<WalsenderSession, ReplicationError>>),
 }
 
-/// What has arrived.
+/// The position up to which messages have arrived.
 #[derive(Debug)]
 pub(super) struct ReceivedPosition {
-    /// All that commits before it.
+    /// Every transaction that commits before this position has arrived.
     pub(super) taken: Lsn,
-    /// Part of a transaction.
+    /// True while a part of a transaction has arrived.
     pub(super) inside: bool,
-    /// The log was read up to here.
+    /// The server has read its log up to this position.
     read: Lsn,
-    /// The log is known to reach there.
+    /// The latest known end of the log.
     written: Lsn,
-    /// Up to here it is a walsender's, unless that comes near the end of the log before.
+    /// Until this position the walsender reads, even if it is far behind. The value is cleared earlier when the
+    /// walsender comes near the end of the log.
     senders: Option<Lsn>,
 }
 
@@ -62,24 +64,24 @@ impl ReceivedPosition {
         self.written = self.written.max(end);
     }
 
-    /// Whether there is a backlog that is better read by SQL.
+    /// Returns whether the backlog is large enough to read it by SQL.
     pub(super) fn is_far_behind(&self) -> bool {
         self.senders.is_none() && self.written.bytes_since(self.read) >= FAR
     }
 
-    /// A walsender is to go on: one that was just opened has to decode what it does not send, and another backlog
-    /// meanwhile would have to be decoded like that too.
+    /// Makes the stream use a walsender for the next [`SENDERS`] bytes of log. A new walsender first decodes log that
+    /// has already been received, and so would a new backlog.
     pub(super) fn leave_to_sender(&mut self) {
         self.senders = Some(Lsn(self.written.max(self.read).0 + SENDERS));
     }
 
-    /// Where another source goes on: the slot may be confirmed up to a position behind the last commit, and asking for
-    /// what lies before that would be taken for a gap.
+    /// Returns the position at which the next transport starts. The agent may have confirmed a position after the last
+    /// received commit; a start before it would be reported as a gap.
     pub(super) fn goes_on(&self, confirmed: Lsn) -> Lsn {
         self.taken.max(confirmed)
     }
 
-    /// What has arrived came from a walsender.
+    /// Updates the state after a message of a walsender.
     pub(super) fn sent(&mut self) {
         let near = self.written.bytes_since(self.read) < FAR / 2;
         self.senders = self.senders.filter(|until| !near && self.read < *until);
@@ -100,7 +102,7 @@ impl ReceivedPosition {
         }
     }
 
-    /// All that commits before `end` has arrived.
+    /// Records that every transaction that commits before `end` has arrived.
     pub(super) fn ended(&mut self, end: Lsn) {
         self.inside = false;
         self.taken = end;
@@ -109,7 +111,7 @@ impl ReceivedPosition {
 }
 
 impl SlotEndpoint {
-    /// The same from another position.
+    /// Returns this endpoint with another start position.
     pub(super) fn at(&self, start: Lsn) -> Self {
         let mut origin = self.clone();
         origin.start.start = start;
@@ -127,7 +129,8 @@ impl SlotEndpoint {
         .await
     }
 
-    /// Where the slot stands. Now that it is ours nobody else can move it, so this reading is final.
+    /// Reads the slot's confirmed position, and checks that the stream starts at or after it. This session holds the
+    /// slot, so no other session can advance the slot any more.
     pub(super) async fn check_gap(&self, server: &str) -> Result<Lsn, ReplicationError> {
         let slot = &self.start.slot;
         let named = Session::named(&self.application_name);
@@ -166,7 +169,7 @@ impl SlotEndpoint {
         }
     }
 
-    /// The slot cannot be missing here, so an unknown object is the publication.
+    /// Converts an error of the client. The slot exists at this point, so an undefined object is the publication.
     pub(super) fn failed(&self, server: &str, source: PgWireError) -> ReplicationError {
         match error::sqlstate(&source) {
             Some("42704") => ReplicationError::PublicationMissing {
@@ -186,7 +189,7 @@ impl SlotEndpoint {
     }
 }
 
-/// A walsender's stream, once the one before it has ended.
+/// Opens a walsender's stream, and retries while the previous walsender has not ended.
 pub(super) async fn sender(origin: SlotEndpoint) -> Result<WalsenderSession, ReplicationError> {
     let mut tries = 0;
     loop {
@@ -200,7 +203,7 @@ pub(super) async fn sender(origin: SlotEndpoint) -> Result<WalsenderSession, Rep
     }
 }
 
-/// A message as a walsender would send it.
+/// Returns a message in the form in which a walsender sends it.
 pub(super) fn message(at: Lsn, data: Bytes) -> ReplicationEvent {
     ReplicationEvent::XLogData {
         wal_start: at.into(),
@@ -210,7 +213,7 @@ pub(super) fn message(at: Lsn, data: Bytes) -> ReplicationEvent {
     }
 }
 
-/// The log was read up to here.
+/// Returns a keepalive that reports that the log was read up to `at`.
 pub(super) fn keep_alive(at: Lsn) -> ReplicationEvent {
     ReplicationEvent::KeepAlive {
         wal_end: at.into(),

@@ -1,12 +1,13 @@
-//! Opens a walsender's stream on a slot: who the server is, how the slot stands, start.
+//! Opens a walsender's stream on a slot: checks the server's identity and the state of the slot, and starts.
 //!
-//! A start below the slot's confirmed position is an error: PostgreSQL would skip silently.
+//! A start position before the slot's confirmed position is an error, because PostgreSQL would skip the changes between
+//! them without an error.
 
 use connect::Dsn;
 use pgwire_replication::{FeedbackObserver, PgWireError, ReplicationClient};
 use tokio::sync::watch;
 
-use super::door::ProxyOptions;
+use super::proxy::ProxyOptions;
 use super::{
     FeedbackMode, ReplicationError, ReplicationSession, StreamStart, column, config, error,
 };
@@ -16,11 +17,11 @@ use crate::postgres::lsn::Lsn;
 pub(super) struct WalsenderSession {
     pub(super) client: ReplicationClient,
     pub(super) server: String,
-    /// Wakes with each report of a confirmed position.
+    /// Notifies of each report of a confirmed position.
     pub(super) reported: watch::Receiver<()>,
 }
 
-/// Opens a session and starts to stream; on return the slot is held by this session.
+/// Opens a session and starts to stream. On return, this session holds the slot.
 pub(super) async fn open(
     dsn: &Dsn,
     application_name: &str,
@@ -63,7 +64,8 @@ async fn check_system(
     })
 }
 
-/// Says in advance what the server would refuse, or would not.
+/// Checks the slot and the publication before the start. The server does not refuse each of these states, and its
+/// errors are less exact.
 async fn check_slot(
     session: &mut ReplicationSession,
     start: &StreamStart,
@@ -90,7 +92,7 @@ async fn check_slot(
             pid: pid.parse().ok(),
         });
     }
-    // 18 and newer would leave out what it publishes, without a word.
+    // Without the publication, PostgreSQL 18 and newer would omit the changes without an error.
     if column(row, 3) != Some("t") {
         let publication = start.publication.clone();
         return Err(ReplicationError::PublicationMissing {
@@ -151,7 +153,8 @@ fn start_error(server: &str, slot: &str, source: PgWireError) -> ReplicationErro
     }
 }
 
-/// `... is active for PID 123 (SQLSTATE 55006)` in whatever language: the number before the state.
+/// Returns the pid from `... is active for PID 123 (SQLSTATE 55006)`: in every language, it is the last number before
+/// the parenthesis.
 fn last_number(message: &str) -> Option<i32> {
     let (text, _) = message.rsplit_once('(')?;
     text.rsplit(|c: char| !c.is_ascii_digit())

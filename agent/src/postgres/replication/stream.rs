@@ -1,9 +1,8 @@
 //! The stream of changes of one slot.
 //!
-//! Order: a walsender's stream is opened ([`start`](super::start)), how the slot stood when it became ours is read, then messages come
-//! until the stream is closed or dropped.
-//! Where the stream is far behind the end of the log, and nobody waits for what it confirms, the backlog is read by SQL
-//! ([`backlog`](super::backlog)).
+//! The stream opens a walsender ([`start`](super::start)), reads the confirmed position of the slot, and then returns
+//! messages until it is closed or dropped. If it is far behind the end of the log, and no commit waits for its
+//! confirmations, it reads the backlog by SQL ([`backlog`](super::backlog)).
 
 use bytes::Bytes;
 use connect::Dsn;
@@ -19,94 +18,95 @@ use super::{ReplicationError, SystemIdentity};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{Begin, Change, Commit, LogicalMessage, decode, encode, ends};
 
-/// Where a stream starts.
+/// The parameters with which a stream starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StreamStart {
-    /// The slot, made before.
+    /// The name of the slot, which must exist.
     pub slot: String,
-    /// The publication, made before the slot.
+    /// The name of the publication, which must have existed before the slot.
     pub publication: String,
-    /// Our durable progress: transactions that end at or before it are not sent.
+    /// The durable progress of the agent. The server does not send transactions that end at or before this position.
     pub start: Lsn,
-    /// Which server it must be.
+    /// The expected identity of the server.
     pub system: SystemIdentity,
-    /// In which form values are sent, where their types have it.
+    /// The format of values, for types that have it.
     pub format: Format,
-    /// Whether very large values are left out of row changes ([`TupleValue::LeftOut`](crate::postgres::pgoutput::TupleValue::LeftOut)),
-    /// so that no row is ever whole in memory.
+    /// If true, the agent removes very large values from row changes, so that it never holds a complete row in memory
+    /// ([`TupleValue::LeftOut`](crate::postgres::pgoutput::TupleValue::LeftOut)).
     pub trims: bool,
 }
 
-/// How soon the server is told of a confirmed position.
+/// How soon the agent reports a confirmed position to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedbackMode {
-    /// Within half a second: nobody waits for it.
+    /// Within half a second, while no commit waits for it.
     Easy,
-    /// At once: commits wait for it.
+    /// Within a millisecond, because commits wait for it.
     Prompt,
 }
 
-/// What arrives.
+/// An event of the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StreamEvent {
     /// A change, or the start or end of a transaction.
     Change {
-        /// Position of the change; [`Lsn::ZERO`] for a relation, a type and an origin.
-        /// For a begin it is that of the commit record, for a commit the end of it.
+        /// Position of the change; [`Lsn::ZERO`] for a relation, a type and an origin. For a begin it is the position
+        /// of the commit record, for a commit the position after it.
         wal_start: Lsn,
-        /// As `wal_start`: logical decoding sends the same position twice.
+        /// The same as `wal_start`: logical decoding sends the same position twice.
         wal_end: Lsn,
-        /// What changed.
+        /// The change.
         change: Change,
     },
-    /// The server has read its log up to here. Not a proof that everything before it was sent.
+    /// The server has read its log up to this position. It may not have sent everything before it yet.
     KeepAlive {
-        /// How far.
+        /// The position.
         wal_end: Lsn,
     },
 }
 
-/// What arrives, as it was on the wire.
+/// An event of the stream, with the message in its wire format.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RawEvent {
-    /// One message of pgoutput.
+    /// A pgoutput message.
     Message {
-        /// Its position.
+        /// The position of the message.
         at: Lsn,
-        /// The position after the transaction, if it completes one.
+        /// The position after the transaction, if the message is a commit.
         ends: Option<Lsn>,
-        /// The message.
+        /// The bytes of the message.
         message: Bytes,
     },
-    /// As [`StreamEvent::KeepAlive`].
+    /// A keepalive, as [`StreamEvent::KeepAlive`].
     KeepAlive {
-        /// How far.
+        /// The position.
         wal_end: Lsn,
     },
 }
 
-/// The changes that one slot sends. Dropping it frees the slot; [`close`](Self::close) also
+/// The changes that one slot sends. If the stream is dropped, the slot becomes free; [`close`](Self::close) also
 /// reports the last confirmed position.
 pub struct ChangeStream {
     source: MessageSource,
-    /// A backlog whose first piece is being read.
+    /// A backlog of which the first piece is being read.
     coming: Option<Backlog>,
     origin: SlotEndpoint,
     server: String,
     place: ReceivedPosition,
     confirmed: Lsn,
-    /// Where the slot stood when it became ours; PostgreSQL 15 would take it back below that.
+    /// The confirmed position of the slot when this session opened it. PostgreSQL 15 would move the slot back to an
+    /// earlier position.
     floor: Lsn,
 }
 
 impl ChangeStream {
-    /// Opens a session and starts to stream; on return the slot is held by this session.
+    /// Opens a session and starts to stream. On return, this session holds the slot.
     ///
     /// # Errors
     /// [`ReplicationError::SystemChanged`], [`SlotMissing`](ReplicationError::SlotMissing),
     /// [`SlotBusy`](ReplicationError::SlotBusy), [`SlotLost`](ReplicationError::SlotLost),
-    /// [`Gap`](ReplicationError::Gap), [`PublicationMissing`](ReplicationError::PublicationMissing), or what the
-    /// connection or the server says.
+    /// [`Gap`](ReplicationError::Gap), [`PublicationMissing`](ReplicationError::PublicationMissing), or the error of
+    /// the connection or the server.
     pub async fn open(
         dsn: &Dsn,
         application_name: &str,
@@ -115,7 +115,7 @@ impl ChangeStream {
         Self::open_at(dsn, application_name, start, FeedbackMode::Easy).await
     }
 
-    /// As [`open`](Self::open), with a feedback mode.
+    /// Opens a stream as [`open`](Self::open) does, with a feedback mode.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -147,21 +147,21 @@ impl ChangeStream {
         Ok(stream)
     }
 
-    /// Waits for the next message. May be cancelled: nothing is lost.
+    /// Waits for the next message. This method is cancel safe.
     ///
     /// # Errors
-    /// [`ReplicationError::Silent`] after two minutes without even a ping,
-    /// [`PublicationMissing`](ReplicationError::PublicationMissing) before version 18,
-    /// [`Decode`](ReplicationError::Decode), or what ended the session. The stream is then over.
+    /// [`ReplicationError::Silent`] after two minutes without a message,
+    /// [`PublicationMissing`](ReplicationError::PublicationMissing) before PostgreSQL 18,
+    /// [`Decode`](ReplicationError::Decode), or the error that ended the session. The stream cannot be used afterwards.
     pub async fn next(&mut self) -> Result<StreamEvent, ReplicationError> {
         let event = self.receive().await?;
         self.translate(event)
     }
 
-    /// As [`next`](Self::next), with messages as they were on the wire: for whoever keeps them.
+    /// Waits for the next message as [`next`](Self::next) does, and returns it in its wire format, for the spool.
     ///
     /// # Errors
-    /// As [`next`](Self::next), without those of decoding.
+    /// As [`next`](Self::next), except errors of decoding.
     pub async fn next_raw(&mut self) -> Result<RawEvent, ReplicationError> {
         let event = self.receive().await?;
         if let ReplicationEvent::XLogData { wal_end, data, .. } = event {
@@ -179,12 +179,12 @@ impl ChangeStream {
         })
     }
 
-    /// The log is known to reach there: what lies before it and has not arrived is behind.
+    /// Records a known end of the log. The stream uses it to detect that it is far behind.
     pub fn wrote(&mut self, end: Lsn) {
         self.place.wrote(end);
     }
 
-    /// No backlog is gone over to: that ends the walsender, and to open another takes time.
+    /// Keeps the stream on its walsender: a change to a backlog would end it, and opening another one takes time.
     pub fn stay(&mut self) {
         self.coming = None;
         self.place.leave_to_sender();
@@ -192,7 +192,7 @@ impl ChangeStream {
 
     async fn receive(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         loop {
-            self.look_back();
+            self.switch_to_backlog();
             let event = match &mut self.source {
                 MessageSource::Sender(sender) => self.origin.next(sender).await?,
                 MessageSource::Opening(sender) => {
@@ -228,7 +228,7 @@ impl ChangeStream {
         }
     }
 
-    /// A walsender goes on from what was taken.
+    /// Opens a walsender that continues after the received transactions.
     fn go_on(&mut self) {
         self.place.leave_to_sender();
         self.source = MessageSource::Opening(Box::pin(source::sender(self.resumed())));
@@ -238,12 +238,12 @@ impl ChangeStream {
         self.origin.at(self.place.goes_on(self.confirmed))
     }
 
-    /// Begins to read a backlog where there is one, and goes over to it once its first piece is there.
-    fn look_back(&mut self) {
+    /// Starts to read a backlog if there is one, and switches to it once its first piece has arrived.
+    fn switch_to_backlog(&mut self) {
         if !matches!(self.source, MessageSource::Sender(_)) || self.place.inside {
             return;
         }
-        // Commits may wait for a prompt stream, which only a walsender can answer.
+        // Commits may wait for a stream in mode `Prompt`, and only a walsender can acknowledge them.
         let easy = self.origin.feedback == FeedbackMode::Easy;
         if easy && self.coming.is_none() && self.place.is_far_behind() {
             self.place.leave_to_sender();
@@ -266,7 +266,7 @@ impl ChangeStream {
         }
     }
 
-    /// Hands on what was confirmed.
+    /// Reports the confirmed position to the current transport.
     fn report(&self) {
         if self.confirmed == Lsn::ZERO {
             return;
@@ -276,13 +276,14 @@ impl ChangeStream {
                 sender.client.update_applied_lsn(self.confirmed.into())
             }
             MessageSource::Backlog(backlog) => backlog.confirm(self.confirmed),
-            // It is told once it is open.
+            // The position is reported once the walsender is open.
             MessageSource::Opening(_) => {}
         }
     }
 
-    /// Tells the server, at the stream's [`FeedbackMode`], that everything up to `lsn` is durable elsewhere:
-    /// it may forget it. A position below an earlier one, of this session or one before, changes nothing.
+    /// Confirms, at the stream's [`FeedbackMode`], that everything up to `lsn` is durable on the other side, so that
+    /// the server may remove it. A position before an earlier confirmed one, of this session or a previous one, has no
+    /// effect.
     pub fn confirm(&mut self, lsn: Lsn) {
         if lsn <= self.floor {
             return;
@@ -291,28 +292,28 @@ impl ChangeStream {
         self.report();
     }
 
-    /// The highest position confirmed on this stream, [`Lsn::ZERO`] if none was.
+    /// Returns the highest confirmed position of this stream, [`Lsn::ZERO`] if there is none.
     pub fn confirmed(&self) -> Lsn {
         self.confirmed
     }
 
-    /// Ends the stream; first waits, for a moment, until the last confirmed position was reported.
+    /// Ends the stream. First waits, up to a time limit, until the last confirmed position is reported.
     ///
     /// # Errors
-    /// What had ended the stream before. The slot is free or about to be in any case.
+    /// Returns the error that had ended the stream before. In any case the slot becomes free.
     pub async fn close(self) -> Result<(), ReplicationError> {
         let MessageSource::Sender(mut sender) = self.source else {
-            return Ok(()); // what was not reported is sent again
+            return Ok(()); // changes that were not confirmed are sent again
         };
         let metrics = sender.client.metrics();
         let report = async {
             while Lsn::from(metrics.last_applied_lsn()) < self.confirmed {
                 if sender.reported.changed().await.is_err() {
-                    return; // the session is over
+                    return; // the session has ended
                 }
             }
         };
-        // A server that does not take the report sends again from an earlier position: harmless.
+        // If the server does not get the report, it only sends changes again that the agent already has.
         let _ = timeout(STATUS_INTERVAL * 4, report).await;
         let ended = sender.client.shutdown().await;
         ended.map_err(|source| self.origin.failed(&self.server, source))
@@ -351,7 +352,7 @@ impl ChangeStream {
                 commit_time_micros,
             } => {
                 let commit = Commit {
-                    flags: 0, // not passed on by the client; PostgreSQL defines none
+                    flags: 0, // the client does not return the flags; PostgreSQL defines none
                     commit_lsn: lsn.into(),
                     end_lsn: end_lsn.into(),
                     commit_time_us: commit_time_micros,
@@ -373,7 +374,7 @@ impl ChangeStream {
                 };
                 Ok(at(lsn, Change::Message(message)))
             }
-            // sent only if a position to stop at was configured
+            // the server sends this only if the client has configured a stop position
             ReplicationEvent::StoppedAt { .. } => Err(self.origin.ended(&self.server)),
         }
     }
@@ -397,7 +398,8 @@ impl std::fmt::Debug for ChangeStream {
     }
 }
 
-/// The client hands these three out decoded; every other message comes as it is.
+/// Returns a change in its wire format. The client decodes a begin, a commit and a message; it returns all others as
+/// bytes.
 fn raw(at: Lsn, change: &Change) -> RawEvent {
     let (ends, message) = match change {
         Change::Begin(begin) => (None, encode::begin(begin)),

@@ -1,4 +1,4 @@
-//! What a walsender says, message by message, with very large values left out of row changes.
+//! Removes very large values from the row changes that a walsender sends, message by message.
 
 use std::io;
 
@@ -7,15 +7,15 @@ use connect::{Frames, MessagePart};
 
 use crate::postgres::pgoutput::{MessageTrimmer, WHOLE};
 
-/// The kind of a message that holds something of the log.
+/// The type of a CopyData message, which contains data of the stream.
 const COPY_DATA: u8 = b'd';
-/// The kind of such a message that holds a change: its position and time stand before it.
+/// The kind of a CopyData message that contains a change (XLogData). The positions and the time precede the change.
 const CHANGE: u8 = b'w';
 const BEFORE_CHANGE: usize = 25;
-/// A kind and a length stand before each message.
+/// Length of a message header: one byte for the type and four for the length.
 const HEADER: usize = 5;
 
-/// Follows the messages, however their bytes are cut.
+/// Parses messages of which the bytes can be split anywhere.
 #[derive(Debug, Default)]
 pub(super) struct MessageFilter {
     frames: Frames,
@@ -24,19 +24,19 @@ pub(super) struct MessageFilter {
     out: BytesMut,
 }
 
-/// A large message that has not passed yet.
+/// A large message that has not arrived completely.
 #[derive(Debug, Default)]
 struct TrimmedMessage {
-    /// What is kept of it, header and all.
+    /// The bytes that stay, including the header.
     kept: BytesMut,
     trim: MessageTrimmer,
 }
 
 impl MessageFilter {
-    /// Takes what came next; what is to be passed on for it.
+    /// Processes the next bytes, and returns the bytes to forward.
     ///
     /// # Errors
-    /// What came is not the protocol.
+    /// Returns an error if the bytes violate the protocol.
     pub(super) fn take(&mut self, mut bytes: &[u8]) -> io::Result<&[u8]> {
         self.out.clear();
         while !bytes.is_empty() {
@@ -86,9 +86,9 @@ impl TrimmedMessage {
         }
     }
 
-    /// The message, with the length that it has now.
+    /// Returns the message with its new length.
     fn end(mut self) -> io::Result<BytesMut> {
-        // The length counts itself, not the kind.
+        // The length includes itself, but not the type byte.
         let length = i32::try_from(self.kept.len() - 1).map_err(io::Error::other)?;
         self.kept[1..HEADER].copy_from_slice(&length.to_be_bytes());
         Ok(self.kept)
@@ -104,7 +104,7 @@ mod tests {
         [&[kind][..], &length.to_be_bytes(), body].concat()
     }
 
-    /// An INSERT of a row with one value of so many bytes, as a walsender sends it.
+    /// Returns an INSERT of a row with one value of `size` bytes, as a walsender sends it.
     fn insert(size: usize) -> Vec<u8> {
         let length = u32::try_from(size).expect("a size").to_be_bytes();
         let change = [&b"I\0\0\0\x07N\0\x01t"[..], &length, &vec![b'x'; size]].concat();

@@ -1,4 +1,4 @@
-//! Forms of foreign keys, and of statements about the tables that they refer to.
+//! Kinds of foreign keys, and of statements on the tables that they reference.
 
 use super::{DDL, LEFT, ROWS, bench, give, rows};
 use crate::protocol_tests::bench::{Bench, state};
@@ -73,7 +73,7 @@ async fn a_cascade_that_a_trigger_began_passes() {
     assert_eq!(rows(&app, "public.item").await, LEFT);
 }
 
-/// Where it could not be asked afterwards what is left, nothing is skipped.
+/// If it could not be checked afterwards which rows were skipped, no row is skipped.
 #[tokio::test]
 async fn a_foreign_key_that_cannot_be_asked_refuses_as_ever() {
     let ddl = "\

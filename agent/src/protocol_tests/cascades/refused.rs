@@ -1,4 +1,4 @@
-//! What is refused as ever: whatever is no cascade of a reference table.
+//! The guard refuses every write that is not a cascade from a reference table.
 
 use super::{DDL, DELETE, ROWS, UNTOUCHED, bench, gave, give, rows};
 use crate::protocol_tests::bench::state;
@@ -37,7 +37,7 @@ async fn writes_to_keys_that_were_given_away_are_refused_however_they_come() {
     assert_eq!(rows(&app, "public.item").await, UNTOUCHED);
 }
 
-/// Its BEFORE trigger is called inside the cascade, and before ours by its name.
+/// The trigger runs inside the cascade, and before the guard because of its name.
 #[tokio::test]
 async fn what_a_trigger_writes_inside_a_cascade_is_refused() {
     let bench = bench("cascade_trigger", DDL, ROWS).await;
@@ -54,7 +54,7 @@ async fn what_a_trigger_writes_inside_a_cascade_is_refused() {
     assert_eq!(rows(&app, "public.item").await, UNTOUCHED);
 }
 
-/// A hand-written cascade: the row that others refer to is still there.
+/// A trigger that deletes like a cascade: the referenced row still exists at that time.
 #[tokio::test]
 async fn a_trigger_of_the_reference_table_is_no_foreign_key() {
     let bench = bench("cascade_by_hand", DDL, ROWS).await;
@@ -71,7 +71,7 @@ async fn a_trigger_of_the_reference_table_is_no_foreign_key() {
     assert_eq!(rows(&app, "public.item").await, UNTOUCHED);
 }
 
-/// The server asks behind SET DEFAULT whether rows refer to what is gone.
+/// After SET DEFAULT, the server checks whether rows reference the deleted row.
 #[tokio::test]
 async fn set_default_and_truncate_are_refused() {
     let ddl = format!(

@@ -1,4 +1,4 @@
-//! What is beside the rows: reference tables, definitions, guards and sequences, and how they are mended.
+//! Drift of objects other than moved rows (reference tables, definitions, guards, sequences), and its repair.
 
 use plans::inspection::check::DefectKind;
 use plans::key::Key;
@@ -26,7 +26,7 @@ async fn a_drifted_reference_table_becomes_that_of_the_other_shard() {
         "{}",
         drift.detail
     );
-    // A row that goes must not be referred to.
+    // A row that another row references cannot be deleted.
     run(&fleet.b, "insert into good values (101, 5, 3)").await;
     assert_eq!(
         fleet.mend(&defects).await,

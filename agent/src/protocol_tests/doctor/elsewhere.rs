@@ -1,4 +1,4 @@
-//! Defects that no primary has, and what is found when its load is measured.
+//! Defects that a primary cannot have, and findings of a load measurement.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use plans::shard_map::{KeyColumns, Strategy};
 use super::{Database, GOOD, ddl, examine, judge, plant, reference, server, server_of_its_own};
 use crate::inspect;
 
-/// A standby of this server, which is stopped for it.
+/// Creates a standby of this server, which is stopped for that.
 fn standby_of(cluster: &Arc<Cluster>) -> Cluster {
     let options = Options::temporary("doctor-standby")
         .setting("fsync", "off")

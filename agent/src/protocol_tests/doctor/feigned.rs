@@ -1,10 +1,10 @@
-//! Defects that no server here has: other versions, clocks that run ahead, no pg_dump of the server's version. A
-//! function of the catalog is replaced for them, in one database.
+//! Defects that the test server cannot have: other versions, clocks that are ahead, and a missing pg_dump of the
+//! server's version. The tests simulate them in one database by replacing a function of the catalog.
 
 use super::pairs::{PairCase, live, surveyed};
 use super::{Database, GOOD, QUICK, codes, ddl, examine, judge, plant, server, server_of_its_own};
 
-/// The database says that its server is of this version.
+/// Returns DDL that makes the server report this version number.
 fn of_version(number: u32) -> String {
     format!(
         "create or replace function pg_catalog.current_setting(text) returns text stable called on null input \
@@ -13,22 +13,22 @@ fn of_version(number: u32) -> String {
     )
 }
 
-/// A version that has no programs anywhere: the schema is written from the catalog.
+/// A version for which no programs are installed, so that the writer reads the schema from the catalog.
 const UNHEARD_OF: u32 = 990_000;
 
-/// The time by which transactions are measured is ahead.
+/// Makes `now()`, by which transactions are measured, return a time five minutes in the future.
 const LATER: &str = "
     create or replace function pg_catalog.now() returns timestamptz stable language sql
         as 'select pg_catalog.transaction_timestamp() + interval ''5 minutes''';";
 
-/// The clock is ahead.
+/// Makes `clock_timestamp()` return a time one minute in the future.
 const AHEAD: &str = "
     create or replace function pg_catalog.clock_timestamp() returns timestamptz volatile language sql
         as 'select pg_catalog.statement_timestamp() + interval ''1 minute''';";
 
 const UNCARRIED: &str = "create aggregate total (int) (sfunc = pg_catalog.int4pl, stype = int)";
 
-/// A table and a function that need each other; the table stays.
+/// A table and a function that depend on each other. The table stays.
 const CYCLE: &str = "
     create function twice(int) returns int immutable language sql return $1 * 2;
     create table item (id int primary key, double int generated always as (twice(id)) stored);
@@ -93,12 +93,12 @@ async fn what_the_catalog_writer_cannot_write_is_found() {
     }
 }
 
-/// Of PostgreSQL 18: constraints of the catalog are not enforced.
+/// Simulates PostgreSQL 18: constraints in the catalog are not enforced.
 const UNENFORCED: &str = "
     create or replace function pg_catalog.to_jsonb(anyelement) returns jsonb stable language sql
         as $$ select '{\"conenforced\": false}'::jsonb $$;";
 
-/// A check and a foreign key that were never checked, the latter on a partition.
+/// A check constraint and a foreign key that are not validated, the latter on a partition.
 const UNCHECKED: &str = "
     alter table good add check (id > 0) not valid;
     create table item (tenant_id bigint, id bigint, good bigint, primary key (tenant_id, id)) partition by hash (tenant_id);
@@ -139,7 +139,7 @@ async fn a_constraint_that_is_not_enforced_is_not_to_be_validated() {
     assert_eq!(remedies().await, [told("foreign_key.not_valid", enforce)]);
 }
 
-/// Of PostgreSQL 18: a key column that is computed when it is read.
+/// Simulates PostgreSQL 18: a key column that is computed when it is read.
 const VIRTUAL: &str = "
     create table made (account bigint not null, tenant_id bigint generated always as (account) stored, id bigint, primary key (tenant_id, id));
     update pg_attribute set attgenerated = 'v' where attrelid = 'made'::regclass and attname = 'tenant_id'";

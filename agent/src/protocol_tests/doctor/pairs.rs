@@ -1,4 +1,4 @@
-//! Defects that only two shards together show.
+//! Defects that only the comparison of two shards shows.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use plans::survey::SurveyTask;
 use super::{Database, GOOD, codes, ddl, judge, server, server_of_its_own};
 use crate::inspect::survey;
 
-/// A defect of two databases.
+/// A defect of a pair of databases.
 pub(super) struct PairCase {
     pub(super) code: &'static str,
-    /// Options of the source's database.
+    /// CREATE DATABASE options of the source.
     pub(super) from: &'static str,
-    /// Options of the target's database.
+    /// CREATE DATABASE options of the target.
     pub(super) options: &'static str,
     pub(super) source: &'static str,
     pub(super) target: &'static str,
@@ -25,7 +25,7 @@ pub(super) struct PairCase {
     pub(super) key: KeyType,
 }
 
-/// A live target, with the good table.
+/// Returns a case with a live target, which has the good table.
 pub(super) const fn live(
     code: &'static str,
     source: &'static str,
@@ -54,7 +54,7 @@ fn pairs() -> Vec<PairCase> {
     pairs
 }
 
-/// Schemas, types and extensions that differ.
+/// Returns cases of schemas, types and extensions that differ.
 fn of_schemas() -> Vec<PairCase> {
     vec![
         live("target.schema", "", "create index late on good (id)"),
@@ -97,7 +97,7 @@ fn of_schemas() -> Vec<PairCase> {
     ]
 }
 
-/// Rows, sequences, encodings and foreign keys that do not go together.
+/// Returns cases of rows, sequences, encodings and foreign keys that conflict.
 fn of_rows() -> Vec<PairCase> {
     vec![
         PairCase {
@@ -147,7 +147,7 @@ fn of_rows() -> Vec<PairCase> {
     ]
 }
 
-/// A database with these options.
+/// Creates a database with these options.
 async fn made(cluster: &Arc<Cluster>, name: &str, options: &str) -> Database {
     let database = Database::on(cluster.clone(), name).await;
     if !options.is_empty() {
@@ -209,7 +209,7 @@ async fn one_database_twice_is_found() {
 
 #[tokio::test]
 async fn what_another_server_lacks_is_found() {
-    // Roles and tablespaces are of a whole server: other tests would see them.
+    // Roles and tablespaces belong to the whole server, so other tests would see them.
     let source = Database::on(server_of_its_own("doctor_here").await, "pair_here").await;
     let target = Database::on(server_of_its_own("doctor_there").await, "pair_there").await;
     ddl(&source, GOOD).await;

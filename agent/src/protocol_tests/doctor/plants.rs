@@ -1,4 +1,4 @@
-//! Defects of one database.
+//! Defects of a single database.
 
 use plans::key::KeyType;
 

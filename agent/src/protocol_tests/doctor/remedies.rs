@@ -1,11 +1,11 @@
-//! What the doctor proposes can be run, mends what was found, and does nothing else to the application.
+//! Each proposed remedy can be executed, fixes the finding, and does not affect the application otherwise.
 
 use plans::doctor::Finding;
 use plans::key::KeyType;
 
 use super::{Database, GOOD, Plant, ddl, examine, plant, server};
 
-/// A map of the good table and of `made`.
+/// The settings of a map with the good table and the table `made`.
 const WITH_MADE: &str = r#"{"tables": {"good": "tenant_id", "made": "tenant_id"}}"#;
 
 async fn planted(name: &str, plant: &Plant) -> Database {
@@ -14,7 +14,7 @@ async fn planted(name: &str, plant: &Plant) -> Database {
     database
 }
 
-/// What is found, beside what every server of the tests shows.
+/// Returns the findings, except those that every test server causes.
 async fn found(database: &Database, plant: &Plant) -> Vec<Finding> {
     let examined = examine(plant.task(&database.dsn_text())).await;
     let mut findings = examined.findings;
@@ -22,7 +22,7 @@ async fn found(database: &Database, plant: &Plant) -> Vec<Finding> {
     findings
 }
 
-/// The only finding, which has the plant's code.
+/// Returns the only finding, which must have the code of the planted defect.
 async fn only(database: &Database, plant: &Plant) -> Finding {
     let mut findings = found(database, plant).await;
     assert_eq!(findings.len(), 1, "{findings:#?}");
@@ -31,7 +31,7 @@ async fn only(database: &Database, plant: &Plant) -> Finding {
     finding
 }
 
-/// Runs the statement that a remedy begins with; then nothing is found any more.
+/// Runs the first statement of the remedy. Afterwards there must be no finding.
 async fn mends(name: &str, plant: Plant) -> (Database, Finding) {
     let database = planted(name, &plant).await;
     let finding = only(&database, &plant).await;
@@ -42,7 +42,7 @@ async fn mends(name: &str, plant: Plant) -> (Database, Finding) {
     (database, finding)
 }
 
-/// Whether a row that the application writes to the good table is there, as it was written.
+/// Returns whether the good table contains a row that the application writes, unchanged.
 async fn keeps_writes(database: &Database) -> bool {
     let session = database.session().await;
     let write = "insert into public.good values (1, 1)";

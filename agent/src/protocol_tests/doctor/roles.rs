@@ -1,17 +1,17 @@
-//! What the agent's role lacks: each right is taken away from one that has all that are needed.
+//! Missing privileges of the agent's role. Each test revokes one privilege from a role that has all that it needs.
 
 use std::collections::BTreeSet;
 
 use super::{Database, GOOD, codes, ddl, examine, judge, plant, server_of_its_own};
 
-/// A role that may do everything that a move needs.
+/// A role with all privileges that a move needs.
 const FIT: &str = "
     create role keeper;
     create role agent login replication password 'agent';
     grant keeper, pg_read_all_stats to agent;
     grant set on parameter session_replication_role to agent;";
 
-/// The same in its database.
+/// The privileges of the role in its database.
 const HERE: &str = "
     grant create on database roles to agent;
     create schema app;
@@ -20,7 +20,8 @@ const HERE: &str = "
     alter table app.good owner to keeper;
     alter table good owner to keeper;";
 
-/// What takes a right away, or gives one too many, what takes that back, the code.
+/// The statement that revokes a privilege or grants one too many, the statement that undoes this, and the expected
+/// code.
 const LACKS: [(&str, &str, &str); 10] = [
     (
         "alter role agent noreplication",

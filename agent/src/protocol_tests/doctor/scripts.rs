@@ -1,4 +1,4 @@
-//! What follows each remedy: the finding is gone, and nothing else is found in its place.
+//! The result of each remedy: the finding no longer exists, and no other finding replaces it.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ use super::{
     AT_ONCE, Database, GOOD, Plant, QUICK, Remedy, codes, ddl, examine, plant, read, server,
 };
 
-/// The script of findings on a database, as the doctor writes it.
+/// Returns the script that the doctor writes for findings on a database.
 async fn written(database: &Database, findings: &[Finding]) -> Script {
     let identity = "select system_identifier::text, (select oid from pg_database where datname = current_database())
                     from pg_control_system()";
@@ -32,12 +32,12 @@ async fn written(database: &Database, findings: &[Finding]) -> Script {
         shard: &ShardName::from("a"),
         identity: Some(&identity),
     };
-    // The server is that of other tests too.
+    // Other tests use the same server, so its own finding is omitted.
     let of_tables = findings.iter().filter(|finding| finding.code != QUICK);
     script(&[place], &of_tables.collect::<Vec<_>>(), true)
 }
 
-/// Runs a script as its reader would; what psql reports where it fails.
+/// Runs a script with psql, as an operator does. Returns the output of psql if it fails.
 async fn psql(database: &Database, script: &str) -> Result<(), String> {
     let mut psql = Command::new(database.cluster.binaries().path("psql"));
     for (name, value) in database.dsn().resolve().expect("resolved").variables() {
@@ -54,7 +54,7 @@ async fn psql(database: &Database, script: &str) -> Result<(), String> {
     output.status.success().then_some(()).ok_or(reported)
 }
 
-/// What is found after a plant's remedy; `None` where nothing is to be done.
+/// Returns the findings after the remedy of a planted defect; `None` if the remedy changes nothing.
 async fn after(plant: &Plant, database: &Database) -> Result<Option<Vec<Finding>>, String> {
     let mut task = plant.task(&database.dsn_text());
     match plant.remedy {
@@ -81,7 +81,7 @@ async fn after(plant: &Plant, database: &Database) -> Result<Option<Vec<Finding>
     Ok(Some(examine(task).await.findings))
 }
 
-/// What is wrong with the remedy of a plant.
+/// Returns an error message if the remedy of a planted defect is wrong.
 async fn judge(plant: &Plant, number: usize) -> Option<String> {
     let database = Database::on(server().await, &format!("remedied_{number}")).await;
     ddl(&database, &format!("{GOOD} {}", plant.ddl)).await;
@@ -188,7 +188,7 @@ async fn what_rows_stand_in_the_way_of_is_reported_and_the_rest_is_done() {
     assert!(reported.contains("not everything was done"), "{reported}");
     let left = codes(&examine(task.clone()).await.findings).0;
     assert_eq!(left, ["key.identity", "key.null"].map(str::to_owned).into());
-    // The application goes on writing such rows until its operator has decided.
+    // The application continues to write such rows until the operator has decided.
     ddl(
         &database,
         "insert into loose values (null, 2); delete from loose",

@@ -1,11 +1,12 @@
-//! Defects of a server: settings, slots, prepared transactions. One after the other, since all databases have them.
+//! Defects of a server: settings, slots and prepared transactions. The tests run one after the other, because all
+//! databases of the server show them.
 
 use std::collections::BTreeSet;
 
 use super::{Database, GOOD, codes, ddl, examine, judge, plant, server_of_its_own};
 use crate::protocol_tests::shard::until;
 
-/// Setting, its value, the code.
+/// The setting, its value, and the expected code.
 const SETTINGS: [(&str, &str, &str); 4] = [
     ("max_slot_wal_keep_size", "1GB", "server.keep_size"),
     ("wal_sender_timeout", "2s", "server.sender_timeout"),
@@ -75,7 +76,7 @@ async fn each_defect_of_a_server_is_found_by_its_code_alone() {
     assert_eq!(found, BTreeSet::new(), "{text}");
 }
 
-/// Changes a setting and waits until new sessions have it.
+/// Changes a setting, and waits until new sessions have the new value.
 async fn set(database: &Database, sql: &str, name: &str) {
     let session = database.session().await;
     let show = "select reset_val || coalesce(pending_restart::text, '') from pg_catalog.pg_settings where name = $1";

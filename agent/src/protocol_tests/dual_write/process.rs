@@ -1,4 +1,4 @@
-//! Processes of this very binary that play the agent and its watchdog, to be stopped and killed.
+//! Processes of the test binary that run as agent and watchdog, so that tests can stop and kill them.
 
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::stream::{ApplyStream, StreamSpec};
 
 const ENVIRONMENT: &str = "SHARDWRIGHT_TEST_AGENT";
 
-/// A test of this binary as a program.
+/// Returns the command line that runs a test of this binary as a program.
 pub(super) fn program(test: &str) -> WatchdogProgram {
     let name = format!("protocol_tests::dual_write::{test}");
     WatchdogProgram {
@@ -38,7 +38,7 @@ struct ProcessTask {
     limit_ms: u64,
 }
 
-/// A process that runs the forward stream; it is killed at the end.
+/// A process that runs the forward stream. It is killed when this value is dropped.
 pub(super) struct AgentProcess(Child);
 
 impl AgentProcess {
@@ -75,7 +75,7 @@ impl Drop for AgentProcess {
     }
 }
 
-/// Not a test: an agent's process with one stream.
+/// No test: an agent process with one stream.
 #[tokio::test]
 #[ignore = "other tests start it"]
 async fn agent_process() {

@@ -1,4 +1,4 @@
-//! The server's setting that names who commits wait for: what stood there comes back, whoever takes us out.
+//! The setting `synchronous_standby_names`: the original value returns, whichever process removes the agent's name.
 
 use connect::Connected;
 use plans::fleet::ShardRef;
@@ -18,7 +18,7 @@ use crate::shard::epoch;
 use crate::stream::ApplyStream;
 use crate::stream::dual_write::DualWrite;
 
-/// A session that changes the setting as the agent does.
+/// Opens a session that changes the setting as the agent does.
 async fn changing(bench: &Bench) -> connect::Connected {
     let session = bench.ours(&bench.source).await;
     dual_write::prepare_session(&session)
@@ -121,7 +121,7 @@ async fn an_older_owner_changes_nothing_and_a_newer_one_mends_before_its_first_c
             .await
             .is_err()
     );
-    // Nobody confirms: without this the take-over would wait for ever.
+    // No process confirms commits: without this statement the take-over would wait without a limit.
     let out = dual_write::remove_names(&session, &newer, OwnershipProof::TakeOver).await;
     assert!(out.expect("taken out"));
     let plain = bench.ours(&bench.source).await;
@@ -166,7 +166,7 @@ async fn a_name_is_taken_out_although_a_commit_of_ours_that_waits_for_it_holds_t
         .await;
         dual_write::remove_names(&session, &bench.token, OwnershipProof::Owner).await
     };
-    // Nothing else ends the wait of the commit.
+    // Only the removal of the name ends the wait of the commit.
     let ((), out) = tokio::try_join!(committing, taking_out).expect("taken out and committed");
     assert!(out);
     assert_eq!(setting(&bench.source).await, "");
@@ -187,7 +187,7 @@ async fn a_name_that_nobody_looks_after_is_swept_although_every_commit_waits_for
         dsn: bench.source.dsn_text(),
         identity: None,
     };
-    // The session that was closed counts as somebody who works for the migration until it is gone.
+    // The closed session counts as a session of the migration until its server process has ended.
     until("only the name is left", || async {
         let here = bench.source.session().await;
         let read =
@@ -235,7 +235,7 @@ async fn the_rights_that_it_takes_are_named_one_by_one() {
     assert_eq!(dual_write::find_obstacles(&plain).await.expect("asked"), []);
 }
 
-/// Whether a name of ours is written where a reload or a restart would find it.
+/// Returns whether a name of the agent is in the file that a reload or restart reads.
 fn is_written(bench: &Bench) -> bool {
     let file = bench.source.cluster.data().join("postgresql.auto.conf");
     let text = std::fs::read_to_string(file).expect("read");
@@ -272,7 +272,7 @@ async fn a_name_that_was_written_by_an_owner_who_died_before_the_reload_is_taken
     assert!(!again.expect("asked"));
 }
 
-/// From now on a reload changes nothing on the source; what mends that again.
+/// Makes reloads fail on the source. The returned function undoes this.
 fn refuse_reloads(bench: &Bench) -> impl FnOnce() {
     let file = bench.source.cluster.data().join("postgresql.conf");
     let good = std::fs::read_to_string(&file).expect("read");

@@ -1,4 +1,4 @@
-//! Each way in which the agents come to a table, with code that its owner gave it after the plan.
+//! Each way in which the agent accesses a table, with code that the owner added after the plan.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use super::super::verify::case::VerifyCase;
 use super::{OWNED, as_owner, assert_refused};
 use crate::steps::{self, drop_old};
 
-/// Evaluated when a row is written.
+/// Runs when a row is written.
 const CHECK: &str = "alter table public.item add constraint c check (evil.act()) not valid";
-/// Evaluated when any statement about the table is planned.
+/// Runs when a statement on the table is planned.
 const CONSTANT: &str = "create index i on public.item ((id + evil.same(1)))";
-/// Fires in sessions of replication.
+/// Fires in sessions with `session_replication_role = replica`.
 const TRIGGER: &str = "create trigger t before insert or update or delete on public.item for each row execute function evil.fired(); \
     alter table public.item enable always trigger t";
-/// Evaluated for each row that is written into the partition itself.
+/// Runs for each row that is written directly into the partition.
 const ATTACHED: &str = "create table public.whole (like public.item) partition by list (evil.same(id)); \
     alter table public.whole attach partition public.item for values in (1, 2, 3, 4, 5, 6, 7, 8, 9, 20, 21)";
-/// No table is locked for it.
+/// PostgreSQL locks no table for this change.
 const DOMAIN: &str = "alter domain evil.mail add check (evil.act()) not valid";
 
 const ROWS: &str =
     "insert into public.item select 100, g, 'v', 'a@b', null, 'low' from generate_series(1, 9) g";
 
-/// A table that belongs to `evil`, with rows on the source.
+/// Creates a table that belongs to `evil`, with rows on the source.
 async fn bench(name: &str) -> Bench {
     let bench = Bench::new(name, OWNED).await;
     as_owner(&bench.source.session().await, ROWS).await;
@@ -74,7 +74,7 @@ async fn changes_run_no_code_that_came_while_they_are_applied() {
         let write = |id: i32| {
             format!("insert into public.item values (100, {id}, 'v', 'a@b', null, 'low')")
         };
-        // What was proved once is not believed for ever.
+        // A previous proof must not remain valid without a limit.
         as_owner(&app, &write(20)).await;
         bench.drain(&stream).await.expect("applied");
         as_owner(&bench.target.session().await, attack).await;
@@ -84,7 +84,8 @@ async fn changes_run_no_code_that_came_while_they_are_applied() {
     }
 }
 
-/// A partition's bounds are evaluated for rows that are written into it; no catalog row of the table itself says so.
+/// The partition bounds are evaluated for rows that are written into the partition, although no catalog row of the
+/// partition itself refers to them.
 #[tokio::test]
 async fn changes_run_no_code_of_a_partitioned_table_that_their_table_came_to() {
     let ddl = format!(

@@ -1,10 +1,10 @@
-//! Each place where PostgreSQL keeps code of a table's owner.
+//! Each catalog in which PostgreSQL stores code of a table's owner.
 
 use super::super::bench::Bench;
 use super::{OWNED, as_owner};
 use crate::shard::user_code;
 
-/// What the owner does, and the place that is named for it.
+/// A statement of the owner, and the place that the failure must name.
 const PLACES: [(&str, &str); 17] = [
     (
         "alter table item add constraint c check (evil.act()) not valid",
@@ -69,7 +69,7 @@ const PLACES: [(&str, &str); 17] = [
     ),
 ];
 
-/// As the agents' role: a superuser, and one that is none.
+/// The agent's role: a superuser, and a role that is no superuser.
 const ROLES: [&str; 2] = [
     "reset session authorization",
     "set session authorization mover",
@@ -109,7 +109,7 @@ async fn code_is_found_in_each_place_where_an_owner_can_put_it() {
     }
 }
 
-/// What the server's own functions compute is nobody's code, and neither is what superusers and trusted owners wrote.
+/// Functions of the server, and code of superusers and trusted owners, are not reported.
 #[tokio::test]
 async fn what_is_trusted_is_not_found() {
     let bench = Bench::new("code_trusted", &format!("{OWNED} {MOVER}")).await;
@@ -140,7 +140,7 @@ async fn what_is_trusted_is_not_found() {
         .expect("trusted");
     let found = user_code::find_untrusted(&session, &bench.tables).await;
     assert_eq!(found.expect("found"), []);
-    // Whoever owns the database may set this, and the role itself in its session.
+    // The owner of the database can change this setting, and so can the role in its session.
     let elsewhere = "reset session authorization; alter role mover reset shardwright.trusted_owners;
         do $$ begin execute format('alter database %I set shardwright.trusted_owners = evil', current_database()); end $$;
         set shardwright.trusted_owners = 'evil'";

@@ -1,4 +1,5 @@
-//! A session that waits to change a table does not hang our sessions: the lock belongs to the session that reads.
+//! A session that waits to change a table does not block sessions of the agent, because the reading session itself
+//! holds the lock.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -25,10 +26,10 @@ use crate::steps::drop_old;
 const TABLES: &str = "\
     create table public.one (tenant_id bigint primary key); \
     create table public.two (tenant_id bigint primary key)";
-/// Sessions that read the table wait at its index; sessions that only lock the table do not.
+/// Sessions that read the table wait for a lock on its index. Sessions that only lock the table do not.
 const HELD: &str = "begin; alter index public.one_pkey set tablespace pg_default";
 
-/// Lets the reader go on once another session waits to change the table that is read next.
+/// Lets the reader continue after another session has begun to wait for a change of the next table.
 async fn change(held: &Connected, role: &str, bench: &Bench) {
     let (watcher, changer) = (bench.source.session().await, bench.source.session().await);
     until("a session of ours waits at the index", || async {

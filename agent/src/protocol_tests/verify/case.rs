@@ -1,4 +1,4 @@
-//! A move whose copies are equal and whose stream runs; rows of every awkward type.
+//! A move with equal copies and a running stream. Its rows have values of many types that are difficult to compare.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::protocol_tests::bench::Bench;
 use crate::protocol_tests::interrupted::again;
 use crate::steps;
 
-/// A column of every kind whose equality is easily taken too lightly.
+/// A table with columns of all types for which different values can appear to be equal.
 pub(crate) const AWKWARD: &str = "
 create extension citext with schema public;
 create type public.pair as (a int, b text);
@@ -30,7 +30,7 @@ create table public.awkward (
     primary key (tenant_id, id));
 alter table public.awkward alter big set storage external;";
 
-/// 64 rows in some order; the same ones whatever the order.
+/// Returns a statement that inserts 64 rows in the given order. The rows do not depend on the order.
 pub(crate) fn rows(order: &str) -> String {
     format!(
         "insert into public.awkward
@@ -57,19 +57,19 @@ pub(crate) fn rows(order: &str) -> String {
 pub(crate) struct VerifyCase {
     pub(crate) bench: Bench,
     pub(crate) context: StepContext,
-    /// As the application on the source.
+    /// A session of the application on the source.
     pub(crate) source: Connected,
-    /// As somebody who has got past every guard of the target.
+    /// A session on the target that bypasses every guard.
     pub(crate) target: Connected,
 }
 
 impl VerifyCase {
-    /// Databases with `ddl`, filled on each side, a stream that runs from then on.
+    /// Creates databases with `ddl`, fills each of them, and starts the stream afterwards.
     pub(crate) async fn new(name: &str, ddl: &str, here: &str, there: &str) -> Self {
         Self::of(Bench::new(name, ddl).await, here, there).await
     }
 
-    /// The same on a bench that was chosen.
+    /// As [`VerifyCase::new`], on an existing bench.
     pub(crate) async fn of(bench: Bench, here: &str, there: &str) -> Self {
         let (source, target) = (bench.source.session().await, bench.target.session().await);
         source.batch_execute(here).await.expect("filled");
@@ -90,7 +90,7 @@ impl VerifyCase {
         Self::new(name, AWKWARD, &rows("g"), &rows("g % 7, g desc")).await
     }
 
-    /// The step as the controller gives it out for run `number`.
+    /// Returns the step as the controller dispatches it for run `number`.
     pub(crate) fn dispatched(&self, number: i64, repair: bool) -> StepContext {
         let mut context = self.context.clone();
         Arc::make_mut(&mut context.dispatch).verify = Some(VerifyRun { number, repair });
@@ -108,14 +108,14 @@ impl VerifyCase {
         Ok(serde_json::from_value(output).expect("its output"))
     }
 
-    /// Everything that was written is applied.
+    /// Waits until all changes are applied.
     pub(crate) async fn drain(&self) {
         let stream = self.context.session.stream.lock().await;
         let stream = stream.as_ref().expect("a stream");
         self.bench.drain(stream).await.expect("drained");
     }
 
-    /// What an operator reads of the last comparison in this direction.
+    /// Returns the report of the last comparison in this direction, as an operator reads it.
     pub(crate) async fn report(&self, direction: Direction) -> DifferenceReport {
         let dispatch = &self.context.dispatch;
         let task = ReportTask {
@@ -127,7 +127,7 @@ impl VerifyCase {
         let answer = inspect::run(&asked, &std::env::temp_dir())
             .await
             .expect("read");
-        // As it goes over the wire.
+        // The report is encoded and decoded as between agent and controller.
         let text = serde_json::to_string(&answer).expect("written");
         let Inspected::Differences(found) = serde_json::from_str(&text).expect("read") else {
             panic!("{text}")
@@ -137,7 +137,7 @@ impl VerifyCase {
         found.expect("a report")
     }
 
-    /// Keys and kinds of the rows that the last forward comparison named.
+    /// Returns keys and kinds of the rows that the last forward comparison reported.
     pub(crate) async fn named(&self) -> Vec<(Vec<String>, DifferenceKind)> {
         let report = self.report(Direction::Forward).await;
         let tables = report.tables.into_iter();
@@ -147,7 +147,7 @@ impl VerifyCase {
             .collect()
     }
 
-    /// How many keys are dirty on the target.
+    /// Returns the number of dirty keys on the target.
     pub(crate) async fn dirty(&self) -> i64 {
         let read =
             "select count(distinct (relation, key)) from shardwright.dirty, unnest(keys) key";
@@ -156,7 +156,7 @@ impl VerifyCase {
     }
 }
 
-/// The key of row `id` of the awkward table.
+/// Returns the key of row `id` of the table `awkward`.
 pub(crate) fn key(id: i64) -> Vec<String> {
     vec![(100 + id % 3).to_string(), id.to_string()]
 }

@@ -1,4 +1,5 @@
-//! Keys that changed after the verification: compared again, in pages, and what that cannot find.
+//! Dirty keys, which changed after the verification: they are compared again, in pages. The tests also show what this
+//! cannot find.
 
 use std::sync::atomic::Ordering;
 
@@ -13,7 +14,7 @@ use crate::steps::{ComparisonSessions, StreamShards, count_differences, recheck}
 
 const FILL: &str = "insert into public.item select 100 + g % 10, g, 'v' from pg_catalog.generate_series(1, 9000) g";
 
-/// How many dirty keys differ while nothing moves.
+/// Returns how many dirty keys differ, and how many were compared, while no row changes.
 async fn different(case: &VerifyCase) -> (usize, usize) {
     judge(case, &case.context, Direction::Forward).await
 }
@@ -39,7 +40,7 @@ pub(super) async fn judge(
         .expect("compared")
 }
 
-/// How many dirty keys are left after one sweep.
+/// Returns the number of dirty keys after one sweep.
 async fn left(case: &VerifyCase) -> usize {
     let sides = StreamShards::of(&case.context, Direction::Forward).expect("two sides");
     let both = ComparisonSessions {
@@ -62,7 +63,7 @@ async fn a_change_behind_the_verification_is_compared_again_and_one_elsewhere_is
     case.source.batch_execute(write).await.expect("written");
     case.drain().await;
     assert_eq!(different(&case).await, (0, 2));
-    // On a key that changed since: found. On one that did not: the next verification finds it.
+    // A difference in a row whose key is dirty is found. In another row, only the next verification finds it.
     let plant = |id: i64| format!("update public.item set v = 'x' where id = {id}");
     case.target
         .batch_execute(&plant(10))
@@ -86,7 +87,7 @@ async fn many_dirty_keys_are_swept_in_pages() {
     case.source.batch_execute(write).await.expect("written");
     case.drain().await;
     assert_eq!(case.dirty().await, 9000);
-    // Whoever was deleted was updated before, and may be met once more on another page.
+    // A row that was deleted had been updated before, so its key can be on two pages.
     let (differ, compared) = different(&case).await;
     assert!(
         differ == 0 && (9000..=9010).contains(&compared),

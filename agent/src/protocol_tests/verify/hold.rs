@@ -1,4 +1,5 @@
-//! During the hold the old copy is compared with its owner; what differs keeps a roll back from going through.
+//! During the hold, the rows of the old owner are compared with those of the new owner. A difference prevents a
+//! rollback.
 
 use std::sync::Arc;
 

@@ -1,4 +1,5 @@
-//! Values that an operator, a cast or an index takes for equal, and that are not: each pair is told apart.
+//! Values that an operator, a cast or an index treats as equal although they differ. The verification distinguishes
+//! each pair.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +8,7 @@ use plans::step::verify::DifferenceKind;
 use super::case::VerifyCase;
 use crate::protocol_tests::bench::code;
 
-/// A type, a value of the source, and what the target has in its place.
+/// A type, a value on the source, and the value on the target.
 const PAIRS: [(&str, &str, &str); 32] = [
     ("numeric", "1.0", "1.00"),
     ("numeric", "0", "0.000"),
@@ -61,7 +62,7 @@ fn ddl() -> String {
     )
 }
 
-/// A row for each pair, with one of its values.
+/// Returns a row for each pair, with one of its values.
 fn rows(of: fn(&(&'static str, &'static str, &'static str)) -> &'static str) -> String {
     let rows = columns().into_iter().zip(&PAIRS).enumerate();
     let rows = rows.map(|(id, (column, pair))| {

@@ -1,11 +1,11 @@
-//! Corruption of every kind, planted on the target behind the stream's back, is found and named.
+//! Corruption of every kind that is planted on the target without the stream is found and reported.
 
 use plans::step::verify::DifferenceKind;
 
 use super::case::{AWKWARD, VerifyCase, key, rows};
 use crate::protocol_tests::bench::{ITEM, code};
 
-/// `sql` on the target makes exactly these rows differ in this way.
+/// Executes `sql` on the target. Checks that exactly these rows are reported, with these differences.
 async fn planted(name: &str, sql: &str, wanted: &[(Vec<String>, DifferenceKind)]) {
     let case = VerifyCase::awkward(name).await;
     case.target.batch_execute(sql).await.expect("planted");
@@ -19,7 +19,7 @@ fn changed(columns: &[&str]) -> DifferenceKind {
     }
 }
 
-/// One column of one row differs.
+/// Checks a difference in one row.
 async fn one_value(name: &str, set: &str, id: i64, columns: &[&str]) {
     let sql = format!("update public.awkward set {set} where id = {id}");
     planted(name, &sql, &[(key(id), changed(columns))]).await;
@@ -38,7 +38,7 @@ async fn equal_rows_of_awkward_types_are_equal_in_any_physical_order() {
 
 #[tokio::test]
 async fn one_byte_of_a_text_is_found() {
-    // The generated column follows.
+    // The generated column changes too.
     one_value("v_text", "txt = 'text 0'", 7, &["txt", "gen"]).await;
 }
 

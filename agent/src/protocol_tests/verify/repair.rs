@@ -1,4 +1,5 @@
-//! A repair writes the owner's rows over the copy's, at an exact point, under the epoch, and nowhere else.
+//! A repair replaces rows of the copy by the owner's rows at an exact position, with a proof of epoch. It writes
+//! nothing else.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::case::VerifyCase;
 use crate::protocol_tests::bench::code;
 
-/// Every kind of damage at once; the unique codes of two rows are swapped.
+/// Damage of every kind. Two rows exchange their unique codes.
 const DAMAGE: &str = "
 update public.awkward set txt = 'x', num = 1.0, js = '{}', comp = null, arr = null where id = 7;
 update public.awkward set f8 = '-0', pad = 'q', mon = 1::money, iv = '0'::interval where id = 8;
@@ -21,7 +22,7 @@ update public.awkward set tenant_id = 180 where id = 30";
 async fn what_differs_is_written_again_and_compared_again() {
     let case = VerifyCase::awkward("v_repair").await;
     case.bench.guard(&case.bench.target, i64::MAX).await;
-    // The guard refuses everybody but us: the damage was done by somebody who got past it.
+    // The guard refuses writes of all other sessions, so the damage bypasses it.
     let past = format!("begin; set local shardwright.bypass = 'on'; {DAMAGE}; commit");
     case.target.batch_execute(&past).await.expect("damaged");
     assert_eq!(code(case.verify(1).await), "verify.different");
@@ -57,11 +58,11 @@ async fn a_repair_meets_exactly_one_point_while_writes_go_on() {
     });
     let repairing = async {
         for round in 1..4 {
-            // Rows that stay: a change of one that is gone halts the stream.
+            // The damaged rows must not be deleted, because a change of a missing row would halt the stream.
             let damage = "update public.item set v = 'x' where id % 3 = 0";
             case.target.batch_execute(damage).await.expect("damaged");
             let verified = case.run(round, true).await.expect("repaired");
-            // A change that is applied over a damaged row mends it as well.
+            // A change that the stream applies to a damaged row repairs it too.
             assert!((33..=100).contains(&verified.repaired), "{verified:?}");
         }
         stop.store(true, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! A verification that is killed in the middle goes on with the chunks that are left, and stays sound.
+//! A verification that is killed continues with the remaining chunks, and its result is correct.
 
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -8,7 +8,7 @@ use crate::protocol_tests::bench::{Bench, code};
 use crate::protocol_tests::shard::until;
 use crate::steps::{self, ComparisonSessions, StreamShards, count_differences};
 
-/// Tables are compared in this order.
+/// Two tables. They are compared in this order.
 const TWO: &str = "
 create table public.first (tenant_id bigint, id bigint, v text, primary key (tenant_id, id));
 create table public.second (tenant_id bigint, id bigint, v text, primary key (tenant_id, id))";
@@ -17,11 +17,11 @@ const FILL: &str = "
 insert into public.first select 100, g, 'v' from pg_catalog.generate_series(1, 300) g;
 insert into public.second select 100, g, 'v' from pg_catalog.generate_series(1, 200) g";
 
-/// Run 1 is killed after the first table's chunk and before the second's.
+/// Kills run 1 after the chunk of the first table and before that of the second table.
 async fn killed_in_the_middle(name: &str) -> VerifyCase {
-    // The lock has a transaction id, for whose end a slot on the same server would wait.
+    // The transaction with the lock has a transaction id. A slot on the same server would wait for its end.
     let case = VerifyCase::of(Bench::apart(name, TWO).await, FILL, FILL).await;
-    // Nobody can read the second table.
+    // No session can read the second table.
     let locker = case.bench.target.session().await;
     let lock = "begin; lock table public.second in access exclusive mode";
     locker.batch_execute(lock).await.expect("locked");
@@ -42,7 +42,7 @@ async fn killed_in_the_middle(name: &str) -> VerifyCase {
 #[tokio::test]
 async fn finished_chunks_are_not_compared_again_until_another_run_begins() {
     let case = killed_in_the_middle("v_killed").await;
-    // Planted where the run has been: it would be found if the chunk were compared again.
+    // A difference in the compared chunk. It would be found if the chunk were compared again.
     let plant = "update public.first set v = 'x' where id = 7";
     case.target.batch_execute(plant).await.expect("planted");
     let verified = case.verify(1).await.expect("goes on");
@@ -51,7 +51,8 @@ async fn finished_chunks_are_not_compared_again_until_another_run_begins() {
     assert_eq!(code(case.verify(2).await), "verify.different");
 }
 
-/// What makes the older chunk count: the keys of changes behind its point are still dirty at the end.
+/// This rule makes the result of the older chunk valid: keys that changed after its position are still dirty at the
+/// end.
 #[tokio::test]
 async fn keys_that_changed_since_the_oldest_point_stay_dirty() {
     let case = killed_in_the_middle("v_marks").await;
@@ -59,7 +60,7 @@ async fn keys_that_changed_since_the_oldest_point_stay_dirty() {
     case.source.batch_execute(write).await.expect("written");
     case.drain().await;
     assert_eq!(case.dirty().await, 2);
-    // As if the change had been applied wrongly, between the first point and the second.
+    // This simulates a change that was applied wrongly between the first and the second position.
     let plant = "update public.first set v = 'wrong' where id = 7";
     case.target.batch_execute(plant).await.expect("planted");
     let verified = case.verify(1).await.expect("goes on");

@@ -1,4 +1,4 @@
-//! Rows without a key, which only the whole row identifies: equal ones are counted, compared and written again.
+//! Rows without a key, which only all columns identify: equal rows are counted, compared and repaired.
 
 use cluster::Binaries;
 use plans::names::Direction;
@@ -8,12 +8,12 @@ use super::case::{AWKWARD, VerifyCase, rows};
 use super::dirty::judge;
 use crate::protocol_tests::bench::code;
 
-/// The awkward table with each row twice, and nothing unique in it.
+/// Creates the table `awkward` with each row twice, and without a unique constraint.
 async fn case(name: &str) -> VerifyCase {
     let mut ddl = AWKWARD
         .replace("code int unique", "code int")
         .replace("stored,\n    primary key (tenant_id, id))", "stored)");
-    // Where rows are found by a generated column, newer servers refuse to update what is published.
+    // Newer servers refuse an UPDATE of a published table whose replica identity contains a generated column.
     if Binaries::find(None).expect("found").major() >= 18 {
         ddl = ddl.replace(
             "generated always as (coalesce(txt, '-') || '!') stored",
@@ -25,7 +25,7 @@ async fn case(name: &str) -> VerifyCase {
     VerifyCase::new(name, &ddl, &twice("g"), &twice("g % 7, g desc")).await
 }
 
-/// One of the two rows with this id.
+/// Returns the condition that selects one of the two rows with this id.
 fn one(id: i64) -> String {
     format!("ctid = (select max(ctid) from public.awkward where id = {id})")
 }
@@ -45,7 +45,7 @@ async fn one_of_two_equal_rows_that_is_missing_or_changed_is_found_and_written_a
     let named = case.named().await;
     let kinds =
         |wanted: fn(&DifferenceKind) -> bool| named.iter().filter(|(_, kind)| wanted(kind)).count();
-    // One row less of two is a change of how many there are.
+    // If one of two equal rows is missing, their number has changed.
     assert_eq!(
         kinds(|kind| matches!(kind, DifferenceKind::Changed { .. })),
         2,
@@ -77,7 +77,7 @@ async fn a_change_of_one_of_two_equal_rows_is_applied_and_compared_again() {
     case.source.batch_execute(&gone).await.expect("deleted");
     case.drain().await;
     assert_eq!(case.bench.assert_equal().await, 127);
-    // Each change has a key before and a key after; what was deleted has one.
+    // An update has an old and a new key, and a delete has one.
     assert_eq!(
         judge(&case, &case.context, Direction::Forward).await,
         (0, 7)

@@ -1,4 +1,4 @@
-//! Tests of calls: which moves join, and which are not waited for.
+//! Tests of calls: which moves join a call, and which moves a call does not wait for.
 
 use super::*;
 
@@ -23,7 +23,7 @@ fn board(members: &[(&str, &str)]) -> CallBoard {
     board
 }
 
-/// Lets a stream of this move join a call; returns the first block of its piece.
+/// Lets a stream of this move join a call. Returns the first block of its piece.
 fn join_any(board: &mut CallBoard, own: &str) -> Option<i64> {
     let take = |piece: &SharedPiece| Some((piece.blocks.from, "true".to_owned()));
     board.join_call(&id(own), take).map(|(from, _)| from)

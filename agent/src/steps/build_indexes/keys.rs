@@ -1,10 +1,9 @@
-//! Adds foreign keys, and later validates them, several in one transaction. One proof for each transaction shows that
-//! no untrusted code runs on any table.
+//! Adds foreign keys, and later validates them, several in one transaction. In each transaction one check of all tables
+//! proves that the statements run no untrusted code (ADR 49).
 //!
-//! One session adds the keys. It locks all tables before the first key, in the order in which the stream locks them.
-//! The stream waits for that transaction.
-//! Several sessions validate concurrently. Each validation locks its own table against another one; all sessions take
-//! the keys in the order of the tables, so that they cannot deadlock.
+//! One session adds the keys. It locks all tables before it adds the first key, in the order in which the apply stream
+//! locks them. The stream waits for that transaction. Several sessions validate concurrently. A validation locks its
+//! table against another validation; all sessions process the keys in the order of the tables, so they cannot deadlock.
 
 use std::collections::VecDeque;
 use std::sync::Mutex;
@@ -18,10 +17,10 @@ use crate::migration::context::StepContext;
 use crate::schema::foreign_keys::KEY;
 use crate::shard::{epoch, user_code};
 
-/// The most keys of one transaction.
+/// Maximum number of keys in one transaction.
 const KEYS_PER_TRANSACTION: usize = 50;
-/// A transaction that has lasted longer takes no further key: the stream waits while keys are added, and so may
-/// commits of the application.
+/// No further key is added to a transaction that has lasted longer: the stream waits while keys are added, and commits
+/// of the application may wait for the stream.
 const MAX_TRANSACTION_TIME: Duration = Duration::from_millis(200);
 
 /// Adds or validates foreign keys; all entries have the same kind.
@@ -57,7 +56,7 @@ async fn build_until_empty(
             .await
             .is_err()
         {
-            // Whatever failed: built one by one, each entry succeeds or returns its own error.
+            // In a transaction of its own, each entry succeeds or returns its own error.
             epoch::rollback(&session).await;
             for entry in &started {
                 build_one(context, &session, entry).await?;
@@ -69,7 +68,7 @@ async fn build_until_empty(
     }
 }
 
-/// Builds some entries in one transaction; `started` receives the entries that were begun.
+/// Builds some entries in one transaction. Adds each entry to `started` before it builds the entry.
 async fn build_some(
     context: &StepContext,
     session: &Connected,
@@ -105,8 +104,9 @@ async fn build_some(
     epoch::commit(session, &what).await
 }
 
-/// Proves that building a foreign key runs no untrusted code: it reads both of its tables. Other objects are built
-/// with the rights of their table's owner. The proved definitions cannot change until the transaction ends.
+/// Proves that building a foreign key runs no untrusted code: it reads both of its tables with the agent's privileges.
+/// Other objects are built with the privileges of the table's owner. The checked definitions cannot change until the
+/// transaction ends.
 pub(super) async fn prove_for_foreign_key(
     context: &StepContext,
     session: &Connected,
@@ -115,8 +115,8 @@ pub(super) async fn prove_for_foreign_key(
     let Some(kind) = kind else { return Ok(()) };
     let target = context.target()?;
     let tables = &context.dispatch.tables;
-    // Adding a key locks two tables. It locks them in the order in which the stream locks tables, so that they cannot
-    // deadlock.
+    // Adding a key locks two tables. The transaction first locks the tables in the order in which the stream locks
+    // them, so that they cannot deadlock.
     let lock = match kind {
         KEY => user_code::lock_sql_for_foreign_keys(tables),
         _ => user_code::lock_sql(tables),

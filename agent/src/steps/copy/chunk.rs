@@ -1,4 +1,5 @@
-//! Copies one chunk: reads it with the unit's snapshot, writes and marks it in one transaction, in few round trips.
+//! Copies one chunk: the agent reads it with the unit's snapshot, and writes and marks it in one transaction, in few
+//! round trips.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,13 +19,14 @@ use crate::shard::user_code::{self, SERVER};
 /// The outcome of a chunk.
 pub(super) enum ChunkOutcome {
     Done,
-    /// The unit's snapshot cannot be imported any more.
+    /// The unit's snapshot can no longer be imported.
     SnapshotLost,
-    /// The reader has ended: no row of the chunk is kept, and the sessions cannot be used any more.
+    /// The reading session has ended. The transaction of the chunk is rolled back, and the sessions cannot be used any
+    /// more.
     ReaderGone,
 }
 
-/// Copies a chunk with snapshot `number`; an offline move has no snapshot.
+/// Copies a chunk with snapshot `number`, for this move only. An offline move has no snapshot.
 pub(super) async fn copy_alone(
     shared: &CopyRun<'_>,
     chunk: &CopyChunk,
@@ -39,7 +41,8 @@ pub(super) async fn copy_alone(
         return Ok(ChunkOutcome::SnapshotLost);
     }
     if !begin_writing(shared, chunk, into).await? {
-        // A commit that was in flight when the chunks were listed has completed the chunk since.
+        // A commit of an earlier run was still in progress when the chunks were listed, and has completed this chunk
+        // since.
         epoch::rollback(into).await;
         return Ok(ChunkOutcome::Done);
     }
@@ -72,8 +75,8 @@ pub(super) async fn copy_alone(
     Ok(ChunkOutcome::Done)
 }
 
-/// Counts the start of the chunk in a transaction of its own, then opens the transaction that writes the chunk, with
-/// the proof that its rows run no untrusted code. Returns `false` if the chunk is done.
+/// Records the start of the chunk in a transaction of its own. Then opens the transaction that writes the chunk, and
+/// proves in it that the writes run no untrusted code. Returns `false` if the chunk is done.
 pub(super) async fn begin_writing(
     shared: &CopyRun<'_>,
     chunk: &CopyChunk,
@@ -119,7 +122,8 @@ pub(super) async fn commit_chunk(
         table.table
     );
     let snapshot = number.map_or_else(|| "null".to_owned(), |number| number.to_string());
-    // If the chunk is already done, this divides by zero, and the rows are not kept.
+    // If the chunk is already done, this statement fails with a division by zero, and the transaction with the rows is
+    // rolled back.
     let sql = format!(
         "with marked as (
            update shardwright.chunk set done = true, rows = {rows}, bytes = {bytes}, snapshot = {snapshot}
@@ -140,7 +144,7 @@ pub(super) async fn commit_chunk(
     }
 }
 
-/// Returns the condition on the chunk's own row, while the chunk is not done.
+/// Returns the condition that selects the chunk's row in `shardwright.chunk` while it is not done.
 fn chunk_condition(context: &StepContext, chunk: &CopyChunk) -> String {
     format!(
         "migration = {} and ordinal = {} and not done",

@@ -1,4 +1,4 @@
-//! Outside of the permitted hours no unit begins, and no snapshot is held.
+//! Pauses the copy outside of the permitted hours: no unit begins, and no snapshot is held.
 
 use connect::Connected;
 
@@ -6,8 +6,8 @@ use super::units;
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
-/// Waits for the permitted hours if no unit is half copied. The copy then continues with a new snapshot, so that an
-/// old one does not prevent VACUUM on the source for a whole day.
+/// Waits for the permitted hours, unless a unit is partly copied. The copy then continues with a new snapshot, because
+/// an old one would prevent VACUUM on the source for the whole time.
 pub(super) async fn wait_for_hours(
     context: &StepContext,
     target: &Connected,

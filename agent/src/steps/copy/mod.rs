@@ -1,11 +1,14 @@
-//! Copies the moving rows unit by unit, chunk by chunk, then builds the primary keys.
+//! Copies the moving rows by units and chunks, and then builds the primary keys.
 //!
-//! One snapshot copies a unit: a table that is read by blocks, or a range of its keys. A chunk is a part of a unit;
-//! its rows and its DONE mark commit together. Captured changes go into the spool meanwhile.
-//! If the agent dies, only the chunks in flight are copied again. If the source dies, the units that are not done
-//! begin again with a later snapshot, and the stream filters changes that the snapshot contains (docs/protocol.md,
-//! copy).
-//! Moves of one operation with the same source are read together if they run in this process.
+//! A *unit* is a table that is read by blocks, or a range of keys of a table. All of its rows are copied with one
+//! snapshot. A *chunk* is a part of a unit; its rows and its mark `done` commit together. The stream writes captured
+//! changes into the spool meanwhile.
+//!
+//! If the agent dies, only the chunks in progress are copied again. If the source crashes, the snapshot is lost: units
+//! that are not done begin again with a later snapshot, and the stream skips changes that the snapshot contains
+//! (docs/protocol.md, units and snapshots).
+//!
+//! Moves of one operation with the same source read it together if they run in this process.
 
 mod chunk;
 mod hours;
@@ -44,40 +47,40 @@ pub(crate) use snapshots::hold_newest as keep_snapshot;
 pub(crate) use snapshots::record_first;
 use units::CopyChunk;
 
-/// The state that all streams of a copy share.
+/// The state that all COPY streams of a copy share.
 struct CopyRun<'a> {
     context: &'a StepContext,
-    /// The provers of the source and the target: no row that is read or written runs untrusted code.
+    /// The provers of the source and the target. They prove that reading and writing rows runs no untrusted code.
     provers: (Arc<CodeProver>, Arc<CodeProver>),
     queue: Mutex<ChunkQueue>,
     progress: CopyProgress,
     total: usize,
-    /// The snapshot as text; an offline move has none.
+    /// The snapshot as text (`xmin:xmax:xip`); an offline move has none.
     snapshot: Option<String>,
-    /// The entry on the board of the shared scan, if other moves may copy the same chunks.
+    /// The entry of this move in the shared scan, if other moves may copy the same chunks.
     membership: Option<BoardMembership>,
-    /// Cancelled once no stream can find another chunk in the queue.
+    /// Cancelled when no stream can find another chunk in the queue.
     finished: CancellationToken,
 }
 
 /// The chunks that are left to copy with one snapshot.
 struct ChunkQueue {
     chunks: VecDeque<CopyChunk>,
-    /// Units that have begun: they must end with the same snapshot.
+    /// Units that have begun. All their chunks must be copied with the same snapshot.
     begun_units: BTreeSet<i32>,
-    /// No unit begins after this time: the snapshot has reached its maximal age.
+    /// No unit begins after this time, at which the snapshot has its maximum age.
     begin_until: Option<Instant>,
-    /// True once the snapshot cannot be imported any more.
+    /// True if the snapshot can no longer be imported.
     snapshot_lost: bool,
 }
 
 impl ChunkQueue {
-    /// Takes the first chunk that may be copied now: of any unit, or only of a unit that has begun.
+    /// Takes the first chunk that may be copied now. If `open` is false, this is a chunk of a unit that has begun.
     fn take_next(&mut self, open: bool) -> Option<CopyChunk> {
         self.take_first(open, |_| true)
     }
 
-    /// Like `take_next`, among the `wanted` chunks.
+    /// Takes the first such chunk among the `wanted` ones.
     fn take_first(&mut self, open: bool, wanted: impl Fn(&CopyChunk) -> bool) -> Option<CopyChunk> {
         if self.snapshot_lost {
             return None;
@@ -103,7 +106,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Copied, StepError> {
         context.ensure_capture().await?;
     }
     let arrived = ArrivedParticipant::arrive(&context.dispatch);
-    // Runs concurrently with the planning, to fill the caches; each writing transaction proves it again.
+    // This runs concurrently with the planning, to fill the caches. Each writing transaction repeats the check.
     let ready = async {
         context
             .session
@@ -139,7 +142,7 @@ async fn end_holders(context: &StepContext) -> Result<(), StepError> {
     snapshot::end_holders(&session, context.dispatch.migration.as_str()).await
 }
 
-/// Waits for expected participants, and reports so; returns the shared scan, if this move has one now.
+/// Waits for expected participants, and reports the wait. Returns the shared scan, if this move takes part in one.
 async fn wait_for_participants<'a>(
     context: &StepContext,
     arrived: Option<&'a ArrivedParticipant>,
@@ -156,7 +159,7 @@ async fn wait_for_participants<'a>(
     is_shared.then(|| arrived.scan())
 }
 
-/// Copies the chunks that the current snapshot can copy; returns how many are left for a later one.
+/// Copies the chunks that the current snapshot can copy. Returns how many are left for a later one.
 async fn copy_with_one_snapshot(
     context: &StepContext,
     target: &Connected,
@@ -204,7 +207,7 @@ async fn copy_with_one_snapshot(
     Ok(units::remaining_chunks(context, target).await?.len())
 }
 
-/// Runs the stream with the number `own` while the throttle allows so many streams.
+/// Runs the stream with the number `own` while the throttle allows that number of streams.
 async fn run_stream(
     shared: Arc<CopyRun<'_>>,
     own: u32,
@@ -262,7 +265,8 @@ async fn copy_while_allowed(
         };
         match outcome {
             ChunkOutcome::Done => {}
-            // Another stream copies the chunk after the others; this stream continues with new sessions.
+            // The remaining chunks include this one, so another stream copies it later. This stream continues with new
+            // sessions.
             ChunkOutcome::ReaderGone => return Ok(()),
             ChunkOutcome::SnapshotLost => {
                 let mut queue = shared.queue.lock().map_err(|_| StepError::Interrupted)?;
@@ -278,7 +282,7 @@ async fn copy_while_allowed(
     Ok(())
 }
 
-/// Returns the error for a table whose chunks are no longer valid: the copy begins again.
+/// Returns the error for a table that was rewritten, so that its chunks are no longer valid. The copy begins again.
 fn rewritten_error(message: String) -> StepError {
     StepError::Rewind {
         to: StepKind::CreateTarget,

@@ -1,4 +1,4 @@
-//! The copy's progress: rows and bytes of each table, rates, and the remaining time.
+//! The progress of the copy: rows and bytes per table, rates, and the remaining time.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
@@ -16,7 +16,7 @@ use crate::postgres::catalog;
 
 /// The size of a block in bytes.
 const BLOCK: i64 = 8_192;
-/// The time to build the primary keys after the rows, as a part of the time to copy the rows.
+/// Estimated time to build the primary keys, as a fraction of the time to copy the rows.
 const KEYS_TIME_RATIO: f64 = 0.36;
 
 /// Estimates how long the primary keys take, if the rows took `seconds`.
@@ -33,11 +33,11 @@ pub(super) struct CopyProgress {
 
 #[derive(Debug, Default)]
 struct CopyState {
-    /// Rows and bytes of committed chunks, for each table.
+    /// Rows and bytes of committed chunks, per table.
     done: Vec<(i64, i64)>,
-    /// The number of uncommitted chunks, for each table.
+    /// Number of uncommitted chunks, per table.
     remaining_chunks: Vec<usize>,
-    /// Rows and bytes of chunks in flight, by ordinal, with the index of their table.
+    /// Rows and bytes of the chunks in progress, by ordinal, with the index of their table.
     in_flight: HashMap<i32, (usize, i64, i64)>,
     /// The estimate of each table.
     expected: Vec<TableEstimate>,
@@ -47,7 +47,7 @@ struct CopyState {
 }
 
 impl CopyProgress {
-    /// Begins with the rows that earlier runs have copied, and with the planner's estimates of the rest.
+    /// Starts with the rows that earlier runs have copied, and with the planner's estimates of the others.
     pub(super) async fn start(
         context: &StepContext,
         remaining: &VecDeque<CopyChunk>,
@@ -81,7 +81,7 @@ impl CopyProgress {
         })
     }
 
-    /// Records the rows and bytes of a chunk so far.
+    /// Records the rows and bytes of a chunk that were copied so far.
     pub(super) fn update_chunk(
         &self,
         context: &StepContext,
@@ -152,7 +152,7 @@ impl CopyProgress {
     }
 }
 
-/// Returns the part of the work that is done, from 0 to 1.
+/// Returns the fraction of the work that is done, from 0 to 1.
 fn fraction_done(tables: &[TableProgress], state: &CopyState) -> f64 {
     let works = tables.iter().enumerate().map(|(at, table)| {
         let (done, all) = state.expected[at].done_and_total_work(table.rows_done, table.bytes_done);

@@ -1,7 +1,8 @@
-//! A stream's transaction on the source: reads one chunk after another for a while, with the unit's snapshot.
+//! A stream's transaction on the source. It imports the unit's snapshot and reads one chunk after another for a limited
+//! time.
 //!
-//! A table that was read stays locked against a rewrite until the transaction ends, so each transaction checks a
-//! table's file once. DDL of other sessions waits for the reader not much longer than for one chunk.
+//! The transaction keeps its lock on each table that it has read, so the table cannot be rewritten until it ends. It
+//! therefore checks the file node of a table only once. The time limit keeps the wait of other sessions for DDL short.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ use crate::postgres::copy_stream::CopyExtent;
 use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;
 
-/// No chunk begins in an older transaction.
+/// No chunk begins in a transaction that is older than this.
 const MAX_TRANSACTION_AGE: Duration = Duration::from_secs(1);
 
 pub(super) struct CopyReader {
@@ -30,9 +31,9 @@ pub(super) struct CopyReader {
 
 struct OpenSnapshot {
     began: Instant,
-    /// Tables that have no untrusted code, and cannot get any until the transaction ends.
+    /// Tables that were checked for untrusted code. Their definitions cannot change until the transaction ends.
     proved: BTreeSet<usize>,
-    /// Tables whose file was checked to be the one that was divided into chunks.
+    /// Tables whose file node was checked to be the one that was divided into chunks.
     filenode_checked: BTreeSet<usize>,
 }
 
@@ -45,8 +46,8 @@ impl CopyReader {
         }
     }
 
-    /// Continues a young transaction or opens a new one in which the chunk may be read. Returns `false` if the
-    /// snapshot cannot be imported any more. An offline move needs no snapshot, since its moving rows do not change.
+    /// Continues a recent transaction, or opens a new one, to read the chunk. Returns `false` if the snapshot can no
+    /// longer be imported. An offline move needs no snapshot, because its moving rows do not change.
     ///
     /// # Errors
     /// `code.untrusted`; the errors of the server.
@@ -102,7 +103,7 @@ impl CopyReader {
         Ok(true)
     }
 
-    /// Checks that the open transaction has the snapshot `text`, which the other participants rely on.
+    /// Checks that the open transaction has the snapshot `text`, on which the other participants rely.
     pub(super) async fn check_snapshot(&mut self, text: &str) -> Result<(), StepError> {
         let what = format!("shard {}: checking the snapshot", self.session.name());
         let read = "select pg_catalog.pg_current_snapshot()::text";
@@ -117,8 +118,8 @@ impl CopyReader {
         ))
     }
 
-    /// Checks that the table still has its file, without which block numbers mean nothing; the chunk was read in this
-    /// transaction.
+    /// Checks that the table still has the file node for which the chunks were planned; otherwise the block numbers
+    /// would select other rows. The chunk was read in this transaction.
     pub(super) async fn check_filenode(
         &mut self,
         context: &StepContext,
@@ -151,7 +152,7 @@ impl CopyReader {
         Ok(())
     }
 
-    /// Ends a transaction that has lasted long enough.
+    /// Ends the transaction if it is older than [`MAX_TRANSACTION_AGE`].
     pub(super) async fn end_if_old(&mut self) -> Result<(), StepError> {
         match &self.open {
             Some(open) if open.began.elapsed() >= MAX_TRANSACTION_AGE => self.end().await,

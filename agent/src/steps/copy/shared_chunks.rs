@@ -1,12 +1,14 @@
 //! Chunks that several moves have in common: one move reads them, and each move writes its own rows.
 //!
-//! Each move writes in its own transaction, with its own proof of the epoch and its own mark: a chunk is done for a
-//! move when its rows and its mark have committed on its target.
-//! The reader checks the table's file and then confirms to the others that they have all rows. A move that gets no
-//! confirmation keeps no row and copies the chunk again.
-//! The reader's transaction must see what the snapshot of the others sees. The reader checks this in the transaction:
-//! another owner of its migration may hold another snapshot now, and the epoch would stop only the reader's own
-//! commit.
+//! Each move writes in its own transaction, with its own proof of epoch and its own mark. A chunk is done for a move
+//! when its rows and its mark have committed on its target.
+//!
+//! The reader checks the table's file node, and then confirms to the other moves that they have all rows. A move
+//! without this confirmation rolls back and copies the chunk again.
+//!
+//! The reader's transaction must have the same snapshot as the other moves. The reader checks this in its transaction:
+//! another agent may have taken over its migration with another snapshot, and the proof of epoch would only prevent the
+//! reader's own commit.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -22,12 +24,13 @@ use super::{ChunkQueue, CopyRun};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::copy_stream::{
-    CopyExtent, CopyReceivers, ReceiveOutcome, ReceiverInput, into, read_for_all, write_given,
+    CopyExtent, CopyReceivers, ReceiveOutcome, ReceiverInput, into, read_for_all,
+    write_from_receiver,
 };
 use crate::shard::epoch;
 use crate::shared_scan::calls::{OpenCall, ScanParticipant, SharedPiece};
 
-/// The way to copy a chunk.
+/// How a chunk is copied.
 pub(super) enum CopyMethod {
     Alone,
     /// Reads the chunk for this move and for the moves that join this call.
@@ -36,8 +39,8 @@ pub(super) enum CopyMethod {
     Receive(Receiver<ReceiverInput>),
 }
 
-/// Returns the piece that other moves may have to copy too. Returns `None` for chunks that are read for one move
-/// alone: ranges of keys, text formats, and rows without key columns.
+/// Returns the piece that other moves may have to copy too. Returns `None` for chunks that cannot be shared: ranges of
+/// keys, the text format, and tables without key columns.
 fn shared_piece(table: &MovingTable, chunk: &CopyChunk) -> Option<SharedPiece> {
     let CopyExtent::Blocks(blocks) = &chunk.extent else {
         return None;
@@ -50,7 +53,7 @@ fn shared_piece(table: &MovingTable, chunk: &CopyChunk) -> Option<SharedPiece> {
     })
 }
 
-/// Returns the pieces of `queue` that can be read together.
+/// Returns the pieces of `queue` that can be read together with other moves.
 pub(super) fn shared_pieces(context: &StepContext, queue: &ChunkQueue) -> BTreeSet<SharedPiece> {
     let tables = &context.dispatch.tables;
     let chunks = queue.chunks.iter();
@@ -59,8 +62,8 @@ pub(super) fn shared_pieces(context: &StepContext, queue: &ChunkQueue) -> BTreeS
         .collect()
 }
 
-/// Returns the next chunk for a stream, and how many chunks are left. It takes a chunk that another move is about to
-/// read, or else the first one.
+/// Returns the next chunk for a stream, and the number of remaining chunks. It prefers a chunk that another move is
+/// about to read.
 pub(super) fn take_next(
     shared: &CopyRun<'_>,
     open: bool,
@@ -122,7 +125,7 @@ pub(super) async fn read_for_participants(
         sender,
     };
     let all = std::iter::once(own).chain(participants).collect();
-    // The other moves get their rows even if this move could not keep its own.
+    // The other moves get their rows even if this move could not write its own.
     let (read, written) = tokio::join!(
         read_and_send(context, chunk, reader, all),
         write_received(shared, chunk, number, target, receiver)
@@ -166,8 +169,8 @@ pub(super) async fn write_received(
         epoch::rollback(target).await;
         return Ok(ChunkOutcome::Done);
     }
-    // This work takes no permit: streams that wait for each other's rows would also wait for each other's permits. A
-    // wait for rows is not rested for: each stream would rest for the rests of the others.
+    // This work takes no permit: streams that wait for rows of each other would also wait for each other's permits. A
+    // wait for rows does not count as work: otherwise each stream would also rest for the rests of the others.
     let work = context.session.throttle.begin_work();
     let spent = AtomicU64::new(0);
     let on_progress = |rows, bytes| {
@@ -175,7 +178,7 @@ pub(super) async fn write_received(
         progress.update_chunk(context, chunk.table, chunk.ordinal, rows, bytes);
         work.finish_piece(bytes - spent.swap(bytes, Ordering::Relaxed))
     };
-    let copied = match write_given(
+    let copied = match write_from_receiver(
         &mut *target,
         table,
         receiver,
@@ -186,7 +189,7 @@ pub(super) async fn write_received(
         ReceiveOutcome::All(rows, bytes) => (rows, bytes),
         ReceiveOutcome::Left => return Ok(ChunkOutcome::ReaderGone),
         ReceiveOutcome::TooSlow => {
-            // The next reader would wait for this move again.
+            // Otherwise the next reader would wait for this move again.
             let membership = shared.membership.as_ref();
             if let Some(membership) = membership {
                 membership.withdraw();

@@ -1,10 +1,10 @@
-//! The copy's snapshots: the slot's own first, later ones if it is lost or too old.
+//! The snapshots of the copy: first the snapshot of the slot, later ones if it is lost or too old.
 //!
-//! A later snapshot must dominate the slot's (G1): then each transaction is in the copy made with it, or in the
-//! stream, or in both.
-//! The agent commits a barrier before it uses the snapshot (G2): a crash of the source can then neither undo a
-//! transaction that the snapshot saw, nor reuse its transaction id.
-//! Holder sessions keep the current snapshot importable when the agent restarts.
+//! A later snapshot must see everything that the slot's snapshot saw (G1, dominance). Then each transaction is in the
+//! copy with that snapshot, or in the stream, or in both. Before the agent uses a snapshot, it commits a barrier
+//! transaction on the source (G2). After that, a crash of the source can neither undo a transaction that the snapshot
+//! saw, nor reuse its transaction id. Holder sessions on the source keep the current snapshot importable when the agent
+//! restarts.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,14 +26,14 @@ use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot::{self, SnapshotHolders};
 use crate::shared_scan::participants::{SharedScan, SharedSnapshot};
 
-/// How long commits of chunks may be in flight.
+/// Time limit for commits of chunks that are still in progress.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
-/// How long to wait for a snapshot that dominates the slot's.
+/// Time limit for a snapshot that dominates the slot's snapshot.
 const DOMINATION_TIMEOUT: Duration = Duration::from_secs(60);
-/// The pause between two attempts.
+/// Pause between two attempts to get such a snapshot.
 const DOMINATION_PAUSE: Duration = Duration::from_millis(20);
 
-/// The snapshot to copy with.
+/// The snapshot that the copy uses now.
 pub(super) struct CurrentSnapshot {
     pub(super) number: i32,
     /// The snapshot as text.
@@ -49,9 +49,9 @@ struct RecordedSnapshot {
     age: Duration,
 }
 
-/// Records the slot's own snapshot as number 0, and deletes the snapshots of an earlier slot.
+/// Records the slot's snapshot as number 0, and deletes the snapshots of an earlier slot.
 ///
-/// The snapshot is imported and held; `exported` must be importable until this returns.
+/// The agent imports the snapshot and starts holder sessions. `exported` must be importable until the function returns.
 pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Result<(), StepError> {
     let source = context.source()?;
     let id = context.dispatch.migration.as_str();
@@ -80,11 +80,11 @@ pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Resul
     epoch::commit(&target_session, &what).await
 }
 
-/// Returns the snapshot to continue with: the newest one while it is held and young, otherwise a new one.
+/// Returns the snapshot to continue with: the newest one if it is held and not too old, otherwise a new one.
 ///
 /// Returns `None` for an offline move, whose rows do not change, and if no chunk is left. Units that had begun with a
-/// lost snapshot are emptied and begin again. In a shared scan the slot's own snapshot is replaced, before any row is
-/// copied with it, by one that all participants can use.
+/// lost snapshot are emptied and begin again. In a shared scan, a snapshot that all participants can use replaces the
+/// slot's snapshot, before any row is copied with it.
 pub(super) async fn current_snapshot(
     context: &StepContext,
     target: &Connected,
@@ -158,7 +158,8 @@ async fn newest_snapshot(
     })
 }
 
-/// Returns whether the snapshot `text` is held; takes over holders of an older owner.
+/// Returns whether sessions of this agent hold the snapshot `text`. If necessary, it imports the snapshot from holders
+/// of an earlier agent.
 async fn ensure_held(context: &StepContext, text: &str) -> Result<bool, StepError> {
     let mut holders = context.session.snapshot_holders.lock().await;
     let source = context.source()?;
@@ -187,7 +188,7 @@ async fn ensure_held(context: &StepContext, text: &str) -> Result<bool, StepErro
     Ok(false)
 }
 
-/// Returns the text of an exported snapshot; imports it for a moment.
+/// Returns the text of an exported snapshot. It imports the snapshot in a short transaction.
 async fn read_imported(
     session: &Connected,
     exported: &str,
@@ -207,8 +208,9 @@ async fn read_imported(
     Ok(read.at(&what)?.get(0))
 }
 
-/// Takes and holds a new snapshot after `newest` that dominates the slot's, and commits a barrier after it; returns
-/// its text. In a shared scan it uses the snapshot of another participant, if that one dominates the slot's.
+/// Takes a new snapshot that dominates the slot's snapshot, commits a barrier, records the snapshot and starts its
+/// holders. Returns its text. In a shared scan it uses the snapshot of another participant, if that one dominates the
+/// slot's snapshot.
 async fn take_snapshot(
     context: &StepContext,
     target: &Connected,
@@ -233,7 +235,7 @@ async fn take_snapshot(
         }
         None => take_dominating(&first, &source).await?,
     };
-    // Each move commits its own barrier, even after a snapshot that another move has taken.
+    // Each move commits its own barrier, also for a snapshot that another move has taken.
     let barrier = commit_barrier(context, &source).await?;
     // The snapshot is recorded before any row is copied with it, so that the stream's filter knows it.
     let what = format!("shard {shard}: recording the snapshot");
@@ -250,7 +252,7 @@ async fn take_snapshot(
     Ok(offer.text.clone())
 }
 
-/// Gate G1: takes a snapshot that sees everything that the slot's snapshot saw; its transaction stays open.
+/// G1: takes a snapshot that sees everything that the slot's snapshot saw. Its transaction stays open.
 async fn take_dominating(
     first: &TxSnapshot,
     source: &Shard,
@@ -306,7 +308,7 @@ async fn take_dominating(
     }
 }
 
-/// Reads the slot's own snapshot.
+/// Reads the slot's snapshot.
 async fn slot_snapshot(context: &StepContext, target: &Connected) -> Result<TxSnapshot, StepError> {
     let shard = target.name();
     let what = format!("shard {shard}: reading the slot's snapshot");
@@ -330,7 +332,7 @@ fn unreadable_error(what: &str, error: &crate::postgres::visibility::InvalidSnap
     )
 }
 
-/// Gate G2: commits synchronously on the source, so that everything is durable that was visible before. Returns a
+/// G2: commits a marker synchronously on the source, so that everything that was visible before is durable. Returns a
 /// position after the commit.
 async fn commit_barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError> {
     let session = source.session("barrier").await?;
@@ -406,8 +408,9 @@ pub(crate) async fn empty_unfinished(
     Ok(())
 }
 
-/// Waits until no earlier commit of the copy is in flight. A commit whose client has ended may still wait for a
-/// standby of the target, invisible to other sessions, and holds its locks, including the migration's lock.
+/// Waits until no earlier commit of the copy is in progress. A commit of a client that has disconnected may still wait
+/// for a standby of the target. Other sessions do not see its changes, but it holds its locks, including the
+/// migration's advisory lock.
 async fn wait_for_commits(context: &StepContext, target: &Connected) -> Result<(), StepError> {
     let shard = target.name();
     let key = epoch::lock_key(&context.dispatch.migration);

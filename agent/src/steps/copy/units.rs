@@ -1,4 +1,4 @@
-//! Units and their chunks: divides tables, records the chunks, and reads which are left.
+//! Units and their chunks: divides tables into them, records them, and reads which chunks are left.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -13,15 +13,15 @@ use crate::postgres::copy_stream::{BlockRange, CopyExtent, KeyRange};
 use crate::shard::epoch;
 use crate::shared_scan::participants::ArrivedParticipant;
 
-/// The most 8 KiB blocks of a chunk: 256 MiB.
+/// Maximum number of 8 KiB blocks in a chunk: 256 MiB.
 const MAX_CHUNK_BLOCKS: i64 = 32_768;
-/// The fewest blocks of a chunk, unless the table is smaller: 256 KiB.
+/// Minimum number of blocks in a chunk, unless the table is smaller: 256 KiB.
 const MIN_CHUNK_BLOCKS: i64 = 32;
-/// The chunks of one table for each stream. A chunk costs a few milliseconds in addition to its rows. Streams still
-/// end at about the same time, since small tables are copied last.
+/// Number of chunks per stream and table. A chunk costs a few milliseconds in addition to its rows. Small tables are
+/// copied last, so streams still end at about the same time.
 const CHUNKS_PER_STREAM: i64 = 4;
 
-/// The rows of a sample that determines the ends of key ranges.
+/// Number of rows in the sample that determines the limits of key ranges.
 const SAMPLE_ROWS: i64 = 30_000;
 
 /// One chunk to copy.
@@ -35,7 +35,7 @@ pub(super) struct CopyChunk {
     pub(super) begun: i32,
 }
 
-/// Returns how many chunks are recorded.
+/// Returns the number of recorded chunks.
 pub(super) async fn count_chunks(
     context: &StepContext,
     session: &Connected,
@@ -51,7 +51,7 @@ pub(super) async fn count_chunks(
     Ok(usize::try_from(row.get::<_, i64>(0)).unwrap_or(0))
 }
 
-/// Returns the units of which some chunks are done and some are not.
+/// Returns the units that are partly copied: some of their chunks are done, and some are not.
 pub(super) async fn begun_units(
     context: &StepContext,
     session: &Connected,
@@ -68,8 +68,8 @@ pub(super) async fn begun_units(
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Divides every table into units and chunks, the largest table first, and records them, unless that is done already.
-/// Participants of a shared scan divide their tables alike.
+/// Divides every table into units and chunks, the largest table first, and records them, unless this has been done.
+/// Participants of a shared scan use the same division.
 pub(super) async fn plan_chunks(
     context: &StepContext,
     target: &Connected,
@@ -170,7 +170,7 @@ pub(super) async fn table_size(
     Ok((row.get(0), row.get(1)))
 }
 
-/// Returns block ranges that cover a table of `blocks` blocks; the last range has no end.
+/// Returns block ranges that cover a table of `blocks` blocks. The last range has no upper limit.
 fn block_ranges(blocks: i64, streams: u32) -> Vec<BlockRange> {
     let size = chunk_blocks(blocks, streams);
     let count = ((blocks + size - 1) / size).max(1);
@@ -186,8 +186,8 @@ fn chunk_blocks(blocks: i64, streams: u32) -> i64 {
     (blocks / (i64::from(streams) * CHUNKS_PER_STREAM)).clamp(MIN_CHUNK_BLOCKS, MAX_CHUNK_BLOCKS)
 }
 
-/// Returns ranges of the first primary key column with about the same number of moving rows each; the first and the
-/// last range are open.
+/// Returns ranges of the first primary key column that have about the same number of moving rows each. The first range
+/// has no lower limit, and the last one no upper limit.
 async fn key_ranges(
     context: &StepContext,
     session: &Connected,
@@ -220,7 +220,7 @@ async fn key_ranges(
         .collect())
 }
 
-/// Sorts integers by value and UUIDs by their text, as the column does.
+/// Sorts integers by value and UUIDs by their text, which is the sort order of the column.
 fn sorted_ends(mut ends: Vec<String>) -> Vec<String> {
     ends.sort_by_key(|end| (end.parse::<i64>().ok(), end.clone()));
     ends

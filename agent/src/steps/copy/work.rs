@@ -1,24 +1,22 @@
-//! Estimates the work to copy a table, in units of one byte of an ordinary row; the remaining time follows from the
-//! work that is done and the work that is left.
+//! Estimates the work to copy a table, to predict the remaining time. The unit of work is one byte of an ordinary row.
 
 /// The cost of a row in addition to its bytes.
 const ROW_COST: f64 = 64.0;
-/// The cost of a byte of a value that is too wide for its row: the target tries to compress the value, and stores it
-/// in pieces.
+/// The cost of a byte of a TOASTed value: the target tries to compress the value, and stores it in pieces.
 const WIDE_BYTE_COST: f64 = 3.0;
 
 /// The moving rows of a table, estimated from the source's catalog before the copy.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TableEstimate {
     pub(super) rows: i64,
-    /// Bytes of the rows themselves.
+    /// Bytes of the rows in the table's main file.
     pub(super) narrow: i64,
-    /// Bytes of values that are stored outside of their rows.
+    /// Bytes of TOASTed values.
     pub(super) wide: i64,
 }
 
 impl TableEstimate {
-    /// Estimates a table with `bytes` in total, `heap` of them in its own file; `ppm` of a million rows move.
+    /// Estimates a table of `bytes` bytes, of which `heap` are in its main file. Of one million rows, `ppm` move.
     pub(super) fn of(rows: i64, bytes: i64, heap: i64, ppm: i64) -> Self {
         let part = |amount: i64| (amount as f64 * ppm as f64 / 1e6) as i64;
         Self {
@@ -32,16 +30,16 @@ impl TableEstimate {
         self.narrow + self.wide
     }
 
-    /// Returns the work that is done when `rows` with `bytes` are copied, and the work of the whole table.
+    /// Returns the work for the copied `rows` and `bytes`, and the work for the whole table.
     pub(super) fn done_and_total_work(self, rows: i64, bytes: i64) -> (f64, f64) {
         let all = self.rows.max(rows) as f64;
         let each = ROW_COST + self.narrow as f64 / self.rows.max(1) as f64;
         let (done, wide) = (rows as f64, self.wide_bytes(rows, bytes));
         let all_wide = match wide > self.wide as f64 && rows > 0 {
-            // The source stores the values compressed: the remaining values are assumed to be as wide as the copied
-            // ones.
+            // The source has compressed the values, so the estimate is too low. The remaining values are assumed to be
+            // as large as the copied ones.
             true => wide * all / done,
-            // A few rows may have most of the wide bytes, so the copied rows do not predict the others.
+            // A few rows may have most of the TOASTed bytes, so the copied rows do not predict the remaining ones.
             false => wide.max(self.wide as f64),
         };
         (
@@ -50,7 +48,7 @@ impl TableEstimate {
         )
     }
 
-    /// Returns how many of `bytes` copied bytes belong to wide values.
+    /// Returns how many of the copied bytes belong to TOASTed values.
     fn wide_bytes(self, rows: i64, bytes: i64) -> f64 {
         if self.wide == 0 {
             return 0.0;
@@ -100,7 +98,7 @@ mod tests {
     #[test]
     fn values_that_the_source_has_compressed_are_counted_as_they_come() {
         let estimate = TableEstimate::of(1_000, 1_100_000, 100_000, 1_000_000);
-        // The values are four times as wide as the source stores them.
+        // The values are four times as large as their compressed form on the source.
         assert!((part(estimate, 500, 2_050_000) - 0.5).abs() < 1e-9);
     }
 }

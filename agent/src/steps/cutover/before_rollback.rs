@@ -1,7 +1,7 @@
 //! Before a rollback: checks that it is possible, and creates the slot for another cutover (I6).
 //!
-//! The slot is created after the gate was passed, so that the source retains no WAL for it while the gate waits. Its
-//! stream begins at the open marker of this rollback: earlier changes came from the target.
+//! The slot is created after the gate, so that the source retains no WAL for it while the gate waits. Its stream begins
+//! at the open marker of this rollback, because earlier changes came from the target.
 
 use connect::Connected;
 use plans::identity::DatabaseIdentity;
@@ -16,7 +16,8 @@ use crate::shard::apply_progress;
 use crate::shard::database::Shard;
 use crate::steps::open_capture;
 
-/// Refuses a rollback that would only hang, or lose writes since the flip; takes sessions on target and source.
+/// Refuses a rollback that could not end, or that would lose writes since the flip. `on_target` and `on_source` are
+/// sessions on the target and the source.
 ///
 /// # Errors
 /// `rollback.impossible` with the reason.
@@ -82,7 +83,7 @@ pub(super) fn impossible_error(reason: String) -> StepError {
     )
 }
 
-/// I6: creates the slot for another cutover to the target, before the fence; takes sessions on target and source.
+/// I6: creates the slot for another cutover to the target, before the fence.
 ///
 /// An existing slot is used again only if its stream has not begun.
 pub(super) async fn create_forward_slot(
@@ -110,7 +111,7 @@ pub(super) async fn create_forward_slot(
     open_capture::drop_slot(on_source, context, forward).await?;
     open_capture::create_publication(on_source, context, forward).await?;
     let (slot, _session) = open_capture::create_slot(on_source, context, &source, forward).await?;
-    // The spooled changes of the stream before the flip are not continued by this stream.
+    // The spool contains changes of the stream before the flip. The new stream does not continue with them.
     context.spool().remove().await?;
     let from = slot.consistent_point;
     open_capture::write_first_progress(context, forward, from, false, &target).await

@@ -13,10 +13,11 @@ use crate::migration::context::StepContext;
 use crate::postgres::{catalog, standbys, versions};
 use crate::shard::guard;
 
-/// Checks that guards, tables, server and publication are as they were at the gate. Returns the versions of the
-/// catalog rows, read before the rest.
+/// Checks that guards, tables, server and publication are as they were at the gate. Returns the versions (`xmin`) of
+/// the catalog rows, read before everything else.
 ///
 /// # Errors
+/// `schema.changed`, `server.changed` or `publication.changed`.
 /// `schema.changed`, `server.changed` or `publication.changed`.
 pub(super) async fn recheck_all(
     context: &StepContext,
@@ -26,7 +27,7 @@ pub(super) async fn recheck_all(
 ) -> Result<String, StepError> {
     let shard = parties.old_shard().name.as_str();
     let tables = &context.dispatch.tables;
-    // One connection gets six queries at once and answers them in this order.
+    // One connection sends these queries at once, and the server answers them in this order.
     let (versions, guards, fingerprint, storage, (), ()) = tokio::try_join!(
         versions::versions(old_owner, tables),
         guard::read_triggers(old_owner, &context.dispatch.migration),
@@ -69,11 +70,11 @@ pub(super) async fn final_recheck(
     Ok(())
 }
 
-/// Waits until the standbys have flushed what the old owner has flushed now: a standby that lacks the seal could be
-/// promoted and accept writes to the moved keys (R6).
+/// Waits until the standbys have flushed the log up to the old owner's current flush position. A standby that lacks the
+/// seal could be promoted and accept writes to the moved keys (R6).
 ///
 /// # Errors
-/// `standby.behind` if a standby lacks it at `deadline`.
+/// Returns `standby.behind` if a standby has not flushed it at `deadline`.
 pub(super) async fn wait_for_standbys(
     context: &StepContext,
     parties: &CutoverParties,
@@ -82,8 +83,8 @@ pub(super) async fn wait_for_standbys(
 ) -> Result<(), StepError> {
     let shard = parties.old_shard().name.as_str();
     let ignored = &context.dispatch.options.ignore_standbys;
-    // One round trip: `behind` reads the position later than `flushed`, so a standby that is not behind there has
-    // flushed it.
+    // Both queries are sent at once. The second reads the flush position later than the first, so a standby that does
+    // not lag in its result has flushed the log up to `flushed`.
     let (flushed, mut late) = tokio::try_join!(
         standbys::flushed(old_owner),
         standbys::behind(old_owner, None, ignored),

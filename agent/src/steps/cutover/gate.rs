@@ -1,5 +1,5 @@
-//! The gate (C1): waits until the conditions of a cutover hold, before any write is refused, and reports what it
-//! waits for.
+//! The gate (C1): waits until the conditions of a cutover are met, and reports the one that is not. No write is refused
+//! yet.
 
 use std::time::Duration;
 
@@ -26,27 +26,27 @@ use crate::shard::guard::cascade;
 use crate::shard::{guard, publication, register, sequences};
 use crate::steps::shape;
 
-/// The pause between the first two checks; each later one is half as long again.
+/// Pause between the first two checks. Each later pause is longer by half.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
 /// The longest pause between two checks.
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
-/// The interval at which the position of an unread slot is advanced.
+/// The interval at which the agent advances a slot that no stream reads yet.
 const SLOT_ADVANCE_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The facts of the gate that must still hold immediately before the flip (R10).
+/// Facts that the gate has read and that must be unchanged immediately before the flip (R10).
 pub(super) struct GateFacts {
     pub(super) fingerprint: String,
     pub(super) guards: Vec<String>,
     pub(super) sequences: Vec<String>,
-    /// The file nodes of the old owner's tables, which were compared.
+    /// The file nodes of the old owner's tables, as of the comparison.
     pub(super) storage: TableStorage,
     /// The file nodes of the new owner's tables.
     pub(super) new_owner_storage: TableStorage,
-    /// The comparison that the target has recorded; a rollback has none.
+    /// The results of the comparison that the target has recorded; None for a rollback.
     pub(super) compared: Option<Vec<TableVerified>>,
 }
 
-/// Waits until the cutover can be expected to fit its budget.
+/// Waits until the cutover is expected to stay within its budget.
 pub(super) async fn wait_at_gate(
     context: &StepContext,
     parties: &CutoverParties,
@@ -81,8 +81,8 @@ pub(super) async fn wait_at_gate(
     }
 }
 
-/// Divides the sequence values between the shards before any write is refused, so that neither shard issues a value
-/// of the other.
+/// Divides the sequence values between the shards, so that neither shard issues a value of the other one. This happens
+/// before any write is refused.
 pub(super) async fn share_out_sequences(
     context: &StepContext,
     parties: &CutoverParties,
@@ -99,7 +99,8 @@ pub(super) async fn share_out_sequences(
     Ok(())
 }
 
-/// Checks definitions, guards, servers, the publication and rewrites, and returns what must stay so until the flip.
+/// Checks definitions, guards, servers, the publication and rewrites. Returns the facts that must not change until the
+/// flip.
 pub(super) async fn read_facts(
     context: &StepContext,
     parties: &CutoverParties,
@@ -117,7 +118,7 @@ pub(super) async fn read_facts(
     check_identity(context, old_owner, parties.direction).await?;
     check_publication(context, old_owner, parties).await?;
     if parties.direction == Direction::Forward && context.is_online() {
-        // The reverse stream reads this server: on another server the keys could not come back (I6).
+        // The reverse stream reads this server. Without it, a rollback would be impossible (I6).
         check_identity(context, new_owner, Direction::Reverse).await?;
     }
     let storage = check_rewritten(context, parties, old_owner, new_owner).await?;
@@ -157,8 +158,9 @@ fn comparison_records<'a>(
     }
 }
 
-/// Begins the attempt on the new owner, before any write is refused on the old one. The new owner is the witness
-/// (I4): from here on no cascade skips a row there, and all skipped rows have followed. Returns its count.
+/// Begins the attempt on the new owner, before the old owner refuses any write. The new owner is the witness (I4): it
+/// records the attempt while it is closed. From now on cascades skip no row there, and the function proves that the
+/// stream has applied all skipped changes. Returns the attempt count of the new owner.
 pub(super) async fn begin_witness(
     context: &StepContext,
     parties: &CutoverParties,
@@ -177,7 +179,8 @@ pub(super) async fn begin_witness(
     Ok(count)
 }
 
-/// Returns which rows the new owner lacks now, so that no attempt begins in vain.
+/// Returns which rows of the new owner refer to missing rows at present, so that no attempt begins that must fail. The
+/// cause is a cascade whose effect on the old owner the stream has not applied yet.
 async fn find_unfollowed_rows(
     context: &StepContext,
     parties: &CutoverParties,
@@ -186,8 +189,8 @@ async fn find_unfollowed_rows(
     cascade::find_unfollowed(new_owner, &parties.shards.token, context.guarded_rows()).await
 }
 
-/// Checks that the old owner's tables still have the compared file nodes, or for a rollback those of the time when it
-/// became the owner: no stream reports what ALTER TABLE writes.
+/// Checks that the old owner's tables still have the file nodes of the comparison, or for a rollback those of the time
+/// when it became the owner. No stream reports the values that ALTER TABLE writes.
 async fn check_rewritten(
     context: &StepContext,
     parties: &CutoverParties,
@@ -237,7 +240,7 @@ fn rewritten_message(shard: &str, tables: &[&str]) -> String {
     )
 }
 
-/// Returns the error that repeats the comparison and the steps after it.
+/// Returns the error that makes the controller repeat the comparison and the steps after it.
 fn rewritten_error(message: String) -> StepError {
     StepError::Rewind {
         to: StepKind::Verify,
@@ -250,7 +253,7 @@ fn rewritten_error(message: String) -> StepError {
     }
 }
 
-/// Checks that the old owner's publication sends every change; an offline move has none.
+/// Checks that the old owner's publication sends every change. An offline move has no publication.
 pub(super) async fn check_publication(
     context: &StepContext,
     old_owner: &Connected,

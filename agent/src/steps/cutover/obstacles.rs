@@ -1,7 +1,7 @@
 //! Finds what prevents the fence at the gate, and since when.
 //!
-//! The gate waits for a long transaction that writes, or ends it if the request says so and the operator has allowed
-//! it for this transaction. A prepared transaction is reported and never ended.
+//! The gate waits for long transactions that write. It ends one if the request says so and the operator has approved it
+//! for this transaction. It reports prepared transactions and never ends them.
 
 use std::time::Duration;
 
@@ -17,11 +17,11 @@ use crate::postgres::standbys;
 use crate::shard::long_writers::{self, WriteObstacle};
 use crate::steps::catch_up;
 
-/// How long a standby may take to flush the old owner's current position.
+/// Time limit for a standby to flush the old owner's current position.
 const STANDBY_TIMEOUT: Duration = Duration::from_millis(200);
-/// The interval at which the standbys are read.
+/// The interval at which the positions of the standbys are read.
 const STANDBY_POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How long a cancelled statement may take to end, before its session is ended.
+/// Time limit for a cancelled statement, after which the agent terminates its session.
 const CANCEL_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The obstacles that the gate has observed so far.
@@ -29,11 +29,11 @@ pub(super) struct FenceObstacles<'a> {
     context: &'a StepContext,
     parties: &'a CutoverParties,
     old_owner: &'a Connected,
-    /// Long writers, each with the time when it was first observed.
+    /// Transactions that have written for long, with the time when each was first observed.
     writers: Vec<(LongWriter, Instant)>,
-    /// Writers whose statement was cancelled, and when.
+    /// Transactions whose statement the agent has cancelled, with the time.
     cancelled: Vec<(LongWriter, Instant)>,
-    /// True while the operator is asked for a permission.
+    /// True while the agent waits for the operator's approval.
     has_open_request: bool,
 }
 
@@ -53,7 +53,7 @@ impl<'a> FenceObstacles<'a> {
         }
     }
 
-    /// Returns why the cutover cannot start now, if it cannot.
+    /// Returns the reason why the cutover cannot start now, or None if it can.
     pub(super) async fn find(&mut self) -> Result<Option<String>, StepError> {
         let shard = self.parties.old_shard().name.as_str();
         let options = &self.context.dispatch.options;
@@ -78,7 +78,7 @@ impl<'a> FenceObstacles<'a> {
         }))
     }
 
-    /// Remembers the long writers, and ends those that the operator allowed to end.
+    /// Records the long transactions, and ends those for which the operator has approved it.
     async fn handle_long_writers(&mut self, all: &[WriteObstacle]) -> Result<(), StepError> {
         let LongWriters::CancelAfter(seconds) = self.context.dispatch.options.long_writers else {
             return Ok(());
@@ -137,7 +137,8 @@ impl<'a> FenceObstacles<'a> {
         Ok(())
     }
 
-    /// Returns a standby that flushes slowly: the cutover would wait for it in vain after the seal.
+    /// Returns a standby that flushes too slowly: after the seal, the cutover would exceed its budget while it waits
+    /// for this standby.
     async fn find_late_standby(&self) -> Result<Option<String>, StepError> {
         let ignored = &self.context.dispatch.options.ignore_standbys;
         let flushed = standbys::flushed(self.old_owner).await?;

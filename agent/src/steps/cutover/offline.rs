@@ -1,10 +1,9 @@
 //! The cutover of an offline move. The keys have been read-only since before the copy, so the cutover needs no fence,
 //! no drain and no comparison.
 //!
-//! Order: facts, begin in the store (C2), witness, register closed again under the attempt, wait-out, seal (C7),
-//! sequences, final recheck, flip (C9), open (C10).
-//! An attempt that fails before the flip is released in the store; the source stays read-only until the migration is
-//! resumed or aborted.
+//! Order: facts of the gate, begin in the store (C2), witness, register closed again for this attempt, wait-out, seal
+//! (C7), sequences, final recheck, flip (C9), open (C10). If an attempt fails before the flip, it is released in the
+//! store. The source stays read-only until the migration is resumed or aborted.
 
 use std::time::Duration;
 

@@ -1,8 +1,9 @@
 //! Advances a slot that no stream reads yet, while its shard is closed, so that the shard does not retain WAL for it.
 //!
-//! All writes to the moving keys on that shard are then the agent's own, and the stream would discard them up to the
-//! open marker. The position is read before the register is found closed, so no open marker precedes it: the slot may
-//! be advanced to it at any later time. The progress row is written first (I3).
+//! While the shard is closed, only the agent writes to the moving keys there, and the stream would skip these changes
+//! up to the open marker. The agent reads the position before it reads that the register is closed, so no open marker
+//! precedes the position. The slot may therefore be advanced to it at any later time. The agent writes the progress row
+//! first (I3).
 
 use plans::names::Direction;
 use tokio_postgres::error::SqlState;
@@ -14,7 +15,7 @@ use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::{epoch, register};
 use crate::steps::verify::StreamShards;
 
-/// A slot that standbys copy can be advanced only as far as the standbys are.
+/// A failover slot can be advanced only to a position that its standbys have received.
 const SET_STATEMENT_TIMEOUT: &str = "set statement_timeout = '2s'";
 
 /// Advances the slot of a stream that has not begun to the current end of its shard's WAL.
@@ -23,7 +24,8 @@ pub(crate) async fn advance_unread_slot(
     direction: Direction,
 ) -> Result<(), StepError> {
     let shards = StreamShards::of(context, direction)?;
-    // The upstream shard of this stream owns no keys: the flip that the token excludes has not happened.
+    // The upstream shard of this stream does not own the keys, so the proof is that of the cutover to it, before its
+    // flip.
     let token = StreamShards::of(context, opposite(direction))?.token;
     let (upstream, downstream) = (&shards.upstream, &shards.downstream);
     let session = upstream.session("spare").await?;
@@ -68,7 +70,8 @@ pub(crate) async fn advance_unread_slot(
         )
         .await;
     match advanced {
-        // A stream reads the slot now, the slot is already further, or the advance waits for a standby.
+        // These errors are expected: a stream reads the slot, the slot is already further, or the advance waits for a
+        // standby.
         Err(error) if is_expected(&error) => Ok(()),
         other => other.at(&what).map(|_| ()),
     }

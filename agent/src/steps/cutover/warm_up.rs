@@ -1,5 +1,4 @@
-//! Prepares sessions, statements and dirty keys immediately before the write-blocked window, so that this is not done
-//! inside.
+//! Prepares sessions, statements and dirty keys immediately before the write-blocked window, to keep the window short.
 
 use std::time::Duration;
 
@@ -22,27 +21,28 @@ use crate::shard::sequences;
 use crate::steps::dirty::{self, ComparisonSessions};
 use crate::steps::verify::StreamShards;
 
-/// The aim for a comparison inside the window: dirty keys are compared again before the fence until the last
-/// comparison took no longer.
+/// Target for the duration of a comparison inside the window. The agent repeats the comparison before the fence until
+/// it takes no longer than this.
 const COMPARISON_TARGET: Duration = Duration::from_millis(5);
-/// The divisor of the budget that gives the longest comparison; the attempt ends before the fence, or before the
-/// seal, if it takes longer.
+/// Divisor of the budget that gives the maximum duration of a comparison. If one takes longer, the attempt ends before
+/// the fence, or before the seal.
 const COMPARISON_BUDGET_DIVISOR: u32 = 4;
-/// The most comparisons, and markers, immediately before the fence.
+/// Maximum number of comparisons, and of markers, immediately before the fence.
 const MAX_REPETITIONS: usize = 8;
 
-/// Sessions that are opened before the fence, so that none is opened inside the window.
+/// The sessions of a cutover. They are opened before the fence, so that none is opened inside the window.
 pub(super) struct CutoverSessions {
     pub(super) old_owner: Connected,
     pub(super) new_owner: Connected,
-    /// A second session on each shard: the comparison and the seal do not wait for each other.
+    /// A second session on each shard, so that the comparison and the seal do not wait for each other.
     readers: (Connected, Connected),
-    /// The virtual transaction id of the first one, whose lock looks like a writer's.
+    /// The virtual transaction id of the old owner's reader. The wait-out must ignore this transaction, because its
+    /// lock is one that writers have too.
     reader_transaction: String,
 }
 
 impl CutoverSessions {
-    /// Opens the sessions. Their statements are planned once, and only executed inside the window.
+    /// Opens the sessions. The server plans their statements once, so that the window only executes them.
     pub(super) async fn open(
         context: &StepContext,
         shards: &StreamShards,
@@ -78,7 +78,7 @@ impl CutoverSessions {
         })
     }
 
-    /// Returns the marker that is written once the awaited writers have ended.
+    /// Returns the marker that is written after the awaited writers have ended.
     pub(super) fn marker_after_wait<'a>(
         &'a self,
         shards: &'a StreamShards,
@@ -91,7 +91,7 @@ impl CutoverSessions {
         }
     }
 
-    /// Returns the writers that the fence waits for.
+    /// Returns which writers the wait-out after the fence waits for.
     pub(super) fn awaited_writers<'a>(&'a self, tables: &'a [MovingTable]) -> AwaitedWriters<'a> {
         let except = &self.reader_transaction;
         AwaitedWriters::Writers { tables, except }
@@ -107,9 +107,9 @@ impl CutoverSessions {
     }
 }
 
-/// Executes once the reads of the window: the sessions have planned them then, and a problem that would end the
-/// attempt is found before any write is refused. Writes markers that nothing waits for. Returns the versions of the
-/// catalog rows for the final recheck.
+/// Executes the reads of the window once. The sessions then have plans for them, and a problem that would end the
+/// attempt is found before any write is refused. Also writes probe markers, which have no other effect. Returns the
+/// versions (`xmin`) of the catalog rows for the final recheck.
 pub(super) async fn warm_up_reads(
     context: &StepContext,
     parties: &CutoverParties,
@@ -142,9 +142,9 @@ pub(super) async fn warm_up_reads(
     Ok(versions)
 }
 
-/// Executes once the writes of the window, with values that change nothing: a session that does something for the
-/// first time reads the catalog for several milliseconds. The old owner stays open, as the witness allows, and the
-/// new owner closed.
+/// Executes the writes of the window once, with values that change nothing. A session that executes a statement for the
+/// first time reads the catalog for several milliseconds. The old owner stays open, which the witness permits, and the
+/// new owner stays closed.
 pub(super) async fn warm_up_writes(
     context: &StepContext,
     parties: &CutoverParties,
@@ -161,11 +161,11 @@ pub(super) async fn warm_up_writes(
     advance_sequences(context, parties, facts, old_owner, new_owner).await
 }
 
-/// Sends a marker through the stream, so that its sessions have planned the statements for a marker. Sends another
-/// one if that took long, as it does if the stream lagged, or its upstream connection is just being opened.
+/// Sends a marker through the stream, so that its sessions have plans for the statements of a marker. Sends another one
+/// if the first took long, for example because the stream lagged or its connection was just being opened.
 ///
 /// # Errors
-/// See [`wait_until_applied`]: the fence would be in vain.
+/// As [`wait_until_applied`]: the attempt ends, because it would fail after the fence.
 pub(super) async fn warm_up_drain(
     context: &StepContext,
     parties: &CutoverParties,
@@ -185,13 +185,13 @@ pub(super) async fn warm_up_drain(
     Ok(())
 }
 
-/// Returns how long the comparison inside the write-blocked window may take.
+/// Returns the maximum duration of the comparison inside the write-blocked window.
 pub(super) fn max_comparison_time(budget: Duration) -> Duration {
     budget / COMPARISON_BUDGET_DIVISOR
 }
 
-/// Compares dirty keys until few are left for the window: as many as can be compared within [`COMPARISON_TARGET`], at
-/// the cost of a key in the last comparison.
+/// Compares dirty keys until few are left for the window: at most as many as can be compared within
+/// [`COMPARISON_TARGET`], at the time per key of the last comparison.
 ///
 /// # Errors
 /// `cutover.changed_keys` if the remaining keys would take longer than [`max_comparison_time`].
@@ -205,7 +205,8 @@ pub(super) async fn recheck_dirty_keys(
     for _ in 0..MAX_REPETITIONS {
         let begun = Instant::now();
         let left;
-        // While one comparison runs, keys change for the next one: about as many as were compared, at the same cost.
+        // Keys that change during one comparison are left for the next one. The last duration therefore predicts the
+        // next one.
         (left, compared) =
             dirty::recheck(context, &parties.shards, &sessions.comparison_sessions()).await?;
         took = begun.elapsed();

@@ -1,4 +1,5 @@
-//! The write-blocked window: C3 to C10, from the fence to the open register; the duration of each part is measured.
+//! The write-blocked window: C3 to C10, from the fence to the open register. The agent measures the duration of each
+//! part.
 
 use std::future::Future;
 use std::time::Duration;
@@ -32,18 +33,17 @@ use crate::steps::dirty;
 use crate::steps::verify;
 use crate::stream::ApplyStream;
 
-/// The longest age of a permission to seal; an older one is requested again. The controller that granted it may have
-/// ended, and sealed keys would stay closed then.
+/// Maximum age of a permission to seal. If it is older, the agent requests it again: the controller that granted it may
+/// have died, and then the sealed keys would stay closed until another controller leads.
 const MAX_PERMISSION_AGE: Duration = Duration::from_millis(50);
 
-/// The deadlines of an attempt's parts, all within the budget, at whose end the fence expires.
+/// The deadlines of an attempt. They are within the budget, at whose end the fence expires.
 #[derive(Debug, Clone, Copy)]
 struct AttemptDeadlines {
-    /// The deadline before the seal. Everything after the seal is a fixed number of statements, independent of tables
+    /// The deadline before the seal. The number of statements after the seal does not depend on the number of tables
     /// and keys.
     seal: Instant,
-    /// The deadline before the flip; the rest of the budget is for the flip and the opening, which cannot be given
-    /// up.
+    /// The deadline before the flip. The rest of the budget is for the flip and the opening, which cannot be given up.
     flip: Instant,
 }
 
@@ -154,20 +154,21 @@ struct CutoverAttempt<'a> {
     context: &'a StepContext,
     parties: &'a CutoverParties,
     number: AttemptNo,
-    /// The ids that the controller drew for the markers; the flip sends them once the markers are applied.
+    /// The ids that the controller generated for the markers. The flip reports them to the controller after the markers
+    /// are applied.
     markers: Option<Markers>,
     facts: &'a GateFacts,
-    /// The versions of the catalog rows when everything was as at the gate.
+    /// The versions (`xmin`) of the catalog rows when all facts were as at the gate.
     catalog_versions: String,
     sessions: CutoverSessions,
-    /// The old owner's count while this attempt holds it.
+    /// The attempt count that the fence set on the old owner. It is the proof for the seal.
     fence_count: i64,
     deadlines: AttemptDeadlines,
-    /// The row changes that were applied before the first marker.
+    /// The number of row changes that were applied before the first marker.
     changes_at_fence: u64,
-    /// The time when the controller granted the seal.
+    /// The time when the controller granted the permission to seal.
     permitted_at: Instant,
-    /// The stream that has stopped at the second marker.
+    /// The stream, which has stopped at the second marker.
     old_stream: Option<ApplyStream>,
     window: WriteBlockTimes,
 }
@@ -197,9 +198,9 @@ impl CutoverAttempt<'_> {
         marking.wait_and_mark(writers, self.deadlines.seal).await?;
         self.window.wait_out = millis_since(waiting);
 
-        // The controller holds the migration's row meanwhile, and not earlier: a command would have to wait for the
-        // writers. Its answer is awaited even if the drain fails: a release that reaches the controller afterwards
-        // returns what it granted.
+        // The controller locks the migration's row from here on, and not earlier: otherwise a command would have to
+        // wait for the writers. The agent awaits the answer even if the drain fails, so that a later release also ends
+        // this permission.
         let permission = self.request_permission();
         let (drained, permission) = tokio::join!(self.drain(marker.id), permission);
         (self.changes_at_fence, self.window.drain) = drained?;
@@ -207,8 +208,8 @@ impl CutoverAttempt<'_> {
         Ok(())
     }
 
-    /// C5, and the sequences of C6: no session writes to the moving keys any more, so the sequences are final.
-    /// Returns the row changes before the marker, and the duration.
+    /// C5, and the sequences of C6: no session writes to the moving keys any more, so the sequence values are final.
+    /// Returns the number of row changes before the marker, and the duration.
     async fn drain(&self, marker: Uuid) -> Result<(u64, f64), StepError> {
         let draining = Instant::now();
         let (applied, ()) =
@@ -216,12 +217,12 @@ impl CutoverAttempt<'_> {
         Ok((applied, millis_since(draining)))
     }
 
-    /// Waits until a marker is applied; returns the row changes before it.
+    /// Waits until a marker is applied. Returns the number of row changes before it.
     async fn wait_until_applied(&self, marker: Uuid) -> Result<u64, StepError> {
         wait_until_applied(self.context, marker, self.deadlines.flip).await
     }
 
-    /// Returns an error if changes of moving keys were applied after the first marker.
+    /// Returns an error if the stream has applied changes of moving keys after the first marker: the fence had expired.
     fn check_no_change_since_fence(&self, applied: u64) -> Result<(), StepError> {
         if applied == self.changes_at_fence {
             return Ok(());
@@ -235,18 +236,18 @@ impl CutoverAttempt<'_> {
         ))
     }
 
-    /// C6: sets the new owner's sequences to values after the old owner's.
+    /// C6: sets the new owner's sequences to values after those of the old owner.
     async fn advance_sequences(&self) -> Result<(), StepError> {
         let (old_owner, new_owner) = (&self.sessions.old_owner, &self.sessions.new_owner);
         advance_sequences(self.context, self.parties, self.facts, old_owner, new_owner).await
     }
 
-    /// C6: checks that every key that changed before the fence is equal on both shards; returns how many keys there
-    /// were.
+    /// C6: checks that every key that changed before the fence is equal on both shards. Returns how many keys were
+    /// compared.
     ///
-    /// The seal comes later, because the duration of a comparison depends on keys and tables, and a sealed shard
-    /// would stay closed as long. The fence may expire meanwhile; changes after that precede the second marker, which
-    /// ends the attempt.
+    /// The seal comes later, because the duration of a comparison depends on the number of keys and tables, and a
+    /// sealed shard stays closed without a limit. The fence may expire during the comparison. Changes after that
+    /// precede the second marker, and the attempt then ends.
     async fn compare_dirty_keys(&mut self) -> Result<i64, StepError> {
         let checking = Instant::now();
         fail_point::hit("cutover.before_check").await?;
@@ -267,8 +268,8 @@ impl CutoverAttempt<'_> {
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))
     }
 
-    /// Checks that the fence had not expired: a difference counts only while no row changes. Another marker shows
-    /// whether rows changed.
+    /// Checks by another marker that the fence has not expired. A difference is an error only if no row has changed
+    /// since the fence.
     async fn check_still_fenced(&self) -> Result<(), StepError> {
         let (shards, session) = (&self.parties.shards, &self.sessions.old_owner);
         let marker = Marker::new(&shards.token, self.number.0, MarkerKind::Fenced);
@@ -276,7 +277,7 @@ impl CutoverAttempt<'_> {
         self.check_no_change_since_fence(self.wait_until_applied(marker.id).await?)
     }
 
-    /// Requests the permission to seal again if it is old: the controller that granted it may have ended.
+    /// Requests the permission to seal again if it is old: the controller that granted it may have died.
     async fn renew_permission(&mut self) -> Result<(), StepError> {
         fail_point::hit("cutover.before_seal").await?;
         if self.permitted_at.elapsed() > MAX_PERMISSION_AGE {
@@ -285,8 +286,8 @@ impl CutoverAttempt<'_> {
         Ok(())
     }
 
-    /// Requests that the controller holds the migration's row, without which nothing is sealed (C7); returns when it
-    /// was granted.
+    /// Requests that the controller locks the migration's row; without this lock nothing is sealed (C7). Returns the
+    /// time when it was granted.
     async fn request_permission(&self) -> Result<Instant, StepError> {
         let request = CutoverQuery::Seal {
             direction: self.parties.direction,
@@ -300,7 +301,7 @@ impl CutoverAttempt<'_> {
         Err(refused_error("allow the seal", &answer))
     }
 
-    /// C7 and C8: from here on the old owner stays closed, whatever happens to the agent.
+    /// C7 and C8: seals the old owner. From here on it stays closed, also if the agent dies.
     async fn seal(&mut self) -> Result<(), StepError> {
         let sealing = Instant::now();
         let waited = self.close_old_owner().await?;
@@ -310,8 +311,8 @@ impl CutoverAttempt<'_> {
         Ok(())
     }
 
-    /// C7 and C8: closes the old owner, and runs the final recheck while the marker passes the stream. Returns the
-    /// duration of the wait-out.
+    /// C7 and C8: closes the old owner, and runs the final recheck while the marker passes through the stream. Returns
+    /// the duration of the wait-out.
     async fn close_old_owner(&self) -> Result<f64, StepError> {
         let (context, parties) = (self.context, self.parties);
         let marker = Marker::new(&parties.shards.token, self.number.0, MarkerKind::Sealed)
@@ -348,8 +349,8 @@ impl CutoverAttempt<'_> {
         Ok(waited)
     }
 
-    /// The applier has stopped exactly at the second marker (R7). Its sessions are idle; they end once the new owner
-    /// is open.
+    /// Waits for the end of the stream, which has stopped exactly at the second marker (R7). Its idle sessions are
+    /// closed after the new owner is open.
     async fn end_stream(&mut self) {
         self.old_stream = self.context.session.stream.lock().await.take();
         if let Some(stream) = &mut self.old_stream {
@@ -357,7 +358,8 @@ impl CutoverAttempt<'_> {
         }
     }
 
-    /// C9: the point of no return. The agent calls an unreachable controller until it answers.
+    /// C9: flips the map. From here on the cutover can only continue. If the controller is unreachable, the agent
+    /// calls it until it answers.
     async fn flip(&mut self) -> Result<plans::id::MapVersion, StepError> {
         let flipping = Instant::now();
         let request = CutoverQuery::Flip {
@@ -376,7 +378,7 @@ impl CutoverAttempt<'_> {
     }
 }
 
-/// Waits until a marker is applied; returns the row changes before it.
+/// Waits until a marker is applied. Returns the number of row changes before it.
 ///
 /// # Errors
 /// `drain.budget` if the marker is not applied at `deadline`.
@@ -403,7 +405,7 @@ fn fence_fail_point(direction: Direction) -> &'static str {
     }
 }
 
-/// Sets the new owner's sequences to values after the old owner's.
+/// Sets the new owner's sequences to values after those of the old owner.
 pub(super) async fn advance_sequences(
     context: &StepContext,
     parties: &CutoverParties,

@@ -10,11 +10,11 @@ use crate::shard::epoch;
 use crate::shard::register::{self, RegisterSetting};
 use crate::steps::{cutover, dual_write};
 
-/// Opens the register and proves that it is open; the abort cannot end before that.
+/// Opens the register and proves that it is open. The abort cannot end before that.
 ///
 /// # Errors
-/// The source cannot be reached or read; or `unwind.sealed`: a cutover has sealed the source, and the target, which
-/// alone can prove that the map has not flipped (I4), cannot be reached.
+/// The source cannot be reached or read; or `unwind.sealed`: a cutover has sealed the source, and the target cannot be
+/// reached. Only the target can prove that the map has not flipped (I4).
 pub(super) async fn run(context: &StepContext) -> Result<(), StepError> {
     let source = context.source()?;
     match open_register(context, &source).await {
@@ -27,11 +27,11 @@ pub(super) async fn run(context: &StepContext) -> Result<(), StepError> {
 
 async fn open_register(context: &StepContext, source: &Shard) -> Result<(), StepError> {
     let (token, shard) = (context.token_for_cleanup(), source.name.as_str());
-    // Commits of this session would wait for a walsender that has ended.
+    // Without this, commits of this session would wait for a walsender that has ended.
     dual_write::remove_standby_names_from(context, source, OwnershipProof::TakeOver).await?;
     let session = source.session("unwind").await?;
     if !register::exists(&session, &token.migration).await? {
-        // Without a register nothing of the migration refuses writes; the catalog shows that even if the role cannot
+        // Without a register, no guard of the migration refuses writes. The catalog shows this even if the role cannot
         // read the schema.
         return Ok(());
     }
@@ -40,13 +40,13 @@ async fn open_register(context: &StepContext, source: &Shard) -> Result<(), Step
     let status = register::read(&session, &token, &what).await?;
     let newest_attempt = epoch::newest_attempt(&session, &token).await?;
     match attempt_to_open_under(context, status.register, newest_attempt).await {
-        // A value that was only read proves nothing after a crash, so 0 is written again as well (R9).
+        // A value that was only read could be lost in a crash, so 0 is written again too (R9).
         Ok(number) => {
             register::begin_and_set(&session, &token, number, RegisterSetting::Open).await?;
         }
         Err(error) if error.failure().is_none_or(stops_abort) => return Err(error),
         Err(error) if status.register == i64::MAX => return Err(sealed_error(source, &error)),
-        // A fence expires by itself and counts as open: only a seal needs a witness.
+        // A fence expires without an action of the agent, and then counts as open. Only a seal needs a witness.
         Err(_) => {}
     }
     let open = register::check_open(&session, &token).await;
@@ -54,7 +54,7 @@ async fn open_register(context: &StepContext, source: &Shard) -> Result<(), Step
     open
 }
 
-/// Returns the attempt number under which the source may be opened, once no flip is possible (I4).
+/// Returns the attempt number for the opening of the source. First proves that no flip has happened (I4).
 async fn attempt_to_open_under(
     context: &StepContext,
     register: i64,
@@ -64,14 +64,14 @@ async fn attempt_to_open_under(
         return Ok(newest_attempt);
     }
     match cutover::check_abort_witness(context, newest_attempt).await {
-        // Each cutover counts its attempt on the source before it flips the map, so no cutover has run.
+        // Each cutover records its attempt on the source before the flip, so no cutover has run.
         Err(StepError::Failed(failure)) if newest_attempt == 0 && !stops_abort(&failure) => Ok(0),
         witnessed => witnessed,
     }
 }
 
-/// Returns whether the source must stay as it is: a newer owner continues, or the shards have recorded a flip that
-/// the store has lost.
+/// Returns whether the source must stay as it is: a newer owner has taken over, or the shards have recorded a flip that
+/// the control store has lost.
 fn stops_abort(failure: &Failure) -> bool {
     ["epoch.stale", "flip.lost"].contains(&failure.code.as_str())
 }

@@ -1,4 +1,4 @@
-//! Records which objects could not be removed, and decides whether the removal is tried again.
+//! Records which objects could not be removed, and decides whether the removal is retried.
 
 use plans::failure::{Failure, RetryClass};
 use plans::step::unwind::{LeftObject, Unwound};
@@ -6,10 +6,10 @@ use plans::step::unwind::{LeftObject, Unwound};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 
-/// The most attempts while the removal of an object fails with a retryable error. Each attempt waits some seconds for
-/// locks; all of them take less than a minute.
+/// Maximum number of attempts while the removal of an object fails with a retryable error. Each attempt waits some
+/// seconds for locks; all attempts together take less than a minute.
 const ATTEMPTS: u32 = 3;
-/// The most attempts while a shard cannot be reached: half a minute, plus the time of each connection attempt.
+/// Maximum number of attempts while a shard is unreachable: half a minute, plus the time of each connection attempt.
 const ATTEMPTS_TO_REACH: u32 = 6;
 
 /// The removals that have failed so far.
@@ -18,15 +18,15 @@ pub(super) struct FailedRemovals {
     left: Vec<LeftObject>,
     /// Tables that the migration created, and that other objects or rows use now.
     kept: Vec<LeftObject>,
-    /// The last retryable failure, and the most attempts for it.
+    /// The last retryable failure, and the maximum number of attempts for it.
     retryable: Option<(Failure, u32)>,
 }
 
 impl FailedRemovals {
-    /// Returns the value of a successful removal; records a failed one, so that the other removals continue.
+    /// Returns the value of a successful removal. Records a failed one, so that the other removals continue.
     ///
     /// # Errors
-    /// When the whole step must stop: a newer owner took over, or the controller cancelled the step.
+    /// Returns an error if the step must stop: a newer owner has taken over, or the controller cancelled the step.
     pub(super) fn note_outcome<T>(
         &mut self,
         shard: &str,
@@ -36,7 +36,7 @@ impl FailedRemovals {
         self.note_with_attempts(ATTEMPTS, shard, object, outcome)
     }
 
-    /// Like [`FailedRemovals::note_outcome`], for everything on a shard.
+    /// Like [`FailedRemovals::note_outcome`], for all objects on a shard.
     pub(super) fn note_shard_outcome<T>(
         &mut self,
         shard: &str,
@@ -76,7 +76,7 @@ impl FailedRemovals {
         Ok(None)
     }
 
-    /// Records tables that the migration created and that stay because others use them.
+    /// Records tables that the migration created and that stay because other objects use them.
     pub(super) fn note_kept_tables(&mut self, shard: &str, tables: Vec<String>) {
         self.kept.extend(tables.into_iter().map(|table| LeftObject {
             shard: shard.to_owned(),

@@ -18,11 +18,11 @@ use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;
 use crate::stream::{HeldStream, ParkAt};
 
-/// The creation of a slot waits for every running transaction; a transaction that never ends must not block the agent
-/// for ever.
+/// Time limit for the creation of a slot, which waits for every running transaction: one that never ends must not block
+/// the agent without a limit.
 const SLOT_TIMEOUT: Duration = Duration::from_secs(120);
 
-/// The savepoint before any table was locked.
+/// The savepoint before the first lock on a table.
 const SAVEPOINT: &str = "savepoint tables";
 
 /// Snapshots of both shards at one position.
@@ -45,8 +45,8 @@ impl SnapshotSession {
         &self.session
     }
 
-    /// Proves that reading these tables runs no untrusted code, and keeps that true until other tables are proved;
-    /// locks of earlier tables are released.
+    /// Locks these tables, and proves that reading them runs no untrusted code (ADR 49). Releases the locks of the
+    /// tables that were proved before.
     ///
     /// # Errors
     /// `code.untrusted`; the errors of the server.
@@ -78,7 +78,7 @@ pub(super) async fn find_point(
     let stream = stream
         .as_ref()
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    // Writes continue: without the hold the applier would pass the position before it is known.
+    // Writes continue. If the stream were not paused, it would pass the position before the position is known.
     let held = stream.hold().await?;
     park_at_point(context, shards, &held).await
 }
@@ -99,7 +99,7 @@ pub(super) async fn offline_point(
     })
 }
 
-/// Like [`find_point`]; the applier stays at the position until `held` is dropped.
+/// Like [`find_point`]. The stream stays at the position until `held` is dropped.
 pub(super) async fn park_at_point(
     context: &StepContext,
     shards: &StreamShards,
@@ -161,7 +161,7 @@ async fn create_slot(
     created.at(what)
 }
 
-/// Returns a snapshot of the downstream shard after exactly the commits before the position are applied.
+/// Makes the stream apply exactly the commits before the position, and returns a snapshot of the downstream shard.
 async fn parked_snapshot(
     context: &StepContext,
     held: &HeldStream<'_>,
@@ -172,7 +172,8 @@ async fn parked_snapshot(
     let parked = held.park(at);
     let marker = Marker::new(&shards.token, 0, MarkerKind::Park);
     let upstream = shards.upstream.session("marker").await?;
-    // The marker commits after the position, so the stream will reach the position.
+    // The marker commits after the position, so the stream has a transaction at which it notices that it has reached
+    // the position.
     let marked = marker.emit(&upstream, &shards.token);
     tokio::try_join!(marked, parked)?;
     downstream.open_snapshot().await?;

@@ -1,4 +1,4 @@
-//! The progress of a comparison, estimated from the rows that were copied.
+//! The progress of a comparison. The remaining time is estimated from the number of copied rows.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ pub(super) struct RemainingTables<'a> {
 #[derive(Debug, Default)]
 struct RemainingTable {
     name: String,
-    /// Copied rows; 0 if another migration copied them.
+    /// Number of copied rows; 0 if another migration copied them.
     rows: i64,
     bytes: i64,
     chunks: usize,
@@ -116,7 +116,7 @@ impl RemainingTable {
         (self.rows * ROW_COST + self.bytes).max(1) as f64
     }
 
-    /// Chunks of a table have about the same size.
+    /// Returns the fraction of chunks that are compared. Chunks of one table have about the same size.
     fn fraction_done(&self) -> f64 {
         self.compared as f64 / self.chunks.max(1) as f64
     }

@@ -1,8 +1,8 @@
-//! Rewrites rows of the copy that differ, with the owner's rows at one exact position.
+//! Replaces rows of the copy that differ by the owner's rows at one exact position.
 //!
-//! The applier stays parked at that position until the rows are committed: later changes are applied to exactly these
-//! rows. The keys are marked as dirty, and their chunks are compared again.
-//! The repair writes on the downstream shard only, never on the owner's shard.
+//! The stream stays parked at that position until the rows are committed, so that later changes are applied to exactly
+//! these rows. The keys are marked as dirty, and their chunks are compared again. The repair writes only on the
+//! downstream shard, never on the owner.
 
 use connect::Connected;
 use plans::step::verify::ROWS_REPAIRED;
@@ -14,10 +14,10 @@ use crate::error::StepError;
 use crate::shard::user_code;
 use crate::shard::{apply_progress, epoch};
 
-/// The most keys of one statement.
+/// Maximum number of keys in one statement.
 const KEYS_AT_ONCE: usize = 1_000;
 
-/// Repairs the differences that the run has found so far; returns how many rows were deleted or written.
+/// Repairs the differences that the run has found so far. Returns the number of rows that were deleted or written.
 pub(super) async fn repair_rows(
     comparison: &ComparisonRun<'_>,
     different: i64,
@@ -84,7 +84,7 @@ async fn write_rows(
     Ok(i64::try_from(written).unwrap_or(i64::MAX))
 }
 
-/// Replaces the copy's rows of these keys by the owner's.
+/// Replaces the copy's rows of these keys by the owner's rows.
 async fn rewrite_rows(
     upstream: &Connected,
     downstream: &Connected,
@@ -97,7 +97,8 @@ async fn rewrite_rows(
     let mut done = std::collections::BTreeSet::new();
     for some in keys.chunks(KEYS_AT_ONCE) {
         let rows = compare::read_rows(upstream, moving, some).await?;
-        // A key has one row, although two texts may name it; in a table without a key each equal row counts.
+        // Two texts can name the same key; its row is inserted only once. In a table without a key, each of several
+        // equal rows is inserted.
         let whole = moving.table.identity.is_empty();
         let new = rows.into_iter();
         let new = new.filter(|(key, _)| whole || done.insert(key.clone()));

@@ -271,8 +271,9 @@ fn sort_by_key(set: &mut RowSet<'_>) {
     ranked.sort_unstable_by(|(one_rank, one), (other_rank, other)| {
         let exact = || {
             let places = target.key.iter();
-            let mut orders = places.map(|at| sort_value(one, *at).cmp(&sort_value(other, *at)));
-            let order = orders.find(|order| order.is_ne());
+            let mut comparisons =
+                places.map(|at| sort_value(one, *at).cmp(&sort_value(other, *at)));
+            let order = comparisons.find(|ordering| ordering.is_ne());
             order.unwrap_or(Ordering::Equal)
         };
         one_rank.cmp(other_rank).then_with(exact)

@@ -1,6 +1,6 @@
 //! Adds the row changes of a stream to the batch, without those that the copy already contains.
 
-use super::{HaltPoint, StreamRun};
+use super::{PausePoint, StreamRun};
 use crate::error::StepError;
 use crate::postgres::pgoutput::{OldRow, Tuple, TupleValue};
 use crate::stream::StreamState;
@@ -22,9 +22,9 @@ impl StreamRun {
         let (table, key) = applier.key_text(relation, &new)?;
         self.batch.forbid_sharing();
         let xid = self.arriving.as_ref().map_or(0, |tx| tx.begin.xid);
-        let at = match &shared.halt {
-            Some(HaltPoint::BeforeCommit(at, _)) => Some(at),
-            Some(HaltPoint::BeforeNext) | None => None,
+        let at = match &shared.pause {
+            Some(PausePoint::BeforeCommit(at, _)) => Some(at),
+            Some(PausePoint::BeforeNext) | None => None,
         };
         let read = self.recopied.read_row(&shared.spec, at, table, &key, xid);
         match read.await? {

@@ -88,7 +88,7 @@ async fn one(
     add("start_s", started);
     let idle = resident(serving.id())?;
     add("rss_started_mib", idle.now);
-    let from = watch.look();
+    let from = watch.take_sample();
     let crowd = Crowd::new(serving.url(), size)?;
     let claims = crowd.take_up(size.migrations).await?;
     add("claim_p50_ms", claims.percentile(50));
@@ -102,7 +102,7 @@ async fn one(
     let memory = resident(serving.id())?;
     add("rss_mib", memory.now);
     add("hwm_mib", memory.most);
-    Ok((from, watch.look()))
+    Ok((from, watch.take_sample()))
 }
 
 /// `parts`: those that were measured, the smallest first.

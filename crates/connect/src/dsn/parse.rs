@@ -1,11 +1,11 @@
-//! Splits a connection string into parameters. A `${...}` is never split, whatever it holds.
+//! Splits a connection string into parameters. A `${...}` is never split, regardless of its content.
 
 use std::collections::BTreeMap;
 
 use crate::DsnError;
 use crate::reference::Template;
 
-/// Every parameter, in the order in which they are shown.
+/// All parameters, in the order in which they are printed.
 pub(super) const KNOWN: [&str; 20] = [
     "service",
     "host",
@@ -29,7 +29,7 @@ pub(super) const KNOWN: [&str; 20] = [
     "gssencmode",
 ];
 
-/// Taken and not used: every session of ours sets these itself.
+/// Parameters that are accepted and ignored, because every session sets them itself.
 const OURS: [&str; 8] = [
     "application_name",
     "fallback_application_name",
@@ -41,7 +41,7 @@ const OURS: [&str; 8] = [
     "tcp_user_timeout",
 ];
 
-/// The parameter's name as it is known here; `None` for one that is not used.
+/// Returns the canonical name of a parameter, or `None` for one that is ignored.
 ///
 /// # Errors
 /// [`DsnError::UnknownParameter`].
@@ -83,7 +83,7 @@ impl DsnParameters {
     }
 }
 
-/// Reads either form.
+/// Parses either form.
 pub(super) fn words(text: &str) -> Result<DsnParameters, DsnError> {
     match text
         .strip_prefix("postgres://")
@@ -94,7 +94,7 @@ pub(super) fn words(text: &str) -> Result<DsnParameters, DsnError> {
     }
 }
 
-/// `[user[:password]@][host][:port][,...][/dbname][?key=value&...]`
+/// Parses `[user[:password]@][host][:port][,...][/dbname][?key=value&...]`.
 fn uri(rest: &str) -> Result<DsnParameters, DsnError> {
     let mut words = DsnParameters::default();
     let (rest, query) = split(rest, '?');
@@ -117,7 +117,7 @@ fn uri(rest: &str) -> Result<DsnParameters, DsnError> {
         let value = value.ok_or(DsnError::Malformed {
             reason: "expected key=value after ?",
         })?;
-        // JDBC's word for it, which libpq takes too.
+        // The JDBC parameter `ssl`, which libpq accepts too.
         let (key, value) = match (key, value) {
             ("ssl", "true") => ("sslmode", "require"),
             pair => pair,
@@ -128,7 +128,7 @@ fn uri(rest: &str) -> Result<DsnParameters, DsnError> {
     Ok(words)
 }
 
-/// The lists of both, as the parameters `host` and `port` have them.
+/// Returns the lists of hosts and of ports in the form of the parameters `host` and `port`.
 fn hosts_and_ports(addresses: &str) -> Result<(String, String), DsnError> {
     let (mut hosts, mut ports) = (Vec::new(), Vec::new());
     let mut rest = Some(addresses);
@@ -164,7 +164,7 @@ fn host_and_port(address: &str) -> Result<(&str, &str), DsnError> {
     }
 }
 
-/// `key = value`, `key = 'quoted value'`, a backslash takes the next character as it is.
+/// Parses `key = value` and `key = 'quoted value'`. A backslash removes the meaning of the next character.
 fn key_values(text: &str) -> Result<DsnParameters, DsnError> {
     let mut words = DsnParameters::default();
     let mut rest = text.trim_start();
@@ -174,7 +174,7 @@ fn key_values(text: &str) -> Result<DsnParameters, DsnError> {
         })?;
         let key = key.trim();
         if key.is_empty() || key.contains(char::is_whitespace) {
-            // A stray word may be the rest of an unquoted password, so it is not repeated.
+            // The word may be the rest of an unquoted password, so the message does not repeat it.
             return Err(DsnError::Malformed {
                 reason: "expected one word before each =",
             });
@@ -186,7 +186,7 @@ fn key_values(text: &str) -> Result<DsnParameters, DsnError> {
     Ok(words)
 }
 
-/// One value and what follows it.
+/// Parses one value, and returns it with the rest of the text.
 fn value(text: &str) -> Result<(String, &str), DsnError> {
     let (quoted, body) = match text.strip_prefix('\'') {
         Some(body) => (true, body),
@@ -222,7 +222,7 @@ fn value(text: &str) -> Result<(String, &str), DsnError> {
     Ok((value, rest))
 }
 
-/// Splits at the first `mark` that stands outside of references.
+/// Splits at the first `mark` outside references.
 fn split(text: &str, mark: char) -> (&str, Option<&str>) {
     let mut inside = false;
     for (at, c) in text.char_indices() {

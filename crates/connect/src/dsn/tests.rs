@@ -1,11 +1,11 @@
-//! Connection strings, as libpq reads them.
+//! Connection strings are read as libpq reads them.
 
 use super::*;
 use std::time::Duration;
 
 use crate::resolved::{ChannelBinding, Roots, SslMode, Target};
 
-/// Nothing but what the string says.
+/// Resolves a connection string in an empty environment.
 fn resolved(text: &str) -> Resolved {
     within(text, &[]).expect("resolves")
 }

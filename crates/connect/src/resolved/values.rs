@@ -1,4 +1,4 @@
-//! Values of parameters: which are possible, and what stands where none is given.
+//! Values of parameters: valid values and defaults.
 
 use std::net::IpAddr;
 use std::path::PathBuf;
@@ -35,13 +35,13 @@ pub(super) const TARGETS: [(&str, Target); 6] = [
     ("prefer-standby", Target::PreferStandby),
 ];
 
-/// The value that a word stands for.
+/// Returns the value that a word denotes.
 pub(super) fn word<T: Copy>(words: &[(&str, T)], value: Option<&str>) -> Option<T> {
     let (_, found) = words.iter().find(|(word, _)| Some(*word) == value)?;
     Some(*found)
 }
 
-/// The word that stands for a value.
+/// Returns the word that denotes a value.
 pub(super) fn spelled<T: PartialEq>(
     words: &[(&'static str, T)],
     value: &T,
@@ -50,7 +50,7 @@ pub(super) fn spelled<T: PartialEq>(
     Some(word)
 }
 
-/// Refuses a value that can never be used; an empty one counts as none.
+/// Returns an error if a value can never be valid. An empty value counts as not set.
 pub(crate) fn check(key: &'static str, value: &str) -> Result<(), DsnError> {
     let present = Some(value).filter(|value| !value.is_empty());
     let Some(value) = present else { return Ok(()) };
@@ -84,7 +84,7 @@ const HOSTS: &str = "a name, an address or a socket's folder for each host";
 const SSL_MODES: &str = "disable, allow, prefer, require, verify-ca or verify-full";
 const TARGET_WORDS: &str = "any, read-write, read-only, primary, standby or prefer-standby";
 
-/// The hosts of the lists, without passwords.
+/// Returns the hosts of the lists, without passwords.
 pub(super) fn hosts(
     names: Option<&str>,
     addresses: Option<&str>,
@@ -154,7 +154,8 @@ pub(super) fn connect_timeout(value: Option<&str>) -> Result<Duration, DsnError>
     }
 }
 
-/// Anybody can have a certificate of one of the system's authorities, so there the name must fit.
+/// Parses `sslmode`. With the system's authorities the name must be verified, because anyone can get a certificate from
+/// them.
 pub(super) fn ssl_mode(
     value: Option<&str>,
     certificates: &Certificates,
@@ -169,7 +170,7 @@ pub(super) fn ssl_mode(
     }
 }
 
-/// What is named, else what stands in `~/.postgresql`.
+/// Returns the configured files, or those in `~/.postgresql`.
 pub(super) fn certificates<'a>(
     value: &impl Fn(&'static str) -> Option<&'a str>,
     environment: &Environment,
@@ -194,12 +195,12 @@ pub(super) fn certificates<'a>(
     Ok(Certificates { roots, own })
 }
 
-/// The names of all variables that stand for a parameter.
+/// Returns the names of all variables of parameters.
 pub(super) fn names() -> impl Iterator<Item = &'static str> {
     VARIABLES.iter().map(|(_, name)| *name)
 }
 
-/// The variables that make libpq connect as `of` says.
+/// Returns the variables with which libpq connects as `of` describes.
 pub(super) fn variables(of: &Resolved) -> Vec<(&'static str, String)> {
     let list = |part: &dyn Fn(&Host) -> String| {
         let parts: Vec<String> = of.hosts.iter().map(part).collect();

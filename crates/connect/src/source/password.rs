@@ -1,23 +1,22 @@
-//! The password file: `host:port:database:user:password`, the first line that fits.
+//! The password file: lines of the form `host:port:database:user:password`. The first matching line is used.
 //!
-//! As in libpq, a file that its group or others may use is passed over, and so is one that is not
-//! an ordinary file.
+//! As in libpq, a file is ignored if its group or other users may access it, or if it is not an ordinary file.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 
-/// A password file that was read, or the reason why it was not.
+/// The content of a password file, or the reason why it was not read.
 #[derive(Default)]
 pub(crate) struct Passwords {
     path: Option<PathBuf>,
     text: String,
-    /// The file is there and was passed over for its mode.
+    /// The file exists, but was ignored because of its mode.
     pub(crate) ignored: Option<PathBuf>,
 }
 
-/// What a line has to fit.
+/// What a line must match.
 pub(crate) struct PasswordQuery<'a> {
     pub(crate) host: &'a str,
     pub(crate) port: u16,
@@ -26,7 +25,7 @@ pub(crate) struct PasswordQuery<'a> {
 }
 
 impl Passwords {
-    /// Reads `passfile`, or `~/.pgpass`. A file that is not there is none.
+    /// Reads `passfile`, or `~/.pgpass`. A file that does not exist counts as empty.
     pub(crate) fn read(passfile: Option<&str>, environment: &Environment) -> Self {
         let path = passfile.map(PathBuf::from);
         let Some(path) = path.or_else(|| environment.path_below_home(".pgpass")) else {
@@ -59,15 +58,15 @@ impl Passwords {
         }
     }
 
-    /// The file that passwords come from.
+    /// Returns the file that was read.
     pub(crate) fn path(&self) -> Option<&Path> {
         self.path.as_deref()
     }
 
-    /// The password of the first line that fits.
+    /// Returns the password of the first matching line.
     pub(crate) fn find(&self, wanted: &PasswordQuery<'_>) -> Option<String> {
         let port = wanted.port.to_string();
-        // libpq calls a server behind its usual socket localhost.
+        // In a password file, libpq calls a server with the default socket directory localhost.
         let host = match wanted.host {
             "/var/run/postgresql" | "/run/postgresql" | "/tmp" => "localhost",
             host => host,
@@ -91,7 +90,7 @@ impl Passwords {
     }
 }
 
-/// Up to the next colon that no backslash precedes, and what follows it.
+/// Returns the text up to the next colon without a backslash before it, and the rest.
 fn field(text: &str) -> Option<(&str, &str)> {
     let mut escaped = false;
     for (at, c) in text.char_indices() {

@@ -1,7 +1,7 @@
-//! Services: parameters by name, in a file.
+//! libpq's connection services: named sets of parameters in a file.
 //!
-//! Order, as libpq: the file that `PGSERVICEFILE` names, else `~/.pg_service.conf`; then
-//! `pg_service.conf` in the folder `PGSYSCONFDIR`.
+//! As in libpq, the file that `PGSERVICEFILE` names is read first, or else `~/.pg_service.conf`; then `pg_service.conf`
+//! in the folder `PGSYSCONFDIR`.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 
 use crate::environment::Environment;
 
-/// Why a service's parameters could not be read. No message repeats a value.
+/// Why a service's parameters could not be read. No message contains a value, because it may be a password.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
-    /// No file has it.
+    /// No file defines the service.
     #[error("service {name:?} is not defined in {places}")]
     Unknown {
-        /// The service.
+        /// The name of the service.
         name: String,
         /// The files that were read.
         places: String,
@@ -25,21 +25,21 @@ pub enum ServiceError {
     File {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: io::Error,
     },
-    /// A line that says nothing.
+    /// A line is neither empty nor a comment nor `key=value`.
     #[error("line {line} of the service file {} is not key=value", path.display())]
     Line {
         /// The file.
         path: PathBuf,
-        /// Counted from 1.
+        /// The number of the line, from 1.
         line: usize,
     },
 }
 
-/// The parameters of service `name`.
+/// Returns the parameters of the service `name`.
 pub(crate) fn service(
     name: &str,
     environment: &Environment,
@@ -93,7 +93,7 @@ fn read(path: &Path, name: &str) -> Result<Option<BTreeMap<String, String>>, Ser
                 path: path.to_owned(),
                 line: number + 1,
             })?;
-            // The first of two equal keys counts, as in libpq.
+            // If a key occurs twice, the first one is used, as in libpq.
             values
                 .entry(key.trim().to_owned())
                 .or_insert_with(|| value.trim().to_owned());

@@ -1,4 +1,4 @@
-//! Why a connection could not be protected, and what mends it.
+//! Why TLS could not be established, with hints.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,69 +7,69 @@ use rustls::{AlertDescription, CertificateError};
 
 use crate::Class;
 
-/// Why a connection could not be protected.
+/// Why TLS could not be established.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// The server does not do TLS.
+    /// The server does not support TLS.
     #[error("the server offers no TLS")]
     NotOffered,
-    /// The mode verifies, and no authority is known.
+    /// The mode verifies certificates, and no root certificate is known.
     #[error("no root certificate is known to verify the server with")]
     NoRoots,
-    /// The operating system's authorities could not be read.
+    /// The operating system's root certificates could not be read.
     #[error("the system's root certificates could not be read: {0}")]
     SystemRoots(String),
     /// A file of certificates or keys could not be used.
     #[error("{parameter} {} could not be read: {reason}", path.display())]
     File {
-        /// The parameter that names it.
+        /// The parameter that names the file.
         parameter: &'static str,
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// Why it cannot be used.
         reason: String,
     },
-    /// A private key that others may read.
+    /// Other users may read a private key.
     #[error("sslkey {} may be used by its group or by others", path.display())]
     KeyMode {
         /// The file.
         path: PathBuf,
     },
-    /// The certificate and the key do not belong together.
+    /// The client's certificate and its key do not belong together.
     #[error("sslcert {} and sslkey {} cannot be used together", certificate.display(), key.display())]
     Pair {
         /// The certificate's file.
         certificate: PathBuf,
         /// The key's file.
         key: PathBuf,
-        /// What is wrong.
+        /// The error of the TLS library.
         #[source]
         source: rustls::Error,
     },
-    /// A name that cannot stand in a certificate.
+    /// The host name cannot occur in a certificate.
     #[error("{0:?} is no name that a certificate can be verified for")]
     Name(String),
-    /// The server's certificate was not accepted.
+    /// The server's certificate is not valid.
     #[error("the server's certificate was not accepted: {0}")]
     Certificate(CertificateError),
-    /// The server did not accept our certificate, or wants one.
+    /// The server refused the client's certificate, or requires one.
     #[error("the server refused our certificate: {0:?}")]
     Refused(AlertDescription),
-    /// The two could not agree.
+    /// Client and server have no common TLS version or algorithm, or another error of the handshake.
     #[error("the TLS handshake failed")]
     Handshake(#[source] rustls::Error),
-    /// The connection broke.
+    /// The connection was lost.
     #[error("the TLS handshake broke off")]
     Broken(#[source] io::Error),
 }
 
 impl TlsError {
-    /// What broke a handshake.
+    /// Converts an error of the handshake.
     pub(crate) fn from_io(error: io::Error) -> Self {
         Self::tls_cause(&error).unwrap_or(Self::Broken(error))
     }
 
-    /// What TLS says behind an error of a protected stream, if it says anything.
+    /// Returns the TLS error that caused an error of an established TLS stream, if there is one.
     pub(crate) fn tls_cause(error: &io::Error) -> Option<Self> {
         let inner = error.get_ref()?.downcast_ref::<rustls::Error>()?.clone();
         if let rustls::Error::InvalidCertificate(reason) = inner {
@@ -83,7 +83,7 @@ impl TlsError {
         Some(Self::Handshake(inner))
     }
 
-    /// What a retry is worth: what was verified and failed stays as it is.
+    /// Returns whether a retry is useful. A failed verification fails again.
     pub fn class(&self) -> Class {
         match self {
             Self::Broken(_) => Class::Transient,
@@ -100,7 +100,7 @@ impl TlsError {
         }
     }
 
-    /// What mends it, if that is known.
+    /// Returns what the user can do, if that is known.
     pub fn hint(&self) -> Option<&'static str> {
         match self {
             Self::NotOffered => {

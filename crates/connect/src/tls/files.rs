@@ -1,4 +1,4 @@
-//! PEM files: chains of certificates, and private keys that nobody else may read.
+//! PEM files: certificate chains, and private keys that no other user may read.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -8,7 +8,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
 use super::TlsError;
 
-/// All certificates of a file; at least one.
+/// Returns all certificates of a file, at least one.
 pub(super) fn chain(
     parameter: &'static str,
     path: &Path,
@@ -28,7 +28,7 @@ pub(super) fn chain(
     Ok(found)
 }
 
-/// The private key of a file. Its mode is judged as libpq does: 0600 or less, or 0640 if it is root's.
+/// Returns the private key of a file. Its mode is checked as libpq does: 0600 or less, or 0640 if root owns it.
 pub(super) fn key(path: &Path) -> Result<PrivateKeyDer<'static>, TlsError> {
     let failed = |reason: String| TlsError::File {
         parameter: "sslkey",

@@ -1,7 +1,7 @@
-//! How much of the server's certificate is verified, by mode.
+//! How the server's certificate is verified in each mode.
 //!
-//! The signature of the handshake is verified in every mode: without it a stranger could show the
-//! server's own certificate, and channel binding would prove nothing.
+//! The signature of the handshake is verified in every mode. Otherwise another server could present the server's own
+//! certificate, and channel binding would prove nothing.
 
 use std::sync::{Arc, OnceLock};
 
@@ -14,7 +14,7 @@ use rustls::{CertificateError, DigitallySignedStruct, Error, RootCertStore, Sign
 use super::{TlsError, files};
 use crate::resolved::{Roots, SslMode};
 
-/// The verifier for `mode`.
+/// Returns the verifier for `mode`.
 pub(super) fn verifier(
     mode: SslMode,
     roots: Option<&Roots>,
@@ -22,7 +22,7 @@ pub(super) fn verifier(
 ) -> Result<Arc<dyn ServerCertVerifier>, TlsError> {
     let verify_mode = match mode {
         SslMode::Disable | SslMode::Allow | SslMode::Prefer => VerifyMode::Nowhere,
-        // As libpq: where an authority is known, it is asked.
+        // As in libpq: if root certificates are known, `require` verifies the chain.
         SslMode::Require if roots.is_none() => VerifyMode::Nowhere,
         SslMode::Require | SslMode::VerifyCa => VerifyMode::Authority,
         SslMode::VerifyFull => VerifyMode::Everywhere,
@@ -72,7 +72,7 @@ fn web(
         .map_err(|error| TlsError::SystemRoots(error.to_string()))
 }
 
-/// The operating system's authorities, read once in the life of the process.
+/// Returns the operating system's root certificates, which are read once per process.
 fn system() -> Result<Arc<RootCertStore>, TlsError> {
     static STORE: OnceLock<Arc<RootCertStore>> = OnceLock::new();
     if let Some(store) = STORE.get() {
@@ -88,7 +88,7 @@ fn system() -> Result<Arc<RootCertStore>, TlsError> {
     Ok(Arc::clone(STORE.get_or_init(|| Arc::new(store))))
 }
 
-/// Verifies the authority alone, or nothing.
+/// Verifies the certificate chain but not the name, or neither.
 #[derive(Debug)]
 struct LenientVerifier {
     web: Option<Arc<WebPkiServerVerifier>>,
@@ -110,7 +110,7 @@ impl ServerCertVerifier for LenientVerifier {
         let verified =
             web.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now);
         match verified {
-            // The name is looked at last, so everything else is in order.
+            // The name is checked last, so everything else was valid.
             Err(Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),

@@ -1,4 +1,4 @@
-//! A certificate authority for tests, and servers that it vouches for.
+//! A certificate authority for tests, and servers with certificates that it has signed.
 
 use std::fmt::Write as _;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -9,7 +9,7 @@ use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, IsCa, Issuer, KeyPair,
 };
 
-/// An authority whose files lie in a folder that goes with it.
+/// An authority. Its files are in a folder that is removed with it.
 pub(crate) struct Authority {
     folder: PathBuf,
     issuer: Issuer<'static, KeyPair>,
@@ -32,12 +32,12 @@ impl Authority {
         authority
     }
 
-    /// Its own certificate.
+    /// Returns its own certificate.
     pub(crate) fn root(&self) -> PathBuf {
         self.file("root.crt")
     }
 
-    /// A file in its folder.
+    /// Returns the path of a file in its folder.
     pub(crate) fn file(&self, name: &str) -> PathBuf {
         self.folder.join(name)
     }
@@ -50,7 +50,7 @@ impl Authority {
         path
     }
 
-    /// A certificate for a role, and its key.
+    /// Returns a certificate for a role, and its key.
     pub(crate) fn card_text(&self, role: &str) -> (String, String) {
         let mut params = CertificateParams::new(Vec::new()).expect("parameters");
         params.distinguished_name = DistinguishedName::new();
@@ -58,7 +58,7 @@ impl Authority {
         self.sign(&params)
     }
 
-    /// The same as files.
+    /// Writes a certificate for a role, and its key, to files.
     pub(crate) fn card(&self, role: &str) -> (PathBuf, PathBuf) {
         let (certificate, key) = self.card_text(role);
         (
@@ -67,8 +67,8 @@ impl Authority {
         )
     }
 
-    /// A running server with a certificate for `localhost`, which lets in by the lines of `hba`, and its
-    /// own superuser as ever.
+    /// Starts a server with a certificate for `localhost`. Its pg_hba.conf has the lines `hba`, and a line for its
+    /// superuser.
     pub(crate) fn server(&self, options: Options, hba: &str) -> Cluster {
         let options = options
             .setting("fsync", "off")
@@ -110,7 +110,7 @@ impl Drop for Authority {
     }
 }
 
-/// A file that the server's account owns and nobody else reads.
+/// Writes a file that only the server's account may read.
 fn give(data: &Path, name: &str, text: &str) {
     let path = data.join(name);
     std::fs::write(&path, text).expect("written");

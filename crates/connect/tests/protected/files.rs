@@ -1,4 +1,4 @@
-//! What stands in files of the process that connects: passwords and services; and Unix sockets.
+//! Files of the client: password and service files; and Unix sockets.
 
 use cluster::{Cluster, Options};
 use connect::{Class, ConnectError, Dsn, Environment, Resolved, Session, connect, connect_to};
@@ -43,7 +43,7 @@ async fn a_password_file_is_read_unless_others_may_use_it() {
     assert_eq!(error.class(), Class::Permanent);
     assert!(error.to_string().contains(&shared), "{error}");
     assert_eq!(error.hint(), Some("chmod 600 the password file"));
-    // A password that is given comes before the file.
+    // A password from a variable takes precedence over the file.
     let variables = [("PGPASSWORD", "falsch"), ("PGPASSFILE", private.as_str())];
     let error = opened(&resolved(&dsn, &variables))
         .await

@@ -1,4 +1,4 @@
-//! Lists of hosts: each is tried in order, until one is what is wanted.
+//! Lists of hosts: each is tried in order, until one is suitable.
 
 use cluster::{Cluster, Options, Shutdown};
 use connect::{Class, ConnectError, Connected, Dsn, Session, Walsender, connect};
@@ -7,7 +7,7 @@ fn options(name: &str) -> Options {
     Options::temporary(name).setting("fsync", "off")
 }
 
-/// Servers in this order; they share their password.
+/// Returns a connection string with these servers in order. They have the same password.
 fn dsn(servers: &[&Cluster], more: &str) -> Dsn {
     let list = |part: &dyn Fn(&Cluster) -> String| {
         let parts: Vec<String> = servers.iter().map(|server| part(server)).collect();

@@ -1,4 +1,4 @@
-//! Which proof of a password a server gets, by the way that it asks; for both kinds of session.
+//! Which proof of a password a server gets, by the method that it requests; for both kinds of session.
 
 use cluster::Options;
 use connect::{
@@ -20,7 +20,7 @@ const ROLES: &str = "\
     set password_encryption = md5; \
     create role old login replication password 'geheim'";
 
-/// A server that asks every login for its password in clear, and keeps what it is shown.
+/// A server that requests the password of every login in clear text, and records what it receives.
 async fn curious() -> (u16, tokio::task::JoinHandle<Vec<u8>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
     let port = listener.local_addr().expect("an address").port();
@@ -120,7 +120,7 @@ async fn require_auth_says_what_a_server_may_ask_for() {
     }
 }
 
-/// What an administrator can make an agent read of its host, and show to others.
+/// An administrator must not be able to read a file of the agent's host by means of an error message.
 #[tokio::test]
 async fn a_file_of_the_host_comes_back_in_no_error() {
     for key in [

@@ -1,4 +1,4 @@
-//! What is verified, what is bound, and what is refused; for both kinds of session.
+//! What TLS verifies, binds and refuses; for both kinds of session.
 
 use std::sync::{Arc, Weak};
 
@@ -23,7 +23,7 @@ const ROLES: &str = "\
 
 static SHARED: Mutex<Weak<Scene>> = Mutex::const_new(Weak::new());
 
-/// A server with TLS, which goes with its last user.
+/// A server with TLS. It is removed with its last user.
 struct Scene {
     authority: Authority,
     cluster: Cluster,
@@ -50,7 +50,7 @@ impl Scene {
         Self { authority, cluster }
     }
 
-    /// `host` is a name for 127.0.0.1.
+    /// Returns a connection string. `host` is a name for 127.0.0.1.
     fn dsn(&self, host: &str, user: &str, more: &str) -> Dsn {
         let port = self.cluster.port();
         let text = format!(
@@ -65,7 +65,7 @@ impl Scene {
     }
 }
 
-/// Whether the session of each kind is protected.
+/// Returns whether sessions of both kinds use TLS.
 async fn protected(dsn: &Dsn) -> Result<bool, ConnectError> {
     let session = connect(dsn, &Session::named("test")).await?;
     let row = session
@@ -79,7 +79,7 @@ async fn protected(dsn: &Dsn) -> Result<bool, ConnectError> {
     Ok(row.get(0))
 }
 
-/// The same refusal for each kind.
+/// Returns the error, which must be the same for both kinds of session.
 async fn refused(dsn: &Dsn) -> ConnectError {
     let replication = Walsender::open(dsn, "test", "").await;
     let replication = replication.expect_err("refused");
@@ -122,7 +122,7 @@ async fn verify_full_takes_the_right_name_from_the_right_authority_only() {
         assert!(unknown.hint().expect("a hint").contains("sslrootcert"));
         assert!(matches!(tls(unknown), TlsError::Certificate(_)));
     }
-    // As in libpq, a mode that does not verify takes any certificate.
+    // As in libpq, a mode that does not verify accepts any certificate.
     let require = scene.dsn("db.example", "secured", "sslmode=require");
     assert!(protected(&require).await.expect("not verified"));
 }
@@ -163,7 +163,7 @@ async fn channel_binding_is_used_where_it_is_required() {
     assert!(protected(&right).await.expect("bound"));
     let never = scene.dsn("localhost", "secured", "channel_binding=disable");
     assert!(protected(&never).await.expect("not bound"));
-    // A server that asks for no proof has given none, and neither does one without TLS.
+    // A server that requests no proof proves nothing itself, and neither does a server without TLS.
     for (user, more) in [
         ("trusted", bound.as_str()),
         ("open", "sslmode=disable channel_binding=require"),

@@ -1,5 +1,5 @@
-//! What an event or a span holds, on the line of its event: names and messages come from shards, whose owners choose them,
-//! and a name with an end of line in it would write a line of its own.
+//! Formats the fields of a log line. Names and messages come from shards, and users choose them. A line feed in such a
+//! text must not begin a new log line.
 
 use plans::render::one_line;
 use std::fmt::{self, Debug};
@@ -8,7 +8,7 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::Writer;
 
-/// The message as it is, then `name=value`; what would leave the line is written out.
+/// Writes the message, then the fields as `name=value`. Line feeds and control characters are escaped.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OneLine;
 
@@ -52,7 +52,7 @@ impl Visit for LineWriter<'_> {
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // What came from the crate `log` says these of itself; the line has them at its beginning.
+        // Events of the crate `log` have these fields, and the log line already begins with them.
         if self.written.is_ok() && !field.name().starts_with("log.") {
             self.written = self.write(field.name(), &format!("{value:?}"));
         }

@@ -1,9 +1,9 @@
-//! Which key is found in tables of each form.
+//! Tests which key is found in tables of different forms.
 
 use super::*;
 use crate::facts::{Column, Index, Reference};
 
-/// Table, the one that it refers to, and pairs of their columns.
+/// A table, the table to which it refers, and pairs of their columns.
 type Refers<'a> = (&'a str, &'a str, &'a [(&'a str, &'a str)]);
 
 fn table(columns: &[&str], keys: &[&[&str]]) -> Table {
@@ -126,7 +126,7 @@ fn a_schema_without_foreign_keys_is_read_by_its_names_and_indexes() {
     );
 }
 
-/// Warehouses, by columns with a prefix of their table's, some with foreign keys.
+/// Tables of warehouses: each column begins with the table's prefix. `references` adds foreign keys.
 fn warehouses(references: bool) -> Facts {
     let mut all = facts(
         vec![
@@ -298,7 +298,7 @@ fn a_table_that_many_refer_to_is_not_the_key_where_few_have_it_in_theirs() {
     }
     let found = candidates(&world);
     assert_eq!(found[0].name, "tenant_id", "{found:?}");
-    // A tenant's rows are few beside all rows; a country's are not.
+    // Few values in many rows are not a tenant's key: a country is none, a tenant is.
     let tables = world.tables.iter_mut();
     tables.for_each(|(name, table)| table.rows = if name.name == "country" { 2 } else { 100_000 });
     assert_eq!(best(&world).name, "tenant_id");

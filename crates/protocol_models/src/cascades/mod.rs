@@ -1,9 +1,9 @@
-//! M6: cascades. A row of a reference table is deleted on both shards, and each foreign key cascades from it into one
-//! moving row, which each shard has; who does not own it may skip it (ADR 55).
+//! M6: cascades. The application deletes a row of a reference table on both shards. On each shard a foreign key
+//! cascades the deletion to a moving row. On the shard that does not own the row, a trigger may skip it (ADR 55).
 //!
-//! Absent: the fence, which refuses as a seal does here, and how a wait-out, a drain and a flip are made safe (M2, M3): a
-//! seal waits for the owner's writer, a flip for the stream. A process that dies is followed by one that goes on where
-//! the flip was made, and else gives the attempt up.
+//! The model omits the fence, which refuses writes as the seal does, and the mechanisms of wait-out, drain and flip
+//! (models M2 and M3): the seal simply waits for the owner's writer, and the flip for the stream. If a process dies,
+//! its successor continues after a flip, and otherwise gives the attempt up.
 
 mod state;
 mod step;
@@ -14,7 +14,7 @@ use crate::check::{ModelSize, Mutant, Protocol, mutant};
 use state::{AttemptStage, CascadeShard, CascadeSide, CascadeState, CascadeWriter};
 use step::CascadeAction;
 
-/// The rules that can be bent.
+/// The rules of which a mutant changes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CascadeRule {
     NotCleared,
@@ -27,7 +27,7 @@ pub(crate) enum CascadeRule {
     LateRelease,
 }
 
-/// Bounds and the bent rule, if any.
+/// The bounds, and the changed rule of a mutant.
 pub(crate) struct Cascades {
     bent: Option<CascadeRule>,
     attempts: u8,

@@ -1,4 +1,4 @@
-//! What the shards have, what the attempt has done, and the one transaction that each shard is asked for.
+//! The state of both shards and of the attempt, and of one application transaction for each shard.
 
 /// One of the two shards.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,46 +16,46 @@ impl CascadeSide {
     }
 }
 
-/// The application's transaction on a shard, which deletes the row of the reference table there.
+/// The application's transaction on a shard. It deletes the row of the reference table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum CascadeWriter {
     Idle,
-    /// It has a snapshot, in which the value was this one.
+    /// The transaction has a snapshot, which shows this value.
     Begun {
         saw: bool,
     },
-    /// It has the lock; with what a mutant has read already.
+    /// The transaction holds the lock. The value is what a mutant has already read.
     Locked {
         read: bool,
     },
-    /// It has written, and not committed.
+    /// The transaction has written and not committed.
     Cascaded,
     LeftOut,
-    /// Committed, refused or rolled back.
+    /// The transaction was committed, refused or rolled back.
     Done,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CascadeShard {
-    /// The register: open, or closed.
+    /// The register: true is open, false is closed.
     pub(super) open: bool,
-    /// It was opened last, and not told of a flip since.
+    /// True if this shard was opened last, and has recorded no flip since.
     pub(super) owns: bool,
-    /// A cascade skips the moving row.
+    /// True if a cascade skips the moving row.
     pub(super) skips: bool,
-    /// The newest attempt that has begun here.
+    /// The newest attempt that has begun on this shard.
     pub(super) count: u8,
-    /// The row of the reference table is there.
+    /// True if the row of the reference table exists.
     pub(super) parent: bool,
-    /// The moving row, which refers to it, is there.
+    /// True if the moving row, which refers to it, exists.
     pub(super) row: bool,
-    /// The count of what was skipped is not zero.
+    /// True if the count of skipped rows is not zero.
     pub(super) skipped: bool,
     pub(super) writer: CascadeWriter,
 }
 
 impl CascadeShard {
-    /// The moving row refers to something.
+    /// Returns true unless the moving row refers to a missing row.
     pub(super) fn is_whole(&self) -> bool {
         self.parent || !self.row
     }
@@ -65,7 +65,7 @@ impl CascadeShard {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum AttemptStage {
     Idle,
-    /// It has begun on the shard that is to gain the keys.
+    /// The attempt has begun on the new owner.
     Begun,
     Cleared,
     Waited,
@@ -75,7 +75,7 @@ pub(crate) enum AttemptStage {
     Opened,
 }
 
-/// A release that nobody waits for any more: the attempt and where it lets cascades skip rows again.
+/// A release whose sender has stopped waiting: the attempt, and the shard on which it lets cascades skip rows again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct HungRelease {
     pub(super) side: CascadeSide,
@@ -85,12 +85,12 @@ pub(crate) struct HungRelease {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CascadeState {
     pub(super) shards: [CascadeShard; 2],
-    /// Whom the map names.
+    /// The owner in the map.
     pub(super) owner: CascadeSide,
     pub(super) stage: AttemptStage,
     pub(super) attempt: u8,
     pub(super) deaths: u8,
-    /// The owner's deletion of the moving row is on its way.
+    /// The stream carries the owner's deletion of the moving row.
     pub(super) sent: bool,
     pub(super) hung: Option<HungRelease>,
 }
@@ -104,7 +104,7 @@ impl CascadeState {
         &mut self.shards[side as usize]
     }
 
-    /// Who loses the keys in this attempt, and who gains them.
+    /// Returns the old owner and the new owner of this attempt.
     pub(super) fn parties(&self) -> (CascadeSide, CascadeSide) {
         match self.stage {
             AttemptStage::Flipped | AttemptStage::Opened => (self.owner.other(), self.owner),

@@ -1,24 +1,24 @@
-//! What can happen, and what it does.
+//! The possible actions and their effects.
 
 use super::state::{AttemptStage, CascadeSide, CascadeState, CascadeWriter, HungRelease};
 use super::{CascadeRule, Cascades};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CascadeAction {
-    /// The application begins, by a snapshot.
+    /// The application's transaction begins and takes its snapshot.
     Begin(CascadeSide),
-    /// It deletes the row of the reference table, and the trigger takes the lock.
+    /// The transaction deletes the row of the reference table, and the trigger takes the lock.
     Lock(CascadeSide),
-    /// The foreign key cascades into the moving row.
+    /// The foreign key cascades to the moving row.
     Cascade(CascadeSide),
     Commit(CascadeSide),
     RollBack(CascadeSide),
-    /// The owner's change arrives.
+    /// The stream applies the owner's change.
     Stream,
-    /// The attempt goes on.
+    /// The attempt executes its next statement.
     Go,
     Release,
-    /// The same, and the answer of its last statement is lost.
+    /// The attempt is given up. Its last statement gets no response, and may arrive later or be lost.
     ReleaseHangs,
     Arrive,
     Lose,
@@ -66,7 +66,7 @@ impl Cascades {
         }
     }
 
-    /// Whether the attempt's next statement does not have to wait.
+    /// Returns whether the attempt's next statement need not wait.
     fn may_go(&self, state: &CascadeState) -> bool {
         let (old_owner, new_owner) = state.parties();
         let (old_owner, new_owner) = (state.shard(old_owner), state.shard(new_owner));
@@ -90,7 +90,8 @@ impl Cascades {
         }
     }
 
-    /// Whether it has the lock that an attempt takes alone once.
+    /// Returns whether the transaction holds the lock in shared mode. The attempt takes this lock once in exclusive
+    /// mode.
     fn has_the_lock(&self, writer: CascadeWriter) -> bool {
         match writer {
             CascadeWriter::Idle | CascadeWriter::Begun { .. } | CascadeWriter::Done => false,
@@ -198,7 +199,8 @@ impl Cascades {
         };
     }
 
-    /// Cascades skip rows again where an attempt was released, unless it is not the newest there.
+    /// Lets cascades skip rows again on the shard where an attempt was given up, unless a newer attempt has begun
+    /// there.
     fn allow(&self, state: &mut CascadeState, HungRelease { side, attempt }: HungRelease) {
         let late = self.is(CascadeRule::LateRelease);
         let shard = state.shard_mut(side);
@@ -219,7 +221,7 @@ impl Cascades {
     }
 }
 
-/// The attempt is given up: it never flips, and its losing shard is open. What is left to do.
+/// Gives the attempt up: it never flips, and its old owner is open. Returns the remaining work.
 fn reopen(state: &mut CascadeState) -> HungRelease {
     let (old_owner, new_owner) = state.parties();
     state.shard_mut(old_owner).open = true;
@@ -234,7 +236,7 @@ fn commit(state: &mut CascadeState, side: CascadeSide) {
     let owner = state.owner == side;
     let shard = state.shard_mut(side);
     if shard.writer == CascadeWriter::Cascaded {
-        // What the owner deletes goes to the other shard.
+        // The stream carries the owner's deletion to the other shard.
         let sent = owner && shard.row;
         shard.row = false;
         state.sent |= sent;

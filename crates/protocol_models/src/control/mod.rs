@@ -1,12 +1,14 @@
-//! M3: two controllers, each with its agent, of which every lease can end at any moment.
+//! M3: two controllers, each with its agent. Every lease can end at any time.
 //!
-//! Whoever waits for an answer may be passed over for as long as it takes: that is a paused process
-//! and a slow network. A request that nobody waits for any more can be served at any later time, or
-//! never: that is a lost answer, a hung session and a zombie. No step looks at a clock (I9).
-//! A third agent lies: it was given nothing, reads epoch and attempt, and sends begin, flip and release at any moment.
-//! Without the secret of the dispatch it is refused (ADR 48); a lie that is refused changes nothing, and is no step.
-//! Absent: clients, streams, drains (M2), duplicated requests (a session sends each once), epochs
-//! that a restored store gives out again.
+//! A controller that waits for a response may wait for any time: this models a paused process and a slow network. A
+//! request whose sender no longer waits can be served at any later time or never: this models a lost response, a hung
+//! session and a process that continues after its successor has begun. No step reads a clock (I9).
+//!
+//! A third agent lies: it was assigned no work, reads epoch and attempt, and sends begin, flip and release at any time.
+//! It is refused because it lacks the secret of the dispatch (ADR 48). A refused lie changes nothing and is no step.
+//!
+//! The model omits clients, streams and drains (M2), duplicated requests (a session sends each once), and epochs that a
+//! restored store assigns again.
 
 mod state;
 mod step;
@@ -19,7 +21,7 @@ use state::{
 };
 use step::ControlAction;
 
-/// The rules that can be bent.
+/// The rules of which a mutant changes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ControlRule {
     FlipWithoutCas,
@@ -32,13 +34,13 @@ pub(crate) enum ControlRule {
     NoSecret,
 }
 
-/// Bounds and the bent rule, if any.
+/// The bounds, and the changed rule of a mutant.
 pub(crate) struct Control {
     bent: Option<ControlRule>,
-    /// Leases that are given out.
+    /// The number of leases.
     epochs: u8,
     attempts: u8,
-    /// Requests that hang.
+    /// The number of requests that hang.
     hangs: u8,
     /// Whether the store may lose its flip, once.
     restores: bool,
@@ -57,7 +59,8 @@ impl Control {
         self.bent == Some(rule)
     }
 
-    /// Sealed keys are nobody's: that is unavailability, and must not be the end of it.
+    /// Returns whether the run may end in this state: the owner in the store is open, or a lost flip has halted the
+    /// migration. Sealed keys are unavailable, so a run must not end while they are sealed.
     fn is_end(state: &ControlState) -> bool {
         let halted = state
             .controllers

@@ -1,4 +1,4 @@
-//! What the store, the shards and the controllers hold.
+//! The state of the store, the shards and the controllers.
 
 /// The ownership row of the control store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -11,16 +11,16 @@ pub(super) enum OwnershipRow {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Store {
     pub(super) ownership: OwnershipRow,
-    /// The newest cutover attempt.
+    /// The number of the newest cutover attempt.
     pub(super) attempt: u8,
-    /// The newest lease.
+    /// The number of the newest lease.
     pub(super) epoch: u8,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ShardRegister {
     Open,
-    /// May expire at any time, so it counts as open.
+    /// The fence may expire at any time, so it counts as open.
     Fenced,
     Closed,
 }
@@ -29,14 +29,14 @@ pub(super) enum ShardRegister {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ControlShard {
     pub(super) epoch: u8,
-    /// Counts what was begun: attempt n has the counts from `COUNTS` n on (ADR 1).
+    /// The counter of register writes. Attempt n has the values from `COUNTS` × n on (ADR 1).
     pub(super) count: u8,
     pub(super) register: ShardRegister,
-    /// The target was told of the flip.
+    /// True if the flip was recorded on the target.
     pub(super) flipped: bool,
 }
 
-/// Beginnings that one attempt has room for on a shard.
+/// The number of counter values that each attempt has on a shard.
 pub(super) const COUNTS: u8 = 16;
 
 impl ControlShard {
@@ -44,14 +44,14 @@ impl ControlShard {
         self.register != ShardRegister::Closed
     }
 
-    /// The count for something new in `attempt`, unless a later attempt has been here.
+    /// Returns the next counter value in `attempt`, or `None` if a later attempt has written on this shard.
     pub(super) fn next_count(&self, attempt: u8) -> Option<u8> {
         let first = attempt * COUNTS;
         (self.count + 1 < first + COUNTS).then(|| first.max(self.count + 1))
     }
 }
 
-/// The request that a controller, with its agent, waits for.
+/// The request for whose response a controller and its agent wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) enum PendingRequest {
     Lease,
@@ -59,7 +59,7 @@ pub(crate) enum PendingRequest {
     TakeTarget,
     Read,
     Begin,
-    /// On the target, before a fence.
+    /// Checks the witness on the target before a fence.
     WitnessFence,
     Fence,
     Seal,
@@ -68,26 +68,26 @@ pub(crate) enum PendingRequest {
     Tell,
     Open,
     GiveUp,
-    /// On the target, before the source is set back to 0.
+    /// Checks the witness on the target before the source is opened again.
     WitnessRelease,
     Release,
-    /// Nothing to do, for now.
+    /// Nothing to do at the moment.
     Rest,
-    /// The keys are on the target.
+    /// The target owns the keys.
     Done,
-    /// The store has lost a flip: only people may go on.
+    /// The store has lost a flip. Only an operator may continue.
     Halt,
 }
 
-/// A controller; also a request of it that hangs somewhere.
+/// A controller, or a request of it that hangs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Controller {
     pub(super) request: PendingRequest,
     pub(super) epoch: u8,
     pub(super) attempt: u8,
-    /// What the shard gave to the beginning that this belongs to.
+    /// The counter value that the shard has assigned to this attempt's first write.
     pub(super) count: u8,
-    /// The epoch was proved in an earlier transaction (one mutant).
+    /// True if the epoch was proved in an earlier transaction (one mutant).
     pub(super) proven: bool,
 }
 
@@ -97,14 +97,14 @@ pub(crate) struct ControlState {
     pub(super) source: ControlShard,
     pub(super) target: ControlShard,
     pub(super) controllers: [Controller; 2],
-    /// Requests that nobody waits for any more; each may still be served, in any order.
+    /// Requests whose sender no longer waits. Each may still be served, in any order.
     pub(super) hung: Vec<Controller>,
     pub(super) hangs: u8,
-    /// The store was set back to before its flip.
+    /// True if the store was restored to a state before its flip.
     pub(super) restored: bool,
-    /// Attempts that were given up, as bits; the attempt that flipped.
+    /// The attempts that were given up, as bits; and the attempt that flipped.
     pub(super) given_up: u8,
     pub(super) flipped_by: Option<u8>,
-    /// A shard was written under an epoch older than its own.
+    /// True if a shard was written with an older epoch than its own.
     pub(super) stale_write: bool,
 }

@@ -1,4 +1,4 @@
-//! What can happen next, and what it does.
+//! The possible actions and their effects.
 
 use super::state::{
     ControlShard, ControlState, Controller, OwnershipRow, PendingRequest, ShardRegister, Store,
@@ -7,30 +7,31 @@ use super::{Control, ControlRule};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ControlAction {
-    /// The controller's request is served and answered.
+    /// The controller's request is served, and the controller receives the response.
     Serve(usize),
-    /// The same; an interrupted attempt that the answer shows is given up.
+    /// The same. If the response shows an interrupted attempt, the controller gives it up.
     ServeAndUnwind(usize),
-    /// The controller waits no longer, for the request or for its lost answer, and takes over anew.
+    /// The controller stops waiting for the request or its response, and begins again with a take-over.
     Hang(usize),
-    /// A request that hung is served; nobody learns of it.
+    /// A request that hung is served. No controller receives the response.
     ServeHung(usize),
-    /// The control store comes back from before its flip.
+    /// The control store is restored to a state before its flip.
     Restore,
-    /// An agent that was given nothing sends this under the epoch and the attempt that everybody may read.
+    /// An agent without an assignment sends this request with the current epoch and attempt, which every agent can
+    /// read.
     Lie(PendingRequest),
 }
 
-/// What the store is asked for in a cutover.
+/// The requests to the store in a cutover.
 const LIES: [PendingRequest; 3] = [
     PendingRequest::Begin,
     PendingRequest::Flip,
     PendingRequest::GiveUp,
 ];
 
-/// What a controller is told.
+/// The response that a controller receives.
 enum RequestAnswer {
-    /// With the shard's count, where there is one.
+    /// The request was served. The value is the shard's counter or the new epoch, if the response contains one.
     Served(u8),
     Refused,
     FlipLost,
@@ -69,7 +70,8 @@ impl Control {
         }
     }
 
-    /// A lease can be lost at any moment: whoever stands by may take it.
+    /// Returns whether the controller waits for a response. A lease can be lost at any time, and any controller may
+    /// take it.
     fn is_waiting(&self, state: &ControlState, controller: &Controller) -> bool {
         match controller.request {
             PendingRequest::Lease => state.store.epoch < self.epochs,
@@ -121,7 +123,7 @@ impl Control {
         }
     }
 
-    /// The store believes whoever shows the secret of the owner's dispatch, and nobody else.
+    /// Sends a request without the secret of the owner's dispatch. The store accepts only requests with this secret.
     fn lie(&self, state: &mut ControlState, request: PendingRequest) {
         if self.is(ControlRule::NoSecret) {
             let request = at(request, state.store.epoch, state.store.attempt);
@@ -175,7 +177,7 @@ impl Control {
         }
     }
 
-    /// The point of no return: state, attempt and epoch in one compare-and-set.
+    /// The flip, which is the point of no return: a compare-and-set on state, attempt and epoch.
     fn flip(&self, state: &mut ControlState, controller: Controller) -> RequestAnswer {
         let any_attempt = Controller {
             attempt: state.store.attempt,
@@ -192,7 +194,7 @@ impl Control {
         RequestAnswer::Served(0)
     }
 
-    /// Has the shard that would gain the keys heard of a flip that the store does not know?
+    /// Checks the witness: whether the new owner has recorded a flip that the store does not have.
     fn witness(
         &self,
         state: &mut ControlState,
@@ -208,7 +210,7 @@ impl Control {
         }
     }
 
-    /// One transaction under the exclusive lock: proof, then the write.
+    /// A transaction under the exclusive lock that proves the epoch and then writes.
     fn write(
         &self,
         shard: &mut ControlShard,
@@ -237,7 +239,7 @@ impl Control {
         RequestAnswer::Served(count)
     }
 
-    /// Where the controller goes on.
+    /// Returns the controller's next request.
     fn next(
         &self,
         state: &ControlState,
@@ -280,7 +282,7 @@ impl Control {
         }
     }
 
-    /// An interrupted attempt is never continued in the middle.
+    /// Returns the next request after a take-over. An interrupted attempt is never continued in the middle.
     fn after_read(&self, state: &ControlState, epoch: u8, unwind: bool) -> Controller {
         let attempt = state.store.attempt;
         let may_begin = attempt < self.attempts;
@@ -293,7 +295,7 @@ impl Control {
             OwnershipRow::Fencing if may_begin => PendingRequest::Begin,
             OwnershipRow::Fencing => PendingRequest::GiveUp,
             OwnershipRow::Ready if may_begin => PendingRequest::Begin,
-            // Whatever became of the release, it is written again.
+            // It is unknown whether the last release was executed, so it is repeated.
             OwnershipRow::Ready => PendingRequest::WitnessRelease,
         };
         at(request, epoch, attempt)
@@ -310,7 +312,7 @@ fn at(request: PendingRequest, epoch: u8, attempt: u8) -> Controller {
     }
 }
 
-/// A newer owner raises the epoch, once the sessions of older ones have ended.
+/// A newer owner increases the epoch, after the sessions of older owners have ended.
 fn take(shard: &mut ControlShard, epoch: u8) -> RequestAnswer {
     if shard.epoch > epoch {
         return RequestAnswer::Refused;

@@ -1,27 +1,28 @@
-//! What can happen next.
+//! The possible actions.
 
 use super::state::{CopySlot, CopyState, CopyTxn, CopyUnit, Snapshot};
 use super::{CopyRule, Copying};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyAction {
-    /// A client's transaction takes an xid and its row locks.
+    /// A client's transaction gets an xid and locks its rows.
     Start(usize),
-    /// Its commit record enters the log.
+    /// Its commit record is written to the log.
     Log(usize),
-    /// It leaves the proc array and is acknowledged: with or without a flush before (asynchronous).
+    /// It leaves the proc array (it becomes visible) and is acknowledged. With an asynchronous commit there is no flush
+    /// before.
     End(usize),
     Flush,
     CreateSlot,
-    /// The unit reads under the slot's own snapshot, while that is held.
+    /// The unit begins to read with the slot's own snapshot, while this snapshot exists.
     Import(usize),
     /// The unit takes an ordinary snapshot.
     Take(usize),
-    /// The barrier (G2), then rows and DONE mark in one transaction on the target.
+    /// The agent commits the barrier (G2) on the source, then rows and DONE record in one transaction on the target.
     Load(usize),
-    /// What the slot has sent so far is written to the agent's disk.
+    /// The agent writes the received changes to its disk.
     Spool,
-    /// One source transaction is applied; then its commit is durable.
+    /// The agent applies one source transaction, and its commit becomes durable.
     Apply,
     RecordProgress,
     FlushTarget,
@@ -81,7 +82,7 @@ impl Copying {
         }
     }
 
-    /// Replay begins when every unit is DONE; each commit is synchronous.
+    /// Adds the actions of the replay, which begins when every unit is DONE. Each commit is synchronous.
     fn possible_apply(&self, state: &CopyState, actions: &mut Vec<CopyAction>) {
         if state.target != state.durable {
             actions.push(CopyAction::FlushTarget);
@@ -92,7 +93,8 @@ impl Copying {
         }
     }
 
-    /// The spool keeps what was not applied, so its disk or the target's progress may be confirmed (I3).
+    /// Returns the position that may be confirmed to the slot: the spool on disk or the target's progress covers
+    /// everything before it (I3).
     pub(super) fn confirmable(&self, state: &CopyState) -> u8 {
         if self.is(CopyRule::ConfirmBeforeSpool) {
             state.source.flushed
@@ -103,7 +105,8 @@ impl Copying {
         }
     }
 
-    /// A standby lists no transactions in progress, although it does not see them either.
+    /// Returns a new snapshot. On a standby it lists no transactions in progress, although it does not see their
+    /// changes.
     pub(super) fn snapshot(&self, state: &CopyState) -> Snapshot {
         let snapshot = state.source.snapshot();
         if self.is(CopyRule::StandbySnapshot) {

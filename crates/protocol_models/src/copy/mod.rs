@@ -1,9 +1,10 @@
-//! M1: units of the copy with snapshots of their own, and the replay that completes them.
+//! M1: units of the copy, each with its own snapshot, and the replay of the captured changes.
 //!
-//! Order on the source: a commit enters the log, is flushed, and leaves the proc array, the last two
-//! in any order (asynchronous commits; waits for a standby). Units are copied while writes go on,
-//! changes are spooled meanwhile; replay begins when every unit is DONE.
-//! Absent: keys that change their unit's bounds, TOAST, several lanes, the time that a copy takes.
+//! On the source a commit record is written to the log; then it is flushed, and the transaction leaves the proc array,
+//! in either order (asynchronous commits, waits for a standby). Units are copied while clients write, and changes are
+//! spooled meanwhile. Replay begins when every unit is DONE.
+//!
+//! The model omits keys that move to another unit, TOAST, several apply sessions (M5), and the duration of a copy.
 
 mod actions;
 mod state;
@@ -15,7 +16,7 @@ use crate::check::{ModelSize, Mutant, Protocol, mutant};
 use actions::CopyAction;
 use state::{CopySource, CopyState, CopyTarget, CopyTxn, CopyUnit, INITIAL, is_unique, replay};
 
-/// The rules that can be bent.
+/// The rules of which a mutant changes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CopyRule {
     NoGate,
@@ -29,12 +30,12 @@ pub(crate) enum CopyRule {
     ProgressApart,
 }
 
-/// Bounds and the bent rule, if any.
+/// The bounds, and the changed rule of a mutant.
 pub(crate) struct Copying {
     bent: Option<CopyRule>,
-    /// How many of the transactions run: every choice of so many is explored.
+    /// The number of transactions that run. Every selection of this many transactions is explored.
     transactions: usize,
-    /// Crashes in one run, of the source, the agent or the target.
+    /// The number of crashes of source, agent or target in one run.
     crashes: u8,
 }
 
@@ -49,7 +50,7 @@ impl Copying {
         self.bent == Some(rule)
     }
 
-    /// Secondary indexes are built once replay has passed H.
+    /// Returns whether secondary indexes may be built: the replay has passed H, the horizon.
     fn may_index(&self, state: &CopyState) -> bool {
         state.copied()
             && (self.is(CopyRule::IndexBeforeHorizon) || state.target.progress >= state.horizon())

@@ -1,39 +1,39 @@
-//! What the source, the stream and the target hold, and what a crash leaves of it.
+//! The state of the source, the stream and the target, and the state after a crash.
 
-/// The value of each key's row; `None`: no row. Values are unique, like a secondary unique index.
+/// The value of each key's row; `None`: no row. Values are unique, as with a unique index.
 pub(super) type RowValues = [Option<u8>; 2];
 
 /// The rows before the first transaction.
 pub(super) const INITIAL: RowValues = [Some(1), None];
 
-/// What each transaction writes: key and new value (`None` deletes).
-/// The second takes the value that the first gives up; the third writes in both units.
+/// The writes of each transaction: a key and its new value (`None` deletes). The second transaction uses the value that
+/// the first one removes. The third one writes in both units.
 pub(super) const PROGRAMS: [&[(usize, Option<u8>)]; 3] =
     [&[(0, Some(2))], &[(1, Some(1))], &[(0, None), (1, Some(4))]];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CopyTxn {
     Idle,
-    /// Holds its row locks.
+    /// It holds its row locks.
     Running {
         xid: u8,
     },
-    /// Its commit record is in the log, but it is still in the proc array: nobody sees it yet.
+    /// Its commit record is in the log, but it is still in the proc array, so no snapshot sees it.
     Logged {
         xid: u8,
     },
-    /// Visible, or aborted by a crash.
+    /// It is visible, or a crash aborted it.
     Ended,
 }
 
-/// A commit record: of a transaction of `PROGRAMS`, or of a barrier.
+/// A commit record of a transaction in `PROGRAMS`, or of a barrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CommitRecord {
     pub(super) xid: u8,
     pub(super) program: Option<u8>,
 }
 
-/// What `pg_current_snapshot` says: top-level xids only, in progress ones as bits.
+/// A snapshot as `pg_current_snapshot` reports it: only top-level xids. Those in progress are bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Snapshot {
     pub(super) xmax: u8,
@@ -41,12 +41,13 @@ pub(super) struct Snapshot {
 }
 
 impl Snapshot {
-    /// `pg_visible_in_snapshot`: true of aborted xids as well.
+    /// Returns the result of `pg_visible_in_snapshot`, which is true for aborted xids too.
     pub(super) fn sees(self, xid: u8) -> bool {
         xid < self.xmax && self.in_progress >> xid & 1 == 0
     }
 
-    /// Gate G1: whatever this one does not see was not visible to `slot` either, so it is streamed.
+    /// Checks gate G1: every transaction that this snapshot does not see was not visible to `slot` either, so the slot
+    /// sends it.
     pub(super) fn dominates(self, slot: Self) -> bool {
         let visible_to_slot = |xid| self.in_progress >> xid & 1 == 1 && slot.sees(xid);
         self.xmax >= slot.xmax && !(0..self.xmax).any(visible_to_slot)
@@ -57,35 +58,35 @@ impl Snapshot {
 pub(super) struct CopySource {
     pub(super) txns: [CopyTxn; 3],
     pub(super) log: Vec<CommitRecord>,
-    /// Records that survive a crash.
+    /// The number of records that survive a crash.
     pub(super) flushed: u8,
-    /// What a new snapshot sees: a transaction is in it once it has left the proc array.
+    /// The rows that a new snapshot sees: those of transactions that have left the proc array.
     pub(super) rows: RowValues,
     pub(super) next_xid: u8,
 }
 
-/// The slot's consistent point and the snapshot that belongs to it.
+/// The slot's consistent point and the snapshot that it exported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CopySlot {
     pub(super) start: u8,
     pub(super) snapshot: Snapshot,
-    /// Its exported snapshot can still be imported.
+    /// True while the exported snapshot can be imported.
     pub(super) held: bool,
-    /// What the slot may forget: it never sends a record before this one again.
+    /// The confirmed position. The slot never sends an earlier record again.
     pub(super) confirmed: u8,
 }
 
-/// A copy unit: unit k holds key k.
+/// A unit of the copy. Unit k has key k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CopyUnit {
     Pending,
-    /// Reading `image` under `snapshot`, which was taken when the log had `lsn` records.
+    /// The unit reads `image` with `snapshot`, which was taken when the log had `lsn` records.
     Copying {
         snapshot: Snapshot,
         lsn: u8,
         image: Option<u8>,
     },
-    /// On the target; `barrier` is the position that its snapshot cannot have seen beyond.
+    /// The unit is on the target. Its snapshot saw no commit after the position `barrier`.
     Done {
         snapshot: Snapshot,
         lsn: u8,
@@ -93,7 +94,7 @@ pub(super) enum CopyUnit {
     },
 }
 
-/// The target's rows and the progress that commits with them.
+/// The target's rows, and the progress that commits with them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct CopyTarget {
     pub(super) rows: RowValues,
@@ -105,25 +106,25 @@ pub(crate) struct CopyState {
     pub(super) source: CopySource,
     pub(super) slot: Option<CopySlot>,
     pub(super) units: [CopyUnit; 2],
-    /// Records before this are on the agent's disk; in its memory are all that are flushed.
+    /// The number of records on the agent's disk. The agent's memory has all flushed records.
     pub(super) spooled: u8,
-    /// The applier's own position, in memory.
+    /// The apply position in the agent's memory.
     pub(super) applier: u8,
-    /// As the target's sessions see it, and as a crash would leave it.
+    /// The target as its sessions see it, and as it would be after a crash.
     pub(super) target: CopyTarget,
     pub(super) durable: CopyTarget,
-    /// A change did not touch exactly one row, or a record could not be had: the move halts.
+    /// True if a change did not affect exactly one row, or a record was not available. The migration then fails.
     pub(super) halted: bool,
-    /// Crashes so far, of whatever.
+    /// The number of crashes so far, of any component.
     pub(super) crashes: u8,
 }
 
-/// Lengths and positions in the log fit a byte: there are at most seven records.
+/// Converts a length or a position in the log to a byte. There are at most seven records.
 pub(super) fn position(length: usize) -> u8 {
     u8::try_from(length).unwrap_or(u8::MAX)
 }
 
-/// The rows after the first `end` records: changes of one key are in commit order.
+/// Returns the rows after the first `end` records. Changes of one key are in commit order.
 pub(super) fn replay(log: &[CommitRecord], end: u8) -> RowValues {
     let mut rows = INITIAL;
     for record in log.iter().take(usize::from(end)) {
@@ -154,7 +155,7 @@ impl CopySource {
         })
     }
 
-    /// The slot's: made from the log, so a transaction counts from its commit record on.
+    /// Returns the slot's snapshot. It is built from the log, so it sees a transaction from its commit record on.
     pub(super) fn slot_snapshot(&self) -> Snapshot {
         self.snapshot_of(|txn| match txn {
             CopyTxn::Running { xid } => Some(xid),
@@ -170,7 +171,7 @@ impl CopySource {
         }
     }
 
-    /// Row locks and the unique index: both wait for whoever is in the proc array.
+    /// Returns whether a transaction can start: row locks and the unique index wait for transactions in the proc array.
     pub(super) fn may_start(&self, program: usize) -> bool {
         let busy = |key| {
             (0..PROGRAMS.len()).any(|other| {
@@ -187,7 +188,7 @@ impl CopySource {
             && is_unique(after)
     }
 
-    /// Only flushed records survive; xids that no flushed record carries are given out again.
+    /// Crashes the source: only flushed records survive, and xids without a flushed record are assigned again.
     pub(super) fn crash(&mut self, floor: u8) {
         self.log.truncate(usize::from(self.flushed));
         self.rows = replay(&self.log, self.flushed);
@@ -211,7 +212,7 @@ impl CopyState {
             .all(|unit| matches!(unit, CopyUnit::Done { .. }))
     }
 
-    /// H: replay that has passed it has met every commit that any unit saw.
+    /// Returns H, the horizon: the replay up to this position contains every commit that any unit saw.
     pub(super) fn horizon(&self) -> u8 {
         let barrier = |unit: &CopyUnit| match unit {
             CopyUnit::Done { barrier, .. } => *barrier,
@@ -220,11 +221,11 @@ impl CopyState {
         self.units.iter().map(barrier).fold(0, u8::max)
     }
 
-    /// Everything before this can be had without the slot.
+    /// Returns the position up to which all records are available without the slot.
     pub(super) fn kept(&self) -> u8 {
         self.spooled.max(self.durable.progress)
     }
-    /// Whether a change behind the consistent point is in the copy of its unit, or is not.
+    /// Returns whether a change after the consistent point is contained in the copy of its unit (`in_copy`), or is not.
     pub(super) fn has_streamed(&self, in_copy: bool) -> bool {
         let start = self.slot.map_or(u8::MAX, |slot| slot.start);
         let streamed = self.source.log.iter().skip(usize::from(start));

@@ -1,4 +1,4 @@
-//! What an action does.
+//! The effects of the actions.
 
 use super::actions::CopyAction;
 use super::state::{
@@ -54,7 +54,7 @@ impl Copying {
         self.confirm(state);
     }
 
-    /// The slot is told at once what it may forget: nothing else could lose more.
+    /// Confirms a position to the slot as early as possible, which is the worst case.
     fn confirm(&self, state: &mut CopyState) {
         let confirmable = self.confirmable(state);
         if let Some(slot) = &mut state.slot {
@@ -89,7 +89,7 @@ impl Copying {
         }
     }
 
-    /// One transaction of the log: each change that the copy does not hold already touches one row.
+    /// Applies one transaction of the log. Each change that the copy does not contain must affect one row.
     fn apply(&self, state: &mut CopyState) {
         let at = state.applier;
         let record = state.source.log[usize::from(at)];
@@ -109,7 +109,7 @@ impl Copying {
         }
     }
 
-    /// The visibility filter, for each row image by the snapshot of its own unit.
+    /// The visibility filter: uses for each row image the snapshot of its own unit.
     fn is_in_copy(&self, state: &CopyState, record: CommitRecord, at: u8, key: usize) -> bool {
         let by = if self.is(CopyRule::TransactionFilter) {
             changes(record.program)[0].0
@@ -175,7 +175,7 @@ fn create_slot(state: &mut CopyState) {
     state.durable.progress = start;
 }
 
-/// What is not flushed is lost, and with it the slot's exported snapshot.
+/// Crashes the source. Unflushed records and the slot's exported snapshot are lost.
 fn crash_source(state: &mut CopyState) {
     let floor = state.slot.map_or(1, |slot| slot.snapshot.xmax);
     state.source.crash(floor);
@@ -185,7 +185,7 @@ fn crash_source(state: &mut CopyState) {
     end_copies(state);
 }
 
-/// Snapshots end with the sessions that took them.
+/// Ends the copies: a snapshot ends with its session.
 fn end_copies(state: &mut CopyState) {
     for unit in &mut state.units {
         if matches!(unit, CopyUnit::Copying { .. }) {
@@ -194,7 +194,7 @@ fn end_copies(state: &mut CopyState) {
     }
 }
 
-/// A slot sends nothing from before its confirmed position, and does not say so.
+/// Reconnects to the slot. It sends nothing before its confirmed position, and does not report a gap.
 fn reconnect(state: &mut CopyState) {
     state.crashes += 1;
     state.applier = state.target.progress;

@@ -1,4 +1,4 @@
-//! What can happen next.
+//! The possible actions.
 
 use super::state::{
     CutoverClient, CutoverOwnership, CutoverRecord, CutoverRegister, CutoverState, CutoverStep,
@@ -6,46 +6,46 @@ use super::state::{
 };
 use super::{Cutover, CutoverRule};
 
-/// This client's snapshot is older than its write, and it may use two-phase commit; others do
-/// their statement in one go.
+/// The client that uses REPEATABLE READ, with a snapshot that is older than its write, and possibly two-phase commit.
+/// Other clients execute their statement in one step.
 const REPEATABLE_READ: usize = 0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CutoverAction {
-    /// A client's transaction begins on the source: its snapshot is taken.
+    /// A client's transaction begins on the source and takes its snapshot.
     Begin(usize),
-    /// Its statement comes to the guard, which lets it pass at once where the register is open.
+    /// Its statement calls the guard. If the register is open, the statement passes.
     Write(usize),
-    /// The guard, which has read that the fence has ended, notes it.
+    /// The guard has read that the fence has ended, and writes the note.
     Note(usize),
-    /// The guard reads the register again, and lets the statement pass or refuses it.
+    /// The guard reads the register again, and accepts or refuses the statement.
     LookAgain(usize),
     Prepare(usize),
-    /// Its commit record enters the log.
+    /// Its commit record is written to the log.
     Log(usize),
-    /// It is acknowledged and gives up its lock: with or without a flush before.
+    /// It is acknowledged and releases its lock. With an asynchronous commit there is no flush before.
     End(usize),
     /// A client writes on the target, in one transaction.
     WriteTarget(usize),
     Flush,
-    /// The applier commits what it was sent.
+    /// The agent commits the changes that it received.
     Apply,
-    /// The fence's end has come.
+    /// The fence expires.
     Expire,
     /// The controller's next step succeeds.
     Proceed,
-    /// The write stop is over budget, or something failed: the attempt is given up.
+    /// The write-blocked window exceeded its budget, or a step failed: the attempt is given up.
     GiveUp,
     /// An agent's timer opens the source.
     Timeout,
-    /// Another agent, or one that lies about the target, asks for the flip before the target has applied the markers.
+    /// Another agent, or one that lies about the target, requests the flip before the target has applied the markers.
     Lie,
-    /// The target's connection string leads to another database from now on.
+    /// From now on the target's connection string leads to another database.
     Misdirect,
-    /// It is mended.
+    /// The connection string is corrected.
     Redirect,
     CrashSource,
-    /// A standby that has so many records takes the source's place.
+    /// A standby with this many records is promoted in place of the source.
     Promote(u8),
     CrashController,
     RestartController,
@@ -140,7 +140,7 @@ impl Cutover {
             }
             CutoverClient::Idle => {}
             CutoverClient::Begun { open } => {
-                // A guard that reads a table reads it as the transaction's snapshot shows it.
+                // A guard that reads a table sees the value in the transaction's snapshot.
                 let passed = if self.is(CutoverRule::FenceTable) {
                     open
                 } else {
@@ -187,12 +187,13 @@ impl Cutover {
         }
     }
 
-    /// After a promotion the move halts: what was interrupted is unwound, nothing new begins (I10).
+    /// Returns whether an attempt may begin. After a promotion the migration fails, and an interrupted attempt is given
+    /// up (I10).
     pub(super) fn may_begin(&self, state: &CutoverState) -> bool {
         state.attempt < self.attempts && !state.source.promoted
     }
 
-    /// Drained means: this attempt's marker has been applied.
+    /// Returns whether the stream has applied this attempt's marker.
     fn has_drained(&self, state: &CutoverState, awaited: WaitOutRound, until: u8) -> bool {
         if self.is(CutoverRule::DrainToPosition) {
             return state.target.applied >= until;

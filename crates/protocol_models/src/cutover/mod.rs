@@ -1,10 +1,11 @@
 //! M2: one cutover, from the fence to the open target, while clients write.
 //!
-//! The register's values are records of the source's log, as the sequence's are: what a crash or a
-//! promotion takes away is the log's end. The sessions of the target may lead to another database from some moment on;
-//! and the process that was given the cutover may claim what the target has not applied (ADR 48). Clients know no map: they try both shards at any time.
-//! Absent: rival controllers and late requests (M3), the reverse stream (M4), reads, which no guard
-//! refuses, and therefore linearizability: the order of writes to one key stands for it.
+//! The register's values are records of the source's log, because the register is a sequence. A crash or a promotion
+//! removes the end of this log. The target's sessions may from some moment on lead to another database. The agent may
+//! claim that the target has applied what it has not (ADR 48). Clients know no map: they try both shards at any time.
+//!
+//! The model omits rival controllers and late requests (M3), the reverse stream (M4), and reads: no guard refuses them,
+//! so it checks the order of writes to one key in place of linearizability.
 
 mod actions;
 mod state;
@@ -19,7 +20,7 @@ use state::{
     CutoverTarget,
 };
 
-/// The rules that can be bent.
+/// The rules of which a mutant changes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CutoverRule {
     FenceTable,
@@ -42,14 +43,15 @@ pub(crate) enum CutoverRule {
     NoIdentity,
 }
 
-/// Bounds and the bent rule, if any.
+/// The bounds, and the changed rule of a mutant.
 pub(crate) struct Cutover {
     bent: Option<CutoverRule>,
     clients: usize,
     attempts: u8,
-    /// Crashes and promotions of the source, crashes of the controller, attempts given up: together.
+    /// The total number of crashes and promotions of the source, crashes of the controller, and attempts that are given
+    /// up.
     faults: u8,
-    /// Records that a standby may lack.
+    /// The number of records that a standby may lack.
     lag: u8,
 }
 
@@ -64,7 +66,7 @@ impl Cutover {
         self.bent == Some(rule)
     }
 
-    /// Something happens without a controller being started again: perhaps none ever is.
+    /// Returns whether anything can happen without a new start of a controller, because possibly none is ever started.
     fn goes_on(&self, state: &CutoverState) -> bool {
         self.possible_actions(state)
             .iter()

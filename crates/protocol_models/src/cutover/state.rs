@@ -1,15 +1,15 @@
-//! What clients, shards, store and controller hold.
+//! The state of clients, shards, store and controller.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CutoverRegister {
     Open,
-    /// Open as well once the fence has expired.
+    /// The fence may have expired; then the register counts as open.
     Fenced,
-    /// For good: only a mutant lets it expire.
+    /// Closed without a time limit. Only a mutant lets it expire.
     Closed,
 }
 
-/// A record of the source's log; the register is a sequence, so its values are there too.
+/// A record of the source's log. The register is a sequence, so its values are in the log too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CutoverRecord {
     Write(usize),
@@ -17,40 +17,40 @@ pub(super) enum CutoverRecord {
     Marker { attempt: u8, round: WaitOutRound },
 }
 
-/// Wait-out and marker happen behind the fence, and once more behind the seal.
+/// The wait-out and the marker occur twice: after the fence and after the seal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum WaitOutRound {
     Fence,
     Seal,
 }
 
-/// A client with one write to the moving key; it tries again whenever it was refused.
+/// A client that writes once to the moving key. If the write is refused, it tries again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CutoverClient {
     Idle,
-    /// In a REPEATABLE READ transaction on the source, with the register as its snapshot shows it.
+    /// In a REPEATABLE READ transaction on the source, with the value of the register in its snapshot.
     Begun {
         open: bool,
     },
-    /// In the guard, which has read that the fence has ended; holds ROW EXCLUSIVE from here on to its end.
+    /// In the guard, which has read that the fence has ended. The transaction holds ROW EXCLUSIVE until its end.
     Looked,
-    /// In the guard, which has noted that and reads the register again.
+    /// In the guard, which has written the note and reads the register again.
     Noted,
-    /// Past the guard.
+    /// The guard has accepted the statement.
     Holding {
         noted: bool,
     },
-    /// Prepared for two-phase commit: its session is gone, its virtual transaction is not.
+    /// Prepared for two-phase commit: its session has ended, but its virtual transaction exists.
     Prepared {
         noted: bool,
     },
-    /// Its commit record is in the log; locks held, not acknowledged.
+    /// Its commit record is in the log. It holds its locks and is not acknowledged.
     Logged {
         noted: bool,
     },
     OnSource,
     OnTarget,
-    /// Ended by a crash; a client does not repeat a commit of unknown end.
+    /// A crash has ended it. A client does not repeat a commit whose outcome is unknown.
     Unknown,
 }
 
@@ -66,7 +66,7 @@ impl CutoverClient {
         self.has_passed() || matches!(self, Self::Looked | Self::Noted)
     }
 
-    /// It holds the note that it passes, or is about to, because the fence has ended.
+    /// Returns whether it holds the note that it passes, or is about to pass, because the fence has ended.
     pub(super) fn holds_note(self) -> bool {
         match self {
             Self::Noted => true,
@@ -80,24 +80,24 @@ impl CutoverClient {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct CutoverSource {
     pub(super) log: Vec<CutoverRecord>,
-    /// Records that survive a crash.
+    /// The number of records that survive a crash.
     pub(super) flushed: u8,
-    /// Records that every standby is known to have: what surely survives a promotion.
+    /// The number of records that every standby has, and that therefore survive a promotion.
     pub(super) replicated: u8,
-    /// The clock has passed the fence's end.
+    /// True if the fence's end has passed.
     pub(super) expired: bool,
-    /// The standby was promoted: another timeline, and no slots (I10).
+    /// True if the standby was promoted: it has another timeline and no slots (I10).
     pub(super) promoted: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct CutoverTarget {
-    /// The writes that it holds, in their order.
+    /// The writes in their order.
     pub(super) writes: Vec<usize>,
-    /// Records of the source's log that are applied.
+    /// The number of records of the source's log that were applied.
     pub(super) applied: u8,
     pub(super) open: bool,
-    /// Its sessions lead to another database.
+    /// True if sessions for the target lead to another database.
     pub(super) elsewhere: bool,
 }
 
@@ -109,7 +109,7 @@ pub(super) enum CutoverOwnership {
     Flipped,
 }
 
-/// Where the controller and its agent are; lost when they die.
+/// The progress of the controller and its agent. It is lost when they die.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum CutoverStep {
     Dead,
@@ -119,7 +119,7 @@ pub(super) enum CutoverStep {
     /// Waits for these clients, as bits.
     Wait(WaitOutRound, u8),
     Mark(WaitOutRound),
-    /// The position counts for one mutant only.
+    /// The position is used only by one mutant.
     Drain(WaitOutRound, u8),
     Seal,
     Check,
@@ -136,13 +136,13 @@ pub(crate) struct CutoverState {
     pub(super) source: CutoverSource,
     pub(super) target: CutoverTarget,
     pub(super) ownership: CutoverOwnership,
-    /// The newest attempt.
+    /// The number of the newest attempt.
     pub(super) attempt: u8,
     pub(super) step: CutoverStep,
     pub(super) faults: u8,
 }
 
-/// Lengths and positions in the log fit a byte.
+/// Converts a length or a position in the log to a byte.
 pub(super) fn position(length: usize) -> u8 {
     u8::try_from(length).unwrap_or(u8::MAX)
 }
@@ -167,7 +167,7 @@ impl CutoverSource {
         }
     }
 
-    /// Ours commit synchronously.
+    /// Writes a record of the agent. These commits are synchronous.
     pub(super) fn commit(&mut self, record: CutoverRecord) {
         if matches!(record, CutoverRecord::Set(_)) {
             self.expired = false;
@@ -191,7 +191,7 @@ impl CutoverSource {
 }
 
 impl CutoverState {
-    /// The target holds the source's writes, then those that it accepted itself; each once.
+    /// Returns whether the target has the source's writes, followed by its own, each once.
     pub(super) fn is_drained(&self) -> bool {
         let own = self
             .target
@@ -204,7 +204,7 @@ impl CutoverState {
             .eq(self.target.writes.iter().copied())
     }
 
-    /// Records behind this attempt's first marker.
+    /// Returns the records after this attempt's first marker.
     fn after_fence(&self) -> impl Iterator<Item = &CutoverRecord> {
         let first = CutoverRecord::Marker {
             attempt: self.attempt,
@@ -216,13 +216,14 @@ impl CutoverState {
             .skip_while(move |record| **record != first)
     }
 
-    /// A write behind the first marker was not compared: the fence had expired before the seal.
+    /// Returns whether a write came after the first marker, and was therefore not compared: the fence had expired
+    /// before the seal.
     pub(super) fn has_slipped(&self) -> bool {
         self.after_fence()
             .any(|record| matches!(record, CutoverRecord::Write(_)))
     }
 
-    /// The same, as the stream shows it when the second marker arrives.
+    /// Returns the same according to the stream when the second marker arrives.
     pub(super) fn shows_slipped(&self) -> bool {
         let second = CutoverRecord::Marker {
             attempt: self.attempt,

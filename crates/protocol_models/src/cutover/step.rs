@@ -1,4 +1,4 @@
-//! What an action does.
+//! The effects of the actions.
 
 use super::actions::CutoverAction;
 use super::state::{
@@ -73,9 +73,9 @@ impl Cutover {
                     CutoverOwnership::Ready if state.source.register() == CutoverRegister::Open => {
                         CutoverStep::Idle
                     }
-                    // Read values prove nothing: it is written again (R9).
+                    // The value that was read proves nothing, so it is written again (R9).
                     CutoverOwnership::Ready => CutoverStep::Release,
-                    // Attempt n + 1, never the middle of attempt n.
+                    // The next attempt begins; attempt n is never continued in the middle.
                     CutoverOwnership::Fencing => CutoverStep::Idle,
                     CutoverOwnership::Flipped => CutoverStep::Open,
                 };
@@ -83,7 +83,7 @@ impl Cutover {
         }
     }
 
-    /// Who is refused gives its locks back, and is waited for no more.
+    /// A refused client releases its locks, so the wait-out does not wait for it.
     fn retry_client(&self, state: &mut CutoverState, client: usize) {
         if state.source.is_open() || self.is(CutoverRule::NoSecondLook) {
             let noted = !self.is(CutoverRule::NoNote);
@@ -96,8 +96,8 @@ impl Cutover {
         }
     }
 
-    /// Whom a wait-out waits for, as bits: behind the fence everybody who writes, behind the seal who has noted that
-    /// they passed because the fence had ended.
+    /// Returns the clients for which a wait-out waits, as bits: after the fence every client that writes, after the
+    /// seal every client with a note that it passed because the fence had ended.
     fn holders(state: &CutoverState, round: WaitOutRound) -> u8 {
         let is_one = |client: &CutoverClient| match round {
             WaitOutRound::Fence => client.holds_lock(),
@@ -195,7 +195,8 @@ impl Cutover {
         }
     }
 
-    /// Standbys have flushed the second marker; then, as the last act on the source, the rest.
+    /// Checks that the standbys have flushed the second marker; then, as the last action on the source, all other
+    /// conditions.
     fn check(&self, state: &mut CutoverState) -> CutoverStep {
         let slipped = state.shows_slipped() && !self.is(CutoverRule::SlippedWrites);
         if slipped || state.source.promoted {
@@ -207,7 +208,7 @@ impl Cutover {
         CutoverStep::Flip
     }
 
-    /// A restart or a promotion ends the attempt, unless all that is left of it is the flip.
+    /// A restart or a promotion ends the attempt, unless only the flip remains.
     fn fail_source(&self, state: &mut CutoverState, records: u8) {
         state.faults += 1;
         let source = &mut state.source;
@@ -229,7 +230,7 @@ impl Cutover {
                 CutoverClient::OnSource | CutoverClient::OnTarget | CutoverClient::Unknown => {}
             }
         }
-        // The reconciler writes the register again: a standby may lack the release (R6).
+        // The reconciler writes the register again, because a standby may lack the release (R6).
         if state.step == CutoverStep::Idle
             && state.ownership == CutoverOwnership::Ready
             && !self.is(CutoverRule::NoReconciler)

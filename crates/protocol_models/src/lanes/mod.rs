@@ -1,7 +1,8 @@
-//! M5: two lanes. Of a batch that is shared the second commits right before the first, and either may be cut off.
+//! M5: two apply sessions, called lanes here. If they share a batch, the second lane commits immediately before the
+//! first one. The agent can die between the two commits.
 //!
-//! Absent: what changes do to each other (a row has one lane, so its changes are in one order), sessions that wait for
-//! each other, and what M1 has (the copy, the spool, a source that crashes).
+//! The model omits the effect of changes on each other (all changes of a row belong to one lane, in their order),
+//! sessions that wait for each other, and everything in M1 (the copy, the spool, crashes of the source).
 
 mod state;
 mod step;
@@ -12,7 +13,7 @@ use crate::check::{ModelSize, Mutant, Protocol, mutant};
 use state::LaneState;
 use step::LaneAction;
 
-/// The rules that can be bent.
+/// The rules of which a mutant changes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaneRule {
     NothingIsLeftOut,
@@ -24,7 +25,7 @@ pub(crate) enum LaneRule {
     FirstGoesFirst,
 }
 
-/// Bounds and the bent rule, if any.
+/// The bounds, and the changed rule of a mutant.
 pub(crate) struct Lanes {
     bent: Option<LaneRule>,
     writes: u8,

@@ -1,44 +1,45 @@
-//! What the log holds, what each lane has made durable on the target, and what the agent has in hand.
+//! The log, what each lane has made durable on the target, and the state of the agent.
 
-/// One of two sessions.
+/// One of the two apply sessions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum Lane {
     First,
     Second,
 }
 
-/// What a transaction of the source does.
+/// The changes of a source transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum SourceWrite {
-    /// Changes a row of this lane.
+    /// It changes a row of this lane.
     Row(Lane),
-    /// Changes one of each.
+    /// It changes one row of each lane.
     Both,
-    /// Changes a row that is read again when it is applied: which lane it has then depends on when.
+    /// It changes a row that the agent reads again before it applies the change. The lane depends on the time of this
+    /// read.
     ReadAgain,
 }
 
-/// What a lane commits together.
+/// The transactions that a lane commits together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct LaneBatch {
-    /// Transactions by their number, as in a range.
+    /// The first transaction; `from` and `to` form a half-open range.
     pub(super) from: u8,
     pub(super) to: u8,
-    /// The second lane has committed its part.
+    /// True if the second lane has committed its part.
     pub(super) shared: bool,
 }
 
-/// An agent that applies.
+/// An agent that applies changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct ApplyRun {
-    /// Transactions before this one are applied.
+    /// Transactions with a smaller number are applied.
     pub(super) at: u8,
-    /// Of those before this one the second lane had applied its rows when the run began.
+    /// When the run began, the second lane had already applied its rows of transactions before this one.
     pub(super) ahead: u8,
     pub(super) batch: Option<LaneBatch>,
 }
 
-/// A commit that was sent by an agent that is gone; it may arrive, or not.
+/// A commit from an agent that has died. It may still arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct HungCommit {
     pub(super) lane: Lane,
@@ -49,23 +50,23 @@ pub(crate) struct HungCommit {
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct LaneState {
     pub(super) log: Vec<SourceWrite>,
-    /// Of each transaction, whether its row of the first lane and that of the second one are on the target.
+    /// For each transaction, whether its rows of the first and of the second lane are on the target.
     pub(super) applied: Vec<[bool; 2]>,
-    /// Durable on the target: transactions before it are applied.
+    /// Durable on the target: transactions with a smaller number are applied.
     pub(super) progress: u8,
-    /// Durable on the target: what the second lane has reached.
+    /// Durable on the target: the progress of the second lane.
     pub(super) second: u8,
-    /// Transactions before it are not sent again.
+    /// Transactions with a smaller number are not sent again.
     pub(super) confirmed: u8,
     pub(super) run: Option<ApplyRun>,
     pub(super) hung: Option<HungCommit>,
     pub(super) crashes: u8,
-    /// Something was applied to a row a second time.
+    /// True if a change was applied twice.
     pub(super) doubled: bool,
 }
 
 impl LaneState {
-    /// Whether all of the transactions before this one is on the target.
+    /// Returns whether all transactions before `end` are on the target.
     pub(super) fn has_all_before(&self, end: u8) -> bool {
         let wanted = |write: SourceWrite| match write {
             SourceWrite::Row(Lane::First) => [true, false],

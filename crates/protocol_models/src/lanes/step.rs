@@ -1,17 +1,17 @@
-//! What can happen, and what it does.
+//! The possible actions and their effects.
 
 use super::state::{ApplyRun, HungCommit, Lane, LaneBatch, LaneState, SourceWrite};
 use super::{LaneRule, Lanes};
 
-/// Transactions of a batch.
+/// The number of transactions in a batch.
 const BATCH: u8 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LaneAction {
     Write(SourceWrite),
-    /// An agent reads where both lanes are, and goes on.
+    /// An agent reads the progress of both lanes, and begins.
     Begin,
-    /// The next transaction comes into the batch.
+    /// The next transaction is added to the batch.
     Take,
     /// The second lane commits its rows of the batch.
     CommitSecond,
@@ -19,7 +19,7 @@ pub(crate) enum LaneAction {
     CommitFirst,
     Confirm,
     Crash,
-    /// The agent dies with a commit under way.
+    /// The agent dies while a commit is on its way.
     Hang(Lane),
     Arrive,
     Lose,
@@ -73,7 +73,7 @@ impl Lanes {
         }
     }
 
-    /// Whether the second lane may commit its part now.
+    /// Returns whether the second lane may commit its part now.
     fn may_commit_part(&self, state: &LaneState, run: &ApplyRun, batch: LaneBatch) -> bool {
         let writes = &state.log[usize::from(batch.from)..usize::from(batch.to)];
         let whole =
@@ -82,7 +82,7 @@ impl Lanes {
         !batch.shared && whole && level
     }
 
-    /// What the slot is told.
+    /// Returns the position that the agent confirms to the slot.
     fn reported_to_slot(&self, state: &LaneState) -> u8 {
         if self.is(LaneRule::ConfirmsTheSecond) {
             state.progress.max(state.second)
@@ -161,9 +161,9 @@ impl Lanes {
         state.run = Some(run);
     }
 
-    /// What a lane's transaction leaves: its rows, and where it is.
+    /// Commits a lane's transaction: its rows and its progress.
     fn commit(&self, state: &mut LaneState, lane: Lane, run: ApplyRun, batch: LaneBatch) {
-        // Of a batch that is not shared the first lane does all.
+        // If a batch is not shared, the first lane applies all of it.
         let half = batch.shared
             || (self.is(LaneRule::FirstGoesFirst) && self.may_commit_part(state, &run, batch));
         for at in batch.from..batch.to {
@@ -173,7 +173,7 @@ impl Lanes {
                     Lane::Second => second,
                     Lane::First => !second || !half,
                 };
-                // The second lane had it before this run.
+                // The second lane applied this row before this run.
                 if own && !(second && at < run.ahead) {
                     let place = place(state.log[usize::from(at)], row);
                     let applied = &mut state.applied[usize::from(at)][place];
@@ -190,7 +190,7 @@ impl Lanes {
     }
 }
 
-/// The lanes of the rows of a transaction, now.
+/// Returns the lanes of a transaction's rows at this time.
 fn rows(state: &LaneState, at: u8) -> Vec<Lane> {
     match state.log[usize::from(at)] {
         SourceWrite::Row(lane) => vec![lane],
@@ -200,7 +200,7 @@ fn rows(state: &LaneState, at: u8) -> Vec<Lane> {
     }
 }
 
-/// Where it is written down that the row is applied.
+/// Returns the index of the entry that records that the row is applied.
 fn place(write: SourceWrite, row: Lane) -> usize {
     match (write, row) {
         (SourceWrite::ReadAgain, _) | (_, Lane::Second) => 1,

@@ -1,8 +1,8 @@
-//! M4: the way back. Two streams, a second flip, the drop, and the same keys coming back.
+//! M4: the rollback. Two streams, a second flip, the removal of the old rows, and a later move of the same keys back.
 //!
-//! A crash of the controller is a pause between two steps: each is one transaction.
-//! Absent: what M1 to M3 have (logs that lose their end, writers in flight, rival controllers), and
-//! origins, which are a second line behind the open marker here.
+//! A crash of the controller is a pause between two steps, because each step is one transaction. The model omits what
+//! M1 to M3 contain (lost ends of logs, concurrent writers, rival controllers), and replication origins, which are a
+//! second protection in addition to the open marker.
 
 mod state;
 mod step;
@@ -13,7 +13,7 @@ use crate::check::{ModelSize, Mutant, Protocol, mutant};
 use state::{ReversePhase, ReverseShard, ReverseState, ReverseStream, SOURCE, TARGET};
 use step::ReverseAction;
 
-/// The rules that can be bent.
+/// The rules of which a mutant changes one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReverseRule {
     ReverseAfterOpen,
@@ -29,7 +29,7 @@ pub(crate) enum ReverseRule {
     OldGuardFirst,
 }
 
-/// Bounds and the bent rule, if any.
+/// The bounds, and the changed rule of a mutant.
 pub(crate) struct Reverse {
     bent: Option<ReverseRule>,
     writes: u8,

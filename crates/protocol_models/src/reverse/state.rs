@@ -1,6 +1,6 @@
-//! What both shards and both streams hold, and how far the move is.
+//! The state of both shards and both streams, and the progress of the move.
 
-/// The two shards; a stream has the number of the shard that it reads.
+/// The two shards. A stream has the number of the shard whose log it reads.
 pub(super) const SOURCE: usize = 0;
 pub(super) const TARGET: usize = 1;
 
@@ -9,18 +9,19 @@ pub(super) const TARGET: usize = 1;
 pub(super) enum ReverseRecord {
     /// A client's write.
     Write(u8),
-    /// The same write, applied by a stream of ours.
+    /// The same write, applied by a stream.
     Applied(u8),
-    /// Committed right before the register opens.
+    /// The marker that is committed immediately before the register opens.
     OpenMarker,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ReverseShard {
     pub(super) log: Vec<ReverseRecord>,
-    /// The writes that it holds, in their order.
+    /// The writes in their order.
     pub(super) rows: Vec<u8>,
-    /// Of the move and of the move back: `Some(true)` lets writes pass, `None`: no guard stands.
+    /// The guards of the move and of the later move back. `Some(true)` accepts writes; `None`: the guard does not
+    /// exist.
     pub(super) guards: [Option<bool>; 2],
 }
 
@@ -30,15 +31,15 @@ impl ReverseShard {
     }
 }
 
-/// A slot on one shard and its applier on the other; progress commits with the data (M1).
+/// A slot on one shard and the apply on the other. Progress commits with the data (M1).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct ReverseStream {
     pub(super) at: usize,
-    /// Has met the open marker: what comes now is applied.
+    /// True after the open marker: from then on records are applied.
     pub(super) applies: bool,
 }
 
-/// How far the controller is; each step is one transaction.
+/// The progress of the controller. Each step is one transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum ReversePhase {
     DualWrite,
@@ -47,21 +48,21 @@ pub(super) enum ReversePhase {
     Drained,
     Flipped,
     Marked,
-    /// Open on the target; finish and roll back are rivals.
+    /// The target is open. An operator may finish or roll back.
     Hold,
     ForwardReady,
     RollbackSealed,
     RollbackDrained,
     RolledBack,
     RollbackMarked,
-    /// Open on the source; the target's copy is kept current until it is dropped.
+    /// The source is open. The stream applies its changes to the target's copy until that is removed.
     SecondHold,
     Withdrawn,
     Completed,
-    /// Both streams are gone; old rows are dropped in batches.
+    /// Both streams have ended. Old rows are removed in batches.
     Dropping,
     Dropped,
-    /// The same keys come back, by an offline move.
+    /// An offline move returns the same keys.
     ReturnGuarded,
     ReturnReady,
     ReturnSealed,
@@ -70,7 +71,7 @@ pub(super) enum ReversePhase {
 }
 
 impl ReversePhase {
-    /// The ownership row says ROLLBACK_FENCING or ROLLED_BACK.
+    /// Returns true if the ownership row is in the state ROLLBACK_FENCING or ROLLED_BACK.
     pub(super) fn is_rollback(self) -> bool {
         use ReversePhase as P;
         matches!(
@@ -91,21 +92,21 @@ pub(crate) struct ReverseState {
     pub(super) shards: [ReverseShard; 2],
     pub(super) streams: [Option<ReverseStream>; 2],
     pub(super) phase: ReversePhase,
-    /// The next write's number: so many were acknowledged.
+    /// The number of the next write, which equals the number of acknowledged writes.
     pub(super) written: u8,
-    /// The operator's request to finish is under way.
+    /// True while the operator's request to finish is not yet served.
     pub(super) finishing: bool,
-    /// COMPLETED was recorded.
+    /// True if COMPLETED was recorded.
     pub(super) completed: bool,
-    /// Roll backs that were given up.
+    /// The number of rollbacks that were given up.
     pub(super) given_up: u8,
-    /// The source's epoch, raised by the move back.
+    /// The source's epoch, which the move back increases.
     pub(super) epoch: u8,
-    /// A batch of the drop that hangs, with its epoch; and whether there was one.
+    /// The epoch of a hanging batch of the removal; and whether there was one.
     pub(super) zombie: Option<u8>,
     pub(super) hung: bool,
-    /// A change was applied where it already was.
+    /// True if a change was applied a second time.
     pub(super) doubled: bool,
-    /// Rows were dropped before COMPLETED, or beside a stream.
+    /// True if rows were removed before COMPLETED, or while a stream existed.
     pub(super) dropped_early: bool,
 }

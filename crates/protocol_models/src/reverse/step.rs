@@ -1,4 +1,4 @@
-//! What can happen next, and what it does.
+//! The possible actions and their effects.
 
 use super::state::{
     ReversePhase, ReverseRecord, ReverseShard, ReverseState, ReverseStream, SOURCE, TARGET,
@@ -7,22 +7,22 @@ use super::{Reverse, ReverseRule};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ReverseAction {
-    /// A client writes on a shard whose guards let it.
+    /// A client writes on a shard whose guards accept the write.
     Write(usize),
-    /// The stream that reads this shard takes one record.
+    /// The stream that reads this shard processes one record.
     Stream(usize),
-    /// The controller's next step.
+    /// The controller executes its next step.
     Proceed,
-    /// The reverse slot is made only now (one mutant).
+    /// The reverse slot is created only now (one mutant).
     OpenReverse,
-    /// The operator asks to finish; the request is served later.
+    /// The operator requests to finish. The request is served later.
     AskToFinish,
     Finish,
     RollBack,
     GiveUpRollBack,
-    /// One batch of the drop.
+    /// One batch of the removal.
     Drop,
-    /// A batch hangs; the drop goes on with another session.
+    /// A batch hangs. The removal continues in another session.
     HangDrop,
     ServeHungDrop,
 }
@@ -126,7 +126,7 @@ impl Reverse {
                 }
             }
             ReverseAction::RollBack => {
-                // The way forward is made again before the fence (I6).
+                // The forward stream is created again before the fence (I6).
                 if !self.is(ReverseRule::NoForwardAgain) {
                     open_stream(state, SOURCE);
                 }
@@ -144,7 +144,7 @@ impl Reverse {
                 state.zombie = Some(state.epoch);
             }
             ReverseAction::ServeHungDrop => {
-                // Each batch proves the shard's epoch and reads the register as closed (I8).
+                // Each batch proves the shard's epoch, and checks that the register is closed (I8).
                 let proven =
                     state.zombie == Some(state.epoch) || self.is(ReverseRule::DropOfOwnEpoch);
                 state.zombie = None;
@@ -155,7 +155,7 @@ impl Reverse {
         }
     }
 
-    /// Everything before the open marker was ours.
+    /// The stream ignores records before the open marker, because Shardwright has written them.
     fn stream(&self, state: &mut ReverseState, from: usize) {
         let Some(mut stream) = state.streams[from] else {
             return;
@@ -245,7 +245,7 @@ impl Reverse {
         };
     }
 
-    /// The reverse slot is made before the fence (I6).
+    /// Creates the reverse slot before the fence (I6).
     fn open_reverse(&self, state: &mut ReverseState) -> ReversePhase {
         if !self.is(ReverseRule::ReverseAfterOpen) {
             open_stream(state, TARGET);
@@ -253,7 +253,7 @@ impl Reverse {
         ReversePhase::ReverseReady
     }
 
-    /// The move back meets the guard of keys that were given away: the new one stands first (R12).
+    /// The move back finds the guard of the released keys. It first creates the new guard (R12).
     fn put_guard(&self, source: &mut ReverseShard) -> ReversePhase {
         if self.is(ReverseRule::OldGuardFirst) {
             source.guards[0] = None;

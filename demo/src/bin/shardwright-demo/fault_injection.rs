@@ -1,4 +1,5 @@
-//! `shardwright torture`: faults of every component at every place, one in each run, and what was survived.
+//! `shardwright torture`: faults of every component at every place, one in each run, and a count of the runs that were
+//! survived.
 
 use super::DEFECTS;
 use clap::Args;

@@ -1,7 +1,7 @@
-//! The program `shardwright-demo`: live shards on this machine, and faults in the middle of their migrations.
+//! The program `shardwright-demo`: operations on live shards on this machine, and faults during migrations.
 //!
-//! `shardwright demo` and `shardwright torture` run it. Exit 0: everything as it must be; 1: the run failed;
-//! 9: a fault was not survived; 64: wrong usage.
+//! `shardwright demo` and `shardwright torture` run it. Exit code 0: everything is correct; 1: the run failed; 9: a
+//! fault was not survived; 64: wrong usage.
 
 mod fault_injection;
 mod run;
@@ -10,9 +10,9 @@ use clap::{Parser, Subcommand};
 use demo::DemoError;
 use std::process::ExitCode;
 
-/// Exit code of fault injection that was not survived.
+/// The exit code if a fault was not survived.
 const DEFECTS: u8 = 9;
-/// Exit code of wrong usage, as of the command line.
+/// The exit code for wrong usage, the same as that of the command line.
 const USAGE: u8 = 64;
 
 /// Runs migrations on private shards of this machine.

@@ -1,18 +1,18 @@
-//! From events to calls with a beginning and an end.
+//! Combines events to calls with a begin and an end.
 //!
-//! Calls that were certainly not done are left out, and reads that nobody heard of; an append without a known end stays
-//! open for ever.
+//! Calls that were certainly not executed are omitted, and so are reads without a result. An append with an unknown end
+//! stays open.
 
 use crate::ledger::{CallEvent, CallPhase, ListOperation};
 use std::collections::{BTreeMap, HashMap};
 
-/// An event that cannot follow what was there before.
+/// An event that cannot follow the earlier events.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Misfit {
-    /// A process began a call while it had another one open, or after one whose end it does not know.
+    /// A process began a call while another one was open, or after a call with an unknown end.
     #[error("event {event}: process {process} begins a call before its last one has ended")]
     Busy {
-        /// The event, from 0.
+        /// The index of the event, from 0.
         event: usize,
         /// The process.
         process: u64,
@@ -20,48 +20,48 @@ pub enum Misfit {
     /// A call ended that was not open.
     #[error("event {event}: process {process} ends a call that it did not begin")]
     NotOpen {
-        /// The event, from 0.
+        /// The index of the event, from 0.
         event: usize,
         /// The process.
         process: u64,
     },
-    /// A read was done and saw nothing, not even an empty list.
+    /// A read succeeded without a result, not even an empty list.
     #[error("event {event}: process {process} has read and says not what")]
     Blind {
-        /// The event, from 0.
+        /// The index of the event, from 0.
         event: usize,
         /// The process.
         process: u64,
     },
 }
 
-/// What a call did.
+/// The effect of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum CallResult {
-    /// Appended, and the list as it left it, if that is known.
+    /// An append, and the list after it, if that is known.
     Append { value: i64, left: Option<Vec<i64>> },
-    /// Saw this list.
+    /// A read, and the list that it returned.
     Read { values: Vec<i64> },
 }
 
-/// A call that was done, or may have been.
+/// A call that was executed, or may have been.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct ListCall {
     pub(super) process: u64,
     pub(super) done: CallResult,
-    /// Positions of its events; without an end it may be done at any time, or never.
+    /// The positions of its events. Without an end it may be executed at any later time, or never.
     pub(super) begin: usize,
     pub(super) end: Option<usize>,
 }
 
-/// The calls on one list, in the order of their beginnings.
+/// The calls on one list, ordered by their begins.
 #[derive(Debug, Clone, Default)]
 pub(super) struct History {
     pub(super) operations: Vec<ListCall>,
 }
 
 impl History {
-    /// Adds a read after everything else.
+    /// Adds a read after all other calls.
     pub(super) fn end_with(&mut self, values: Vec<i64>) {
         self.operations.push(ListCall {
             process: u64::MAX,
@@ -72,7 +72,7 @@ impl History {
     }
 }
 
-/// Figures of a history.
+/// The counts of a history.
 #[derive(Debug, Default)]
 pub(super) struct HistoryCounts {
     pub(super) calls: u64,
@@ -101,7 +101,7 @@ pub(super) fn count(events: &[CallEvent]) -> HistoryCounts {
     counted
 }
 
-/// The calls of each list, by its name.
+/// Returns the calls of each list, by the name of the list.
 pub(super) fn gather(events: &[CallEvent]) -> Result<BTreeMap<String, History>, Misfit> {
     let mut open: HashMap<u64, (usize, &CallEvent)> = HashMap::new();
     let mut histories: BTreeMap<String, History> = BTreeMap::new();

@@ -1,9 +1,9 @@
-//! Histories of lists: is there one order of all calls on a list, in keeping with real time, that explains what each
-//! client heard?
+//! Checks the histories of lists for linearizability: is there one order of all calls on a list, consistent with real
+//! time, that explains the result of every call?
 //!
-//! Order: the calls of each list are put together from the events ([`calls`]), a last read is what the owner holds in
-//! the end, then every list is judged by what its values say themselves ([`order`]). Of the lists that pass, a sample
-//! is judged again by a tester that knows nothing of lists but what a call does to one ([`tester`]).
+//! First the calls of each list are combined from the events ([`calls`]), with a final read of the rows on the owner.
+//! Then every list is checked by its values ([`order`]). Of the lists that pass, a sample is checked again by a general
+//! search ([`tester`]).
 
 mod calls;
 mod order;
@@ -18,28 +18,29 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// Lists that are given to the tester too.
+/// The number of lists that the search checks too.
 const SAMPLE: usize = 64;
 
-/// What the histories say.
+/// The result for the histories.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Histories {
-    /// Lists.
+    /// The number of lists.
     pub keys: u64,
-    /// Calls of clients.
+    /// The number of clients' calls.
     pub operations: u64,
-    /// Calls that were not done, for certain.
+    /// The number of calls that were certainly not executed.
     #[serde(default)]
     pub failed: u64,
-    /// Appends of which nobody knows whether they were done.
+    /// The number of appends with an unknown outcome.
     #[serde(default)]
     pub unknown: u64,
-    /// Lists whose calls no order explains: an append is lost, doubled or was never made, or a read is stale.
+    /// The number of lists for which no order explains the calls: an append is lost, doubled or was never made, or a
+    /// read is stale.
     pub not_linearizable: u64,
 }
 
 impl Histories {
-    /// In plain words.
+    /// Returns the result as text.
     pub(crate) fn text(&self) -> String {
         format!(
             "Histories    {} appends and reads on {} lists, {} failed, {} with unknown end; {} lists not linearizable.",
@@ -48,7 +49,7 @@ impl Histories {
     }
 }
 
-/// Judges the lists of the events and those that the owners hold, by name.
+/// Checks the lists of the events and those on the owners, by name.
 pub(super) fn check(
     events: &[CallEvent],
     owned: &BTreeMap<String, Vec<i64>>,
@@ -63,7 +64,7 @@ pub(super) fn check(
     Ok(judge(&histories, events))
 }
 
-/// Judges a history file by itself, without looking at a shard.
+/// Checks a history file alone, without reading any shard.
 ///
 /// # Errors
 /// [`CheckError::File`], [`CheckError::Line`] or [`CheckError::History`].

@@ -1,16 +1,16 @@
-//! Judges a list by its values: they say themselves in which order they came.
+//! Checks a list by its values, which show the order of the appends.
 //!
-//! Each value is appended once, and the list only grows. So every list that was seen is the beginning of the longest
-//! one, which gives each append that it holds its place, and each read the place after the append that it saw last.
-//! Appends that were done and are in no list came after all of those, in any order; one whose end is unknown and that
-//! nobody saw may never have been done. Real time must not contradict the places: no call may come later than one
-//! that began after its end. That is all: calls of one place are reads that saw the same, or appends that nobody saw,
-//! and may stand in the order of their ends.
+//! Each value is appended once, and the list only grows. Therefore every observed list is a prefix of the longest one.
+//! The longest list gives each of its appends a position, and each read the position after the last append that it saw.
+//! Successful appends that are in no list came after all of these, in any order. An append with an unknown end that no
+//! read saw may not have been executed. The positions must agree with real time: no call may come after one that began
+//! after its end. This suffices: calls with the same position are reads with the same result, or appends that no read
+//! saw, and can be ordered by their ends.
 
 use super::calls::{CallResult, History, ListCall};
 use std::collections::{HashMap, HashSet};
 
-/// True if some order of the calls explains the history.
+/// Returns true if some order of the calls explains the history.
 pub(super) fn explains(history: &History) -> bool {
     let longest = longest(history);
     let places: HashMap<i64, usize> = longest.iter().copied().zip(0..).collect();
@@ -28,15 +28,15 @@ pub(super) fn explains(history: &History) -> bool {
     keeps_to_time(placed)
 }
 
-/// Where a call stands in the only possible order.
+/// The position of a call in the only possible order.
 enum OrderPosition {
     At(usize),
-    /// It may as well not have been done.
+    /// The call may not have been executed.
     Anywhere,
     Nowhere,
 }
 
-/// Appends have even places, the reads after them the next odd ones.
+/// Returns the position of a call. Appends have even positions, and the reads after them the next odd ones.
 fn place(operation: &ListCall, longest: &[i64], places: &HashMap<i64, usize>) -> OrderPosition {
     match &operation.done {
         CallResult::Read { values } if longest.starts_with(values) => {
@@ -57,7 +57,7 @@ fn place(operation: &ListCall, longest: &[i64], places: &HashMap<i64, usize>) ->
                 (Some(place), None, _) => OrderPosition::At(place),
                 (None, None, Some(_)) => OrderPosition::At(2 * (longest.len() + 1)),
                 (None, None, None) => OrderPosition::Anywhere,
-                // It left a list without itself.
+                // The append left a list without its own value.
                 (None, Some(_), _) => OrderPosition::Nowhere,
             }
         }
@@ -76,7 +76,7 @@ fn longest(history: &History) -> &[i64] {
     lists.max_by_key(|list| list.len()).unwrap_or_default()
 }
 
-/// Every value of the list was appended by a call that was done or may have been, and by one only.
+/// Checks that every value of the list was appended by exactly one call that was executed or may have been.
 fn all_appended(history: &History, longest: &[i64]) -> bool {
     let mut appended = HashSet::new();
     for operation in &history.operations {
@@ -89,7 +89,7 @@ fn all_appended(history: &History, longest: &[i64]) -> bool {
     longest.iter().all(|value| appended.contains(value))
 }
 
-/// No call has a place before one that had ended when it began.
+/// Checks that no call has a position before a call that had ended when it began.
 fn keeps_to_time(mut placed: Vec<(usize, &ListCall)>) -> bool {
     let mut ended: Vec<(usize, usize)> = placed
         .iter()

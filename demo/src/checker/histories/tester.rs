@@ -1,25 +1,26 @@
-//! Judges a list by search: tries the orders that real time allows until one explains everything that was heard.
+//! Checks a list by search: it tries the orders that real time permits until one explains all results.
 //!
-//! What is left to explain depends on the calls that have their place and on the list that they made, not on their
-//! order: no such state is searched twice. Without that, calls that may change places double the time, one after the
-//! other.
+//! The remaining search depends only on the calls that are already placed and on the list that they produced, and not
+//! on their order. Therefore no such state is searched twice. Otherwise each pair of calls that can be exchanged would
+//! double the time.
 
 use super::calls::{CallResult, History, ListCall};
 use std::collections::HashSet;
 
-/// Calls that are searched at most, and appends among them that have no end: each may stand anywhere.
+/// The maximum number of calls in a search, and of appends without an end among them, because these can be placed
+/// anywhere.
 const MOST_CALLS: usize = 200;
 const MOST_OPEN: usize = 4;
-/// States that are searched at most.
+/// The maximum number of states in a search.
 const MOST_STATES: usize = 200_000;
 
-/// True if the search may end soon.
+/// Returns true if the search can be expected to end soon.
 pub(super) fn is_feasible(history: &History) -> bool {
     let open = history.operations.iter().filter(|call| call.end.is_none());
     history.operations.len() <= MOST_CALLS && open.count() <= MOST_OPEN
 }
 
-/// The calls that have their place, and the list that they made.
+/// The calls that are placed, and the list that they produced.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 struct SearchState {
     placed: Vec<bool>,
@@ -27,7 +28,7 @@ struct SearchState {
 }
 
 impl SearchState {
-    /// The state behind `call`, if that may be the next and was told what it then finds.
+    /// Returns the state after `call`, if this call may be the next and its result agrees with the list.
     fn then(&self, index: usize, call: &ListCall, first_end: usize) -> Option<Self> {
         if self.placed[index] || call.begin > first_end {
             return None;
@@ -47,7 +48,7 @@ impl SearchState {
     }
 }
 
-/// True if some order of the calls explains the history; `None`: the search was given up.
+/// Returns true if some order of the calls explains the history; `None`: the search was given up.
 pub(super) fn explains(history: &History) -> Option<bool> {
     let calls = &history.operations;
     let first = SearchState {
@@ -62,7 +63,7 @@ pub(super) fn explains(history: &History) -> Option<bool> {
                 .enumerate()
                 .filter(|(at, _)| !state.placed[*at])
         };
-        // No call comes later than one that began after its end.
+        // No call may come after one that began after its end.
         let first_end = open().filter_map(|(_, call)| call.end).min();
         let Some(first_end) = first_end else {
             return Some(true);

@@ -1,4 +1,4 @@
-//! What is caught, what is let through, and that both judges agree.
+//! Tests which histories are refused and accepted, and that both methods agree.
 
 use super::*;
 use crate::ledger::{CallPhase, ListOperation};
@@ -25,7 +25,7 @@ fn ok(process: u64, call: ListOperation, values: &[i64]) -> CallEvent {
     event(process, CallPhase::Ok, call, Some(values))
 }
 
-/// By values alone, and by search.
+/// Returns the results of both methods: by values, and by search.
 fn verdicts(events: &[CallEvent], last: Option<&[i64]>) -> (bool, bool) {
     let mut histories = calls::gather(events).unwrap();
     let history = histories.entry("1.0".to_owned()).or_default();
@@ -171,7 +171,7 @@ fn what_is_no_history_is_refused() {
     );
 }
 
-/// A list that is kept well, by clients that overlap; then perhaps one answer is changed.
+/// Creates a correct history of clients whose calls overlap, and then possibly changes one result.
 fn random(rng: &mut StdRng) -> (Vec<CallEvent>, Vec<i64>) {
     let mut list = Vec::new();
     let mut open: Vec<Option<(ListOperation, Option<Vec<i64>>)>> = vec![None; 3];
@@ -241,8 +241,8 @@ fn both_judges_agree() {
     assert!(counts.iter().all(|count| *count > 200), "{counts:?}");
 }
 
-/// Readers that overlap may change places in every round; each round doubles the orders, and none of them explains the
-/// last read.
+/// Overlapping reads can be exchanged in every round. Each round doubles the number of orders, and none of them
+/// explains the last read.
 #[test]
 fn a_search_does_not_take_the_same_way_twice() {
     let mut events = Vec::new();

@@ -1,4 +1,4 @@
-//! What is said of an order that the controller did not carry out.
+//! The response to a command that the controller did not carry out.
 
 use super::ApiError;
 use crate::controller::{ApprovalError, ControlError, DsnRefused};
@@ -8,9 +8,9 @@ use plans::plan::PlanFileError;
 use plans::planner::PlanError;
 use plans::request::RequestError;
 
-/// Code of the answer to a connection string with a password in it.
+/// The code of the error if a connection string contains a password.
 pub(crate) const INLINE_PASSWORD: &str = "shard.inline_password";
-/// Code of the answer to a connection string that cannot be read.
+/// The code of the error if a connection string cannot be parsed.
 pub(crate) const UNREADABLE_DSN: &str = "shard.unreadable_dsn";
 const NEIGHBOURS: &str = "upgrade the older one of the two: docs/upgrades.md has the order";
 const OWN_TOKEN: &str =
@@ -30,7 +30,7 @@ const OVERRIDE: &str = "plan again; with --override-rules REASON it is allowed a
 const CHECK_AGAIN: &str = "check again: shardwright map check MAP --request FILE";
 const AS_REFERENCE: &str =
     "write password=${env:NAME}, ${file:/path} or ${credential:NAME}; the agents resolve it";
-/// Hint where a plan is no longer what would be made.
+/// The hint if a plan is outdated.
 pub(super) const PLAN_AGAIN: &str = "make a new plan: shardwright plan REQUEST -o PLAN";
 
 impl From<ControlError> for ApiError {
@@ -190,7 +190,7 @@ fn name_tables(map: &MapName) -> String {
     format!("name them once: shardwright map set {map} --table orders=tenant_id")
 }
 
-/// What an agent is told that is not let do something.
+/// The hint for an agent whose call was refused.
 fn agent_refused(error: &ControlError) -> (StatusCode, &'static str, String) {
     use ControlError as E;
     use StatusCode as S;

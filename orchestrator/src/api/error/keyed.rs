@@ -1,9 +1,9 @@
-//! What is said of keys of orders.
+//! Errors of idempotency keys.
 
 use super::ApiError;
 use axum::http::StatusCode;
 
-/// Its order is not answered yet.
+/// The command with this key has not ended yet.
 pub(crate) const IN_PROGRESS: &str = "idempotency.under_way";
 
 pub(crate) fn no_key() -> ApiError {

@@ -1,4 +1,4 @@
-//! What is said to who is not let in.
+//! The response to a client that is not admitted.
 
 use super::ApiError;
 use crate::access::{Role, RouteAccess};
@@ -6,20 +6,20 @@ use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use std::time::Duration;
 
-/// Why somebody is not let in.
+/// Why a request was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AccessRefusal {
-    /// Nothing was shown.
+    /// The request has no token and no cookie.
     NoToken,
-    /// What was shown opens nothing.
+    /// The token or cookie is not valid.
     WrongToken,
-    /// Wrong tokens came too often from there.
+    /// This address has sent too many wrong tokens. The value is the time until it may try again.
     TooOften(Duration),
-    /// Its holder may not do this.
+    /// The role of the token does not permit this route.
     Role(Role, RouteAccess),
-    /// Nobody may, here.
+    /// The controller is read-only, and refuses every request that changes something.
     ReadOnly,
-    /// The form is not of this session.
+    /// The form does not carry the CSRF token of this session.
     Form,
 }
 
@@ -32,13 +32,13 @@ impl AccessRefusal {
         }
     }
 
-    /// What happened and what to do, in one line.
+    /// Returns in one line what happened and what to do.
     pub(crate) fn message(self) -> String {
         let (_, problem) = ApiError::from(self).into_parts();
         format!("{}; {}", problem.detail, problem.hint.unwrap_or_default())
     }
 
-    /// The problem's stable code.
+    /// Returns the stable code of the problem.
     pub(crate) fn code(self) -> &'static str {
         match self {
             Self::NoToken => "token.missing",

@@ -1,27 +1,27 @@
-//! What is said of one route.
+//! The description of one route.
 
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Value, json};
 
-/// Makes the schema of a type, and keeps what it refers to in the generator.
+/// Creates the schema of a type, and adds the types to which it refers to the generator.
 type SchemaFn = fn(&mut SchemaGenerator) -> Value;
 
 /// A body in one or more media types.
 pub(super) struct BodyDoc {
     pub(super) types: &'static [&'static str],
-    /// None: text of no schema.
+    /// `None`: text without a schema.
     pub(super) shape: Option<SchemaFn>,
     pub(super) required: bool,
 }
 
-/// A parameter of the query.
+/// A query parameter.
 pub(super) struct ParameterDoc {
     pub(super) name: &'static str,
     pub(super) schema: Value,
     pub(super) about: &'static str,
 }
 
-/// What is said of one route.
+/// The description of one route.
 pub(in crate::api) struct RouteDoc {
     pub(super) summary: &'static str,
     pub(super) query: Vec<ParameterDoc>,
@@ -37,7 +37,7 @@ fn shape<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
 const JSON: &[&str] = &["application/json"];
 
 impl RouteDoc {
-    /// A route that answers with nothing, for a start.
+    /// Describes a route without a body and with an empty response.
     pub(in crate::api) fn of(summary: &'static str) -> Self {
         Self {
             summary,
@@ -48,7 +48,7 @@ impl RouteDoc {
         }
     }
 
-    /// The body that it needs.
+    /// Adds a required body.
     pub(in crate::api) fn takes<T: JsonSchema>(mut self) -> Self {
         self.takes = Some(BodyDoc {
             types: JSON,
@@ -58,7 +58,7 @@ impl RouteDoc {
         self
     }
 
-    /// The body that may be left out.
+    /// Adds an optional body.
     pub(in crate::api) fn may_take<T: JsonSchema>(self) -> Self {
         let mut about = self.takes::<T>();
         if let Some(body) = &mut about.takes {
@@ -67,7 +67,7 @@ impl RouteDoc {
         about
     }
 
-    /// As [`RouteDoc::takes`], also in these media types.
+    /// Does the same as [`RouteDoc::takes`], with these additional media types.
     pub(in crate::api) fn takes_as<T: JsonSchema>(self, types: &'static [&'static str]) -> Self {
         let mut about = self.takes::<T>();
         if let Some(body) = &mut about.takes {
@@ -76,7 +76,7 @@ impl RouteDoc {
         about
     }
 
-    /// What it answers with.
+    /// Adds the content of the response.
     pub(in crate::api) fn answers<T: JsonSchema>(mut self) -> Self {
         self.answers.push(BodyDoc {
             types: JSON,
@@ -86,14 +86,14 @@ impl RouteDoc {
         self
     }
 
-    /// What it answers with, having made it.
+    /// Adds the content of the response, with status 201 (created).
     pub(in crate::api) fn creates<T: JsonSchema>(self) -> Self {
         let mut about = self.answers::<T>();
         about.status = 201;
         about
     }
 
-    /// It can answer with this text too.
+    /// Adds text in these media types as another form of the response.
     pub(in crate::api) fn answers_text(mut self, types: &'static [&'static str]) -> Self {
         self.answers.push(BodyDoc {
             types,
@@ -103,18 +103,18 @@ impl RouteDoc {
         self
     }
 
-    /// It answers with server-sent events where the reader accepts them.
+    /// Adds server-sent events as another form of the response, for clients that accept them.
     pub(in crate::api) fn feeds(self) -> Self {
         self.answers_text(&["text/event-stream"])
     }
 
-    /// A list in pages: the link of an answer leads to the next one.
+    /// Marks the response as a list in pages: a link leads to the next page.
     pub(in crate::api) fn pages(self) -> Self {
         self.query("limit", "integer", "How many of them; 200 without it.")
             .query("after", "string", "What the link to the next page says.")
     }
 
-    /// A parameter of the query, which may be left out.
+    /// Adds an optional query parameter.
     pub(in crate::api) fn query(
         mut self,
         name: &'static str,
@@ -129,7 +129,7 @@ impl RouteDoc {
         self
     }
 
-    /// A parameter of the query that is one of these words.
+    /// Adds a query parameter that must be one of these words.
     pub(in crate::api) fn query_one_of(
         mut self,
         name: &'static str,

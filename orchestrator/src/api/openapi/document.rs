@@ -10,7 +10,7 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-/// The document as far as routes were added.
+/// The document with the routes that were added so far.
 pub(super) struct OpenApiDocument {
     generator: SchemaGenerator,
     paths: Map<String, Value>,
@@ -120,7 +120,7 @@ fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Value {
     generator.subschema_for::<T>().to_value()
 }
 
-/// `post_operations_id_report`
+/// Returns the operation id, such as `post_operations_id_report`.
 fn name(method: &str, path: &str) -> String {
     let path = path.trim_start_matches("/api/v1");
     let parts = path.split(['/', '-']).filter(|part| !part.is_empty());
@@ -132,13 +132,13 @@ fn name(method: &str, path: &str) -> String {
         .join("_")
 }
 
-/// The noun that a route is about.
+/// Returns the tag of a route: the kind of object to which it belongs.
 fn tag(path: &str) -> &str {
     let mut parts = path.trim_start_matches("/api/v1").split('/');
     parts.find(|part| !part.is_empty()).unwrap_or("probes")
 }
 
-/// The key of an order that may come again.
+/// Describes the header with the idempotency key.
 fn key() -> Value {
     json!({
         "name": "idempotency-key", "in": "header", "required": false,

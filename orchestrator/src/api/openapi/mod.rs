@@ -1,6 +1,6 @@
-//! Routes together with what the OpenAPI document says of them: no route is served that is not described.
+//! Routes together with their description in the OpenAPI document. A route without a description cannot be added.
 //!
-//! Schemas come from the types that handlers read and write, by the same derive as the schema of requests.
+//! The schemas are derived from the types that handlers read and write, in the same way as the schema of a request.
 
 mod about;
 mod document;
@@ -14,7 +14,7 @@ use axum::routing::{MethodRouter, delete, get, patch, post};
 use document::OpenApiDocument;
 use serde_json::Value;
 
-/// Routes, and the document of them.
+/// The routes and their OpenAPI document.
 pub(super) struct DescribedRoutes {
     router: Router<Controller>,
     document: OpenApiDocument,
@@ -72,7 +72,7 @@ impl DescribedRoutes {
         self
     }
 
-    /// The routes, and the document as JSON.
+    /// Returns the routes, and the document as JSON.
     pub(super) fn into_parts(self) -> (Router<Controller>, Value) {
         (self.router, self.document.write())
     }

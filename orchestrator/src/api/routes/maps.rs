@@ -1,4 +1,4 @@
-//! The routes of maps: versions, settings, owners of keys, and what is measured and checked of them.
+//! The routes of maps: versions, settings, owners of keys, measurements and checks.
 
 use crate::api::openapi::{DescribedRoutes, RouteDoc};
 use crate::api::{LocatedKey, inspections, maps};
@@ -88,7 +88,7 @@ fn of_versions(all: DescribedRoutes) -> DescribedRoutes {
     )
 }
 
-/// What is measured and checked of maps.
+/// Adds the routes for measurements and checks of maps.
 fn of_load(all: DescribedRoutes) -> DescribedRoutes {
     all.get(
         "/api/v1/maps/{name}/load",

@@ -1,13 +1,13 @@
-//! `shardwright doctor`: what stands in the way of a move, with what fixes it; nothing is changed.
+//! `shardwright doctor`: what prevents a move, with what fixes it; nothing is changed.
 
 mod text;
 
 use super::client::Client;
-use super::document::Document;
+use super::document::DocumentKind;
 use super::error::{CliError, DEFECTS, REFUSED};
 use super::files::write_or_print;
 use super::output::{Output, json};
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::controller::{Diagnosis, DoctorRequest};
 use clap::Args;
 use plans::doctor::{ShardDatabase, find, script};
@@ -47,16 +47,16 @@ impl Doctor {
             super::out::print(row.chapter());
             return Ok(0);
         }
-        let ask = DoctorRequest {
+        let request = DoctorRequest {
             shard: self.shard.map(ShardName),
             map: self.map.map(MapName),
             request: self
                 .request
                 .as_deref()
-                .map(|path| Document::Request.read(path))
+                .map(|path| DocumentKind::Request.read(path))
                 .transpose()?,
         };
-        let found: Diagnosis = client.post("/api/v1/doctor", json(&ask)?).await?;
+        let found: Diagnosis = client.post("/api/v1/doctor", json(&request)?).await?;
         match self.script.as_deref() {
             Some(file) => {
                 if file != Path::new("-") {
@@ -71,13 +71,13 @@ impl Doctor {
         }
         for failed in &found.failed {
             let names: Vec<_> = failed.shards.iter().map(ToString::to_string).collect();
-            say!(
+            report!(
                 "not examined: shard {}: {}",
                 names.join(" and "),
                 failed.message
             );
             if let Some(hint) = &failed.hint {
-                say!("    {hint}");
+                report!("    {hint}");
             }
         }
         Ok(match (found.refused, found.failed.is_empty()) {
@@ -102,13 +102,13 @@ fn write_script(found: &Diagnosis, deletes: bool, file: &Path) -> Result<(), Cli
     let script = script(&places, &findings, deletes);
     let path = Some(file).filter(|file| *file != Path::new("-"));
     write_or_print(path, &script.text)?;
-    say!(
+    report!(
         "the script fixes {} findings; {} are left to you, at its end",
         script.covered,
         script.left + script.withheld
     );
     if script.withheld > 0 {
-        say!(
+        report!(
             "{} of these would delete rows: --deletes takes them in",
             script.withheld
         );
@@ -121,6 +121,6 @@ fn offer_script(found: &Diagnosis) {
     let with_fix = found.findings().filter(|finding| finding.fix.is_some());
     let number = with_fix.count();
     if number > 0 {
-        say!("SQL fixes {number} of the findings: --script FILE writes it");
+        report!("SQL fixes {number} of the findings: --script FILE writes it");
     }
 }

@@ -52,7 +52,7 @@ fn sum(findings: &[Finding]) -> String {
 }
 
 /// Findings of one code.
-struct Group<'a> {
+struct FindingGroup<'a> {
     first: &'a Finding,
     items: Vec<Item<'a>>,
 }
@@ -66,8 +66,8 @@ struct Item<'a> {
 }
 
 /// By severity and code; the findings of one code as they were found.
-fn groups(found: &Diagnosis) -> Vec<Group<'_>> {
-    let mut groups: Vec<Group<'_>> = Vec::new();
+fn groups(found: &Diagnosis) -> Vec<FindingGroup<'_>> {
+    let mut groups: Vec<FindingGroup<'_>> = Vec::new();
     for finding in found.findings() {
         let (place, object) = finding
             .object
@@ -80,7 +80,7 @@ fn groups(found: &Diagnosis) -> Vec<Group<'_>> {
             Some(at) => at,
             None => {
                 let items = Vec::new();
-                groups.push(Group {
+                groups.push(FindingGroup {
                     first: finding,
                     items,
                 });
@@ -106,7 +106,7 @@ fn groups(found: &Diagnosis) -> Vec<Group<'_>> {
     groups
 }
 
-impl Group<'_> {
+impl FindingGroup<'_> {
     fn write(&self, text: &mut String) {
         let severity = match self.first.severity {
             Severity::Refused => "refused",

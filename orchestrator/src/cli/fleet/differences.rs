@@ -1,11 +1,11 @@
 //! What of a fleet file is not so yet.
 
-use super::{Change, FleetFile, Part};
+use super::{FleetChange, FleetFile, FleetPart};
 use crate::cli::client::Client;
 use crate::cli::error::CliError;
-use crate::cli::keys::Shape;
+use crate::cli::keys::KeyShape;
 use crate::cli::map::{blank, warn_unowned};
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::cli::preview::{self, KnownNames};
 use crate::controller::{NewMap, ShardChange, check_shard_change};
 use crate::store::{NewShard, ShardRecord};
@@ -18,20 +18,20 @@ pub(super) async fn compare(
     client: &Client,
     file: FleetFile,
     named: &Value,
-) -> Result<Vec<Part>, CliError> {
+) -> Result<Vec<FleetPart>, CliError> {
     let shards: Vec<ShardRecord> = client.get("/api/v1/shards").await?;
     let maps: Vec<ShardMap> = client.get("/api/v1/maps").await?;
     let mut names = KnownNames::of(&shards, &maps);
     let mut parts = Vec::with_capacity(file.shards.len() + file.maps.len());
     for (place, shard) in file.shards.into_iter().enumerate() {
         let known = shards.iter().find(|known| known.name == shard.name);
-        parts.push(Part {
+        parts.push(FleetPart {
             kind: "shard",
             name: shard.name.to_string(),
             change: match known {
                 None => {
                     names.register(&shard)?;
-                    Change::AddShard(shard)
+                    FleetChange::AddShard(shard)
                 }
                 Some(known) => shard_change(known, &shard, &named["shards"][place])?,
             },
@@ -39,13 +39,13 @@ pub(super) async fn compare(
     }
     for (place, map) in file.maps.into_iter().enumerate() {
         let known = maps.iter().find(|known| known.name == map.name);
-        parts.push(Part {
+        parts.push(FleetPart {
             kind: "map",
             name: map.name.to_string(),
             change: match known {
                 None => {
                     warn_unowned(&names.create(&map)?);
-                    Change::MakeMap(map)
+                    FleetChange::MakeMap(map)
                 }
                 Some(known) => map_change(known, map, &named["maps"][place]["settings"])?,
             },
@@ -54,8 +54,12 @@ pub(super) async fn compare(
     Ok(parts)
 }
 
-/// What the file names and says otherwise than it is.
-fn shard_change(known: &ShardRecord, wanted: &NewShard, named: &Value) -> Result<Change, CliError> {
+/// What the file names and has otherwise.
+fn shard_change(
+    known: &ShardRecord,
+    wanted: &NewShard,
+    named: &Value,
+) -> Result<FleetChange, CliError> {
     let labels = wanted.labels.iter();
     let labels = labels.filter(|(label, value)| known.labels.get(*label) != Some(*value));
     let is_named = |field: &str| named.get(field).is_some();
@@ -72,8 +76,8 @@ fn shard_change(known: &ShardRecord, wanted: &NewShard, named: &Value) -> Result
     };
     check_shard_change(&known.name, &change)?;
     Ok(match change == ShardChange::default() {
-        true => Change::None,
-        false => Change::SetShard(change),
+        true => FleetChange::None,
+        false => FleetChange::SetShard(change),
     })
 }
 
@@ -89,15 +93,15 @@ pub(super) fn shard_fields(change: &ShardChange) -> Vec<&'static str> {
     named.map(|(_, field)| field).collect()
 }
 
-/// The settings that the file names and says otherwise than they are; what else differs is told, or refused.
-fn map_change(known: &ShardMap, wanted: NewMap, named: &Value) -> Result<Change, CliError> {
+/// The settings that the file names and has otherwise; what else differs is reported, or refused.
+fn map_change(known: &ShardMap, wanted: NewMap, named: &Value) -> Result<FleetChange, CliError> {
     let name = known.name.clone();
     let settings = wanted.settings.clone();
     let wanted = drawn(wanted)?;
     if (known.strategy, &known.key, known.buckets) != (wanted.strategy, &wanted.key, wanted.buckets)
     {
         return Err(CliError::Refused(format!(
-            "map {name} divides keys in another way than the file says, and a map's kind, key and virtual shards stay: {} {} {}, not {} {} {}",
+            "map {name} divides keys in another way than the file, and a map's kind, key and virtual shards stay: {} {} {}, not {} {} {}",
             known.strategy,
             listed(known),
             known.buckets,
@@ -107,8 +111,8 @@ fn map_change(known: &ShardMap, wanted: NewMap, named: &Value) -> Result<Change,
         )));
     }
     if differs(known, &wanted) {
-        say!(
-            "map {name}: other shards own keys than the file says; version {} stays in force, and keys change hands by `shardwright plan`",
+        report!(
+            "map {name}: other shards own keys than in the file; version {} stays in force, and keys change their owner by `shardwright plan`",
             known.version
         );
     }
@@ -120,16 +124,16 @@ fn map_change(known: &ShardMap, wanted: NewMap, named: &Value) -> Result<Change,
         .map(|(field, value)| (field.clone(), should.get(field).unwrap_or(value).clone()))
         .collect();
     if change.is_empty() {
-        return Ok(Change::None);
+        return Ok(FleetChange::None);
     }
     preview::settings(known, &Value::Object(change.clone()))?;
-    Ok(Change::SetMap(change))
+    Ok(FleetChange::SetMap(change))
 }
 
 /// The map that the file would make.
 fn drawn(wanted: NewMap) -> Result<ShardMap, CliError> {
     let hash = wanted.strategy == Strategy::Hash;
-    let shape = Shape {
+    let shape = KeyShape {
         strategy: wanted.strategy,
         key: wanted.key,
         buckets: wanted

@@ -2,10 +2,10 @@
 
 use crate::cli::client::Client;
 use crate::cli::consent::Consent;
-use crate::cli::document::Document;
+use crate::cli::document::DocumentKind;
 use crate::cli::error::{CliError, DEFECTS};
 use crate::cli::files::{write, yaml};
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::cli::output::{Output, json, table};
 use crate::controller::{MapCheck, RepairOutcome};
 use clap::Args;
@@ -14,13 +14,13 @@ use std::path::PathBuf;
 
 /// Look for defects; nothing is changed.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Check {
+pub(in crate::cli) struct MapCheckArgs {
     /// The map.
     name: String,
     /// Write what would repair them to this file; read it, then give it to `map repair`.
     #[arg(long, value_name = "FILE")]
     request: Option<PathBuf>,
-    /// Take up a check whose parts failed; only those are looked at anew.
+    /// Take up a check whose parts failed; only those are examined again.
     #[arg(long, value_name = "TOKEN")]
     resume: Option<String>,
     #[command(flatten)]
@@ -29,7 +29,7 @@ pub(in crate::cli) struct Check {
 
 /// Repair defects, as the request of a check says.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Repair {
+pub(in crate::cli) struct MapRepairArgs {
     /// The request's file; `-` is stdin.
     request: PathBuf,
     /// Why, for the audit trail.
@@ -41,7 +41,7 @@ pub(in crate::cli) struct Repair {
     output: Output,
 }
 
-impl Check {
+impl MapCheckArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let token = self
             .resume
@@ -50,17 +50,17 @@ impl Check {
         let check: MapCheck = client.post(&path, String::new()).await?;
         if let Some(path) = &self.request {
             write(path, &yaml(&check.request)?)?;
-            say!(
+            report!(
                 "repair them with: shardwright map repair {}",
                 path.display()
             );
         }
         self.output.print(&check, check_text)?;
         for shard in &check.other_maps {
-            say!("not examined: shard {shard}: only other maps have keys there");
+            report!("not examined: shard {shard}: only other maps have keys there");
         }
         if !check.failed.is_empty() {
-            say!(
+            report!(
                 "go on with: shardwright map check {} --resume {}",
                 check.map,
                 check.token
@@ -71,13 +71,13 @@ impl Check {
     }
 }
 
-impl Repair {
+impl MapRepairArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let request = RepairRequest::parse(&Document::Repairs.read(&self.request)?)
+        let request = RepairRequest::parse(&DocumentKind::Repairs.read(&self.request)?)
             .map_err(|error| CliError::Usage(error.to_string()))?;
         let map = request.map.to_string();
         let what = format!("Repairs on the shards of map {map}:\n{}", yaml(&request)?);
-        if !self.consent.is_given(&what, &map)? {
+        if !self.consent.is_confirmed(&what, &map)? {
             return Ok(0);
         }
         let path = format!("/api/v1/maps/{map}/mend");

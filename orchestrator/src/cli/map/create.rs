@@ -5,7 +5,7 @@ use crate::cli::client::Client;
 use crate::cli::consent::{Consent, DryRun};
 use crate::cli::error::CliError;
 use crate::cli::files::read;
-use crate::cli::keys::{Shape, key_type, pair, range_of, strategy};
+use crate::cli::keys::{KeyShape, key_type, pair, range_of, strategy};
 use crate::cli::output::{Output, json};
 use crate::cli::preview::{self, KnownNames};
 use crate::controller::{MapEdit, NewMap, NewMapping};
@@ -18,11 +18,11 @@ use std::path::PathBuf;
 
 /// Make version 1 of a map.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Create {
+pub(in crate::cli) struct MapCreateArgs {
     /// Its name; in a file it is left out.
     name: String,
     #[command(flatten)]
-    kind: Kind,
+    kind: MapKindArgs,
     /// Keys and their shard: FROM..TO=SHARD, either end may be missing (..=SHARD is all keys); on a hash map
     /// virtual shards.
     #[arg(long = "range", value_name = "FROM..TO=SHARD", value_parser = range_of, allow_hyphen_values = true)]
@@ -47,23 +47,23 @@ pub(in crate::cli) struct Create {
 
 /// How a map divides keys.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Kind {
+pub(in crate::cli) struct MapKindArgs {
     /// How keys are divided: range, hash or list.
     #[arg(long, default_value = "range", value_parser = strategy)]
     strategy: Strategy,
     /// Type of the shard key; types of a composite one with commas between.
     #[arg(long, default_value = "bigint", value_parser = key_type, value_delimiter = ',')]
     key: Vec<KeyType>,
-    /// Virtual shards of a hash map, a power of two; 4096 unless said otherwise.
+    /// Virtual shards of a hash map, a power of two; 4096 by default.
     #[arg(long)]
     buckets: Option<u32>,
 }
 
-impl Kind {
+impl MapKindArgs {
     /// The shape that the flags describe.
-    pub(super) fn shape(&self) -> Shape {
+    pub(super) fn shape(&self) -> KeyShape {
         let hash = self.strategy == Strategy::Hash;
-        Shape {
+        KeyShape {
             strategy: self.strategy,
             key: self.key.clone(),
             buckets: self
@@ -73,9 +73,9 @@ impl Kind {
     }
 }
 
-/// Give keys that nobody owns to a shard.
+/// Give keys that no shard owns to a shard.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Assign {
+pub(in crate::cli) struct MapAssignArgs {
     /// The map.
     name: String,
     /// Keys and their shard, as in `map create`.
@@ -93,7 +93,7 @@ pub(in crate::cli) struct Assign {
     output: Output,
 }
 
-impl Create {
+impl MapCreateArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let (output, dry, name) = (self.output, self.dry, self.name.clone());
         let new = match &self.file {
@@ -135,19 +135,19 @@ impl Create {
     }
 }
 
-impl Assign {
+impl MapAssignArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let map = super::fetch(client, &self.name).await?;
-        let mappings = mappings(&Shape::of(&map), &self.ranges, &self.shard_of)?;
-        let given = mappings
+        let mappings = mappings(&KeyShape::of(&map), &self.ranges, &self.shard_of)?;
+        let lines = mappings
             .iter()
             .map(|m| format!("Keys {} go to shard {}.", m.keys, m.shard));
-        let what = given.collect::<Vec<_>>().join("\n");
+        let what = lines.collect::<Vec<_>>().join("\n");
         if self.consent.dry().is_dry() {
             let mappings = mappings.clone();
             preview::edit(client, &map, MapEdit::Assign { mappings }).await?;
         }
-        if !self.consent.is_given(&what, &self.name)? {
+        if !self.consent.is_confirmed(&what, &self.name)? {
             return Ok(0);
         }
         let path = format!("/api/v1/maps/{}/versions", self.name);
@@ -191,7 +191,7 @@ pub(in crate::cli) fn tables(
 }
 
 /// Equal parts of the virtual shards, in the order of the shards.
-fn parts(shape: &Shape, shards: &[String]) -> Result<Vec<NewMapping>, CliError> {
+fn parts(shape: &KeyShape, shards: &[String]) -> Result<Vec<NewMapping>, CliError> {
     let part = |keys: KeySet, shard: &String| NewMapping {
         keys,
         shard: ShardName::from(shard.as_str()),
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn virtual_shards_are_divided_without_a_rest() {
-        let shape = Shape {
+        let shape = KeyShape {
             strategy: Strategy::Hash,
             key: vec![KeyType::Uuid],
             buckets: 16,

@@ -1,7 +1,7 @@
 //! `map import`: mappings from a file, or from a directory table that an agent reads.
 
 use super::blank;
-use super::create::Kind;
+use super::create::MapKindArgs;
 use crate::cli::client::Client;
 use crate::cli::consent::DryRun;
 use crate::cli::error::CliError;
@@ -17,16 +17,16 @@ use std::path::{Path, PathBuf};
 
 /// Make version 1 of a map from what there is.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Import {
+pub(in crate::cli) struct MapImportArgs {
     /// Its name.
     name: String,
     /// The mappings: CSV with a header (from,to,shard; bucket_from,bucket_to,shard; or key,shard), or a list
     /// of keys and shard in JSON or YAML; `-` is stdin.
     #[arg(required_unless_present = "directory")]
     file: Option<PathBuf>,
-    /// What the file is written in; otherwise its ending tells.
+    /// What the file is written in; by default its ending.
     #[arg(long = "format", value_enum)]
-    written: Option<FileForm>,
+    written: Option<ImportFileForm>,
     /// The shard with the directory table.
     #[arg(long, value_name = "SHARD", requires = "directory")]
     from: Option<String>,
@@ -41,7 +41,7 @@ pub(in crate::cli) struct Import {
     #[arg(long, value_name = "COLUMN", requires = "directory")]
     shard_column: Option<String>,
     #[command(flatten)]
-    kind: Kind,
+    kind: MapKindArgs,
     /// A sharded table and its key column, or columns with commas between; may be given several times.
     #[arg(long = "table", value_name = "TABLE=COLUMN", value_parser = crate::cli::keys::pair)]
     tables: Vec<(String, String)>,
@@ -53,13 +53,13 @@ pub(in crate::cli) struct Import {
 
 /// What a file is written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FileForm {
+enum ImportFileForm {
     Csv,
     Json,
     Yaml,
 }
 
-impl Import {
+impl MapImportArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let shape = self.kind.shape();
         let blank = blank(&self.name, &shape);
@@ -105,9 +105,9 @@ impl Import {
     fn form(&self, file: &Path) -> ImportForm {
         let ending = file.extension().and_then(|ending| ending.to_str());
         match (self.written, ending) {
-            (Some(FileForm::Csv), _) => ImportForm::Csv,
-            (Some(FileForm::Json), _) | (None, Some("json")) => ImportForm::Json,
-            (Some(FileForm::Yaml), _) | (None, Some("yaml" | "yml")) => ImportForm::Yaml,
+            (Some(ImportFileForm::Csv), _) => ImportForm::Csv,
+            (Some(ImportFileForm::Json), _) | (None, Some("json")) => ImportForm::Json,
+            (Some(ImportFileForm::Yaml), _) | (None, Some("yaml" | "yml")) => ImportForm::Yaml,
             (None, _) => ImportForm::Csv,
         }
     }

@@ -37,14 +37,14 @@ impl Load {
             Duration::ZERO
         };
         let seconds = self.watch.unwrap_or(usual).as_secs();
-        let ask = LoadRequest {
+        let request = LoadRequest {
             by: self.by,
             watch_seconds: u32::try_from(seconds).unwrap_or(u32::MAX),
             hottest: Some(self.hottest),
             items: None,
         };
         let path = format!("/api/v1/maps/{}/load", self.name);
-        let load: MapLoad = client.post(&path, json(&ask)?).await?;
+        let load: MapLoad = client.post(&path, json(&request)?).await?;
         self.output.print(&load, text)
     }
 }

@@ -14,11 +14,11 @@ pub(super) use import::new_mapping;
 use super::client::Client;
 use super::consent::DryRun;
 use super::error::CliError;
-use super::keys::Shape;
+use super::keys::KeyShape;
 use super::output::Output;
 use super::preview;
 use crate::api::LocatedKey;
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::controller::{MapEdit, NewMapping};
 use clap::Subcommand;
 use plans::id::{MapName, MapVersion, ShardName};
@@ -31,9 +31,9 @@ use serde_json::json;
 #[derive(Debug, Subcommand)]
 pub(super) enum Map {
     /// Make version 1 of a map.
-    Create(create::Create),
+    Create(create::MapCreateArgs),
     /// Make version 1 of a map from a file, or from a directory table on a shard.
-    Import(import::Import),
+    Import(import::MapImportArgs),
     /// Show the version in force.
     Show {
         /// The map.
@@ -68,18 +68,18 @@ pub(super) enum Map {
         #[command(flatten)]
         output: Output,
     },
-    /// Give keys that nobody owns to a shard: a version made by hand.
-    Assign(create::Assign),
+    /// Give keys that no shard owns to a shard: a version made by hand.
+    Assign(create::MapAssignArgs),
     /// Change tables, rules and other settings.
-    Set(settings::Set),
+    Set(settings::MapSetArgs),
     /// Measure where the load is, and name the hottest keys.
     Load(load::Load),
     /// Look for defects of a map and its shards; nothing is changed.
-    Check(check::Check),
+    Check(check::MapCheckArgs),
     /// Repair defects, as the request of a check says.
     #[command(alias = "mend")]
-    Repair(check::Repair),
-    /// Say which shard a key lives on.
+    Repair(check::MapRepairArgs),
+    /// Print the shard that owns a key.
     Locate {
         /// The map.
         name: String,
@@ -133,7 +133,7 @@ impl Map {
             Self::Repair(repair) => repair.run(client).await,
             Self::Locate { name, key, output } => {
                 let map = fetch(client, &name).await?;
-                let body = super::output::json(&Shape::of(&map).key(&key)?)?;
+                let body = super::output::json(&KeyShape::of(&map).key(&key)?)?;
                 let path = format!("/api/v1/maps/{name}/locate");
                 let located: LocatedKey = client.post(&path, body).await?;
                 output.print(&located, |located| format!("{}\n", located.shard))
@@ -142,7 +142,7 @@ impl Map {
     }
 }
 
-impl Shape {
+impl KeyShape {
     /// The shape of a map.
     pub(super) fn of(map: &ShardMap) -> Self {
         Self {
@@ -167,8 +167,8 @@ pub(super) fn warn_unowned(map: &ShardMap) {
     };
     let unowned = whole.minus(&map.mapped());
     if !unowned.is_empty() {
-        say!("warning: no shard of map {} owns {unowned}", map.name);
-        say!(
+        report!("warning: no shard of map {} owns {unowned}", map.name);
+        report!(
             "    an application cannot route these keys; `shardwright map assign {}` gives them an owner",
             map.name
         );
@@ -176,7 +176,7 @@ pub(super) fn warn_unowned(map: &ShardMap) {
 }
 
 /// A map that is not made yet, for readers of keys.
-pub(super) fn blank(name: &str, shape: &Shape) -> ShardMap {
+pub(super) fn blank(name: &str, shape: &KeyShape) -> ShardMap {
     ShardMap {
         name: MapName::from(name),
         strategy: shape.strategy,
@@ -192,7 +192,7 @@ pub(super) fn blank(name: &str, shape: &Shape) -> ShardMap {
 
 /// Mappings from `FROM..TO=SHARD` and `KEY=SHARD`.
 fn mappings(
-    shape: &Shape,
+    shape: &KeyShape,
     ranges: &[(String, String)],
     keys: &[(String, String)],
 ) -> Result<Vec<NewMapping>, CliError> {

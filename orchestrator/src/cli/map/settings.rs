@@ -6,7 +6,7 @@ use crate::cli::client::Client;
 use crate::cli::consent::DryRun;
 use crate::cli::error::CliError;
 use crate::cli::files::read;
-use crate::cli::keys::{Shape, pair};
+use crate::cli::keys::{KeyShape, pair};
 use crate::cli::output::Output;
 use crate::cli::preview;
 use clap::Args;
@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 /// Change settings; what is not named stays.
 #[derive(Debug, Args)]
-pub(in crate::cli) struct Set {
+pub(in crate::cli) struct MapSetArgs {
     /// The map.
     name: String,
     /// Settings in YAML or JSON; each one that is named replaces what there is; `-` is stdin.
@@ -34,7 +34,7 @@ pub(in crate::cli) struct Set {
     /// A table that is left alone; may be given several times.
     #[arg(long, value_name = "TABLE")]
     ignore: Vec<String>,
-    /// Forget what was said about a table; may be given several times.
+    /// Remove the settings of a table; may be given several times.
     #[arg(long, value_name = "TABLE")]
     forget: Vec<String>,
     /// How shards avoid issuing the same sequence values.
@@ -47,7 +47,7 @@ pub(in crate::cli) struct Set {
     /// Keys that never live there, written like --pin.
     #[arg(long, value_name = "NAME=SHARDS[@KEYS]", allow_hyphen_values = true)]
     exclude: Vec<String>,
-    /// Take a pin or an exclusion away; may be given several times.
+    /// Remove a pin or an exclusion; may be given several times.
     #[arg(long, value_name = "NAME")]
     drop_rule: Vec<String>,
     /// Check the map this often by itself, for example 1h; 0s: not at all.
@@ -59,7 +59,7 @@ pub(in crate::cli) struct Set {
     output: Output,
 }
 
-impl Set {
+impl MapSetArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
         let map = fetch(client, &self.name).await?;
         let change = self.change(&map)?;
@@ -161,7 +161,7 @@ fn rule(text: &str, effect: Effect, map: &ShardMap) -> Result<PlacementRule, Cli
         return Err(form());
     }
     let keys = keys.map(|keys| {
-        let selection = Shape::of(map).selection(keys)?;
+        let selection = KeyShape::of(map).selection(keys)?;
         selection
             .resolve(map)
             .map_err(|error| CliError::Usage(error.to_string()))

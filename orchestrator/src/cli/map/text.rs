@@ -1,6 +1,6 @@
 //! Maps as text for people.
 
-use crate::cli::output::{Table, or_dash, table};
+use crate::cli::output::{TextTable, or_dash, table};
 use crate::store::MapVersionRecord;
 use plans::shard_map::{
     Difference, Effect, MapSettings, Mapping, MappingState, PlacementRule, ShardMap, Strategy,
@@ -90,7 +90,7 @@ fn rule(rule: &PlacementRule) -> Vec<String> {
 }
 
 /// One line for each map.
-pub(super) fn maps(maps: &[ShardMap]) -> Table {
+pub(super) fn maps(maps: &[ShardMap]) -> TextTable {
     let row = |map: &ShardMap| {
         vec![
             map.name.to_string(),
@@ -105,11 +105,11 @@ pub(super) fn maps(maps: &[ShardMap]) -> Table {
     let head = [
         "NAME", "VERSION", "STRATEGY", "MAPPINGS", "SHARDS", "TABLES", "MADE BY",
     ];
-    Table::new(&head, maps.iter().map(row).collect()).wide(2)
+    TextTable::new(&head, maps.iter().map(row).collect()).wide(2)
 }
 
 /// One line for each version.
-pub(super) fn history(history: &[MapVersionRecord]) -> Table {
+pub(super) fn history(history: &[MapVersionRecord]) -> TextTable {
     let row = |v: &MapVersionRecord| {
         let at = v
             .created_at
@@ -124,13 +124,13 @@ pub(super) fn history(history: &[MapVersionRecord]) -> Table {
         ]
     };
     let head = ["VERSION", "AT", "BY", "MIGRATION", "PIECES", "CHANGED"];
-    Table::new(&head, history.iter().map(row).collect())
+    TextTable::new(&head, history.iter().map(row).collect())
 }
 
 /// One line for each pair of owners.
-pub(super) fn differences(differences: &[Difference]) -> Table {
+pub(super) fn differences(differences: &[Difference]) -> TextTable {
     let owner = |shard: Option<&plans::id::ShardName>| {
-        shard.map_or_else(|| "nobody".to_owned(), ToString::to_string)
+        shard.map_or_else(|| "no shard".to_owned(), ToString::to_string)
     };
     let row = |d: &Difference| {
         vec![
@@ -139,7 +139,7 @@ pub(super) fn differences(differences: &[Difference]) -> Table {
             owner(d.to.as_ref()),
         ]
     };
-    Table::new(
+    TextTable::new(
         &["KEYS", "FROM", "TO"],
         differences.iter().map(row).collect(),
     )

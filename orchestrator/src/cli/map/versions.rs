@@ -5,7 +5,7 @@ use crate::cli::client::Client;
 use crate::cli::error::CliError;
 use crate::cli::files::{replace, write_or_print, yaml};
 use crate::cli::keys::named_dsns;
-use crate::cli::out::{print, say};
+use crate::cli::out::{print, report};
 use crate::cli::output::Output;
 use crate::store::ShardRecord;
 use clap::{Args, ValueEnum};
@@ -39,7 +39,7 @@ pub(in crate::cli) struct Export {
     /// What to write: csv and json can be imported, sql makes a table and a function, the others are configuration of
     /// poolers and routers.
     #[arg(long, value_enum, default_value = "json")]
-    format: FileForm,
+    format: ExportFileForm,
     /// Where a pooler finds a shard, if not where agents do: SHARD=host=… port=… dbname=…; may be given several times.
     #[arg(long = "place", value_name = "SHARD=DSN")]
     places: Vec<String>,
@@ -61,7 +61,7 @@ pub(in crate::cli) struct Revert {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FileForm {
+enum ExportFileForm {
     Csv,
     Json,
     Sql,
@@ -93,12 +93,12 @@ impl Export {
             None => fetch(client, &self.name).await?,
         };
         let text = match self.format {
-            FileForm::Csv => export(&map, ExportForm::Csv),
-            FileForm::Json => export(&map, ExportForm::Json),
-            FileForm::Sql => export(&map, ExportForm::Sql),
-            FileForm::Pgbouncer => self.routed(client, &map, Router::Pgbouncer).await?,
-            FileForm::Pgdog => self.routed(client, &map, Router::Pgdog).await?,
-            FileForm::Service => self.routed(client, &map, Router::Service).await?,
+            ExportFileForm::Csv => export(&map, ExportForm::Csv),
+            ExportFileForm::Json => export(&map, ExportForm::Json),
+            ExportFileForm::Sql => export(&map, ExportForm::Sql),
+            ExportFileForm::Pgbouncer => self.routed(client, &map, Router::Pgbouncer).await?,
+            ExportFileForm::Pgdog => self.routed(client, &map, Router::Pgdog).await?,
+            ExportFileForm::Service => self.routed(client, &map, Router::Service).await?,
         };
         match &self.out {
             Some(path) => replace(path, &text)?,
@@ -117,13 +117,13 @@ impl Export {
         let known = shards
             .iter()
             .map(|shard| (shard.name.as_str(), shard.dsn.as_str()));
-        let given = named_dsns("--place", &self.places)?;
-        let said = given
+        let named_places = named_dsns("--place", &self.places)?;
+        let named = named_places
             .iter()
             .map(|(shard, dsn)| (shard.as_str(), dsn.as_str()));
-        // What was said by hand comes later, and stays.
+        // The places of the options come later, and replace the others.
         let mut places = BTreeMap::new();
-        for (shard, text) in known.chain(said) {
+        for (shard, text) in known.chain(named) {
             let dsn = Dsn::parse(text);
             let dsn = dsn.map_err(|error| CliError::Usage(format!("shard {shard}: {error}")))?;
             if let Some((host, port, dbname)) = dsn.place() {
@@ -144,7 +144,7 @@ impl Revert {
             .map_err(|error| CliError::Refused(error.to_string()))?;
         write_or_print(self.out.as_deref(), &yaml(&request)?)?;
         if let Some(path) = &self.out {
-            say!("plan it with: shardwright plan {}", path.display());
+            report!("plan it with: shardwright plan {}", path.display());
         }
         Ok(0)
     }

@@ -2,14 +2,14 @@
 
 /// A list: a line for each thing.
 #[derive(Debug)]
-pub(in crate::cli) struct Table {
+pub(in crate::cli) struct TextTable {
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
     /// So many of the last columns are shown in the wide form only.
     wide: usize,
 }
 
-impl Table {
+impl TextTable {
     /// Columns under `head`.
     pub(in crate::cli) fn new(head: &[&'static str], rows: Vec<Vec<String>>) -> Self {
         Self {
@@ -58,7 +58,7 @@ impl Table {
 
 /// A table within a longer text.
 pub(in crate::cli) fn table(head: &[&'static str], rows: &[Vec<String>]) -> String {
-    Table::new(head, rows.to_vec()).text(true, true)
+    TextTable::new(head, rows.to_vec()).text(true, true)
 }
 
 /// The text, or a dash.

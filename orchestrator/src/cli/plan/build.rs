@@ -1,28 +1,28 @@
 //! Requests from flags.
 
-use super::flags::{Flags, Operation, Split};
+use super::flags::{Flags, OperationArgs, SplitArgs};
 use crate::cli::client::Client;
 use crate::cli::error::CliError;
-use crate::cli::keys::Shape;
+use crate::cli::keys::KeyShape;
 use crate::cli::map::{fetch, tables};
 use crate::cli::set::setting;
 use plans::id::{MapName, ShardName};
 use plans::request::{
     Cutover, Drain, Hold, Isolate, KeyMove, Merge, Mode, MoveKeys, Options, Part, Rebalance,
-    Request, Split as SplitRequest, TrialRun,
+    Request, Split, TrialRun,
 };
 
-impl Operation {
-    /// The request; the map tells how its keys are written.
+impl OperationArgs {
+    /// The request; the map has how its keys are written.
     pub(super) async fn build(self, client: &Client) -> Result<Request, CliError> {
-        let shape = Shape::of(&fetch(client, self.map()).await?);
+        let shape = KeyShape::of(&fetch(client, self.map()).await?);
         let flags = self.flags();
         let options = options(flags)?;
         let (tables, ignore) = (tables(&flags.tables), flags.ignore.clone());
         let map = MapName::from(self.map());
         let shards = |names: Vec<String>| names.into_iter().map(ShardName).collect();
         Ok(match self {
-            Self::Split(split) => Request::Split(SplitRequest {
+            Self::Split(split) => Request::Split(Split {
                 map,
                 source: ShardName::from(split.source.as_str()),
                 into: parts(&split, &shape)?,
@@ -84,7 +84,7 @@ impl Operation {
     }
 }
 
-/// What the flags say, and else what is usual.
+/// The options that the flags name, and else the defaults.
 fn options(flags: &Flags) -> Result<Options, CliError> {
     let usual = Options::default();
     let mut limits = usual.limits();
@@ -131,7 +131,7 @@ fn options(flags: &Flags) -> Result<Options, CliError> {
 }
 
 /// `SHARD=KEYS`, or with `--even` `SHARD` or `SHARD=SHARE`.
-fn parts(split: &Split, shape: &Shape) -> Result<Vec<Part>, CliError> {
+fn parts(split: &SplitArgs, shape: &KeyShape) -> Result<Vec<Part>, CliError> {
     let part = |text: &String| {
         let (shard, rest) = match text.split_once('=') {
             Some((shard, rest)) => (shard, Some(rest)),
@@ -162,18 +162,18 @@ mod tests {
     use clap::Parser;
 
     #[derive(Parser)]
-    struct Line {
+    struct TestLine {
         #[command(flatten)]
         flags: Flags,
     }
 
     fn read(line: &str) -> Result<Options, CliError> {
-        options(&Line::try_parse_from(line.split(' ')).unwrap().flags)
+        options(&TestLine::try_parse_from(line.split(' ')).unwrap().flags)
     }
 
     #[test]
-    fn flags_say_what_a_request_says() {
-        let said = read(
+    fn flags_give_the_options_of_a_request() {
+        let options = read(
             "plan --approvals 2 --limit rate=20MB/s --limit hours=22:00-06:00 --limit streams=4 \
              --limit commit=off --apply-sessions 1 --snapshot-age-s 60 --wal-cap-mb 2048 --max-attempts 3 --hold 3600",
         );
@@ -183,7 +183,7 @@ mod tests {
             "throttle": {"rate_bytes_s": 20_000_000, "hours": "22:00-06:00", "shards": {"commit_ms": null}},
         });
         let written: Options = serde_json::from_value(written).unwrap();
-        assert_eq!(said.unwrap(), written);
+        assert_eq!(options.unwrap(), written);
         assert_eq!(read("plan").unwrap(), Options::default());
     }
 

@@ -8,24 +8,24 @@ use plans::request::{Ddl, DualWrite, Hold, LongWriters, Measure, Schema};
 
 /// Operations from flags; `shardwright plan FILE` takes every request.
 #[derive(Debug, Subcommand)]
-pub(super) enum Operation {
+pub(super) enum OperationArgs {
     /// Divide a shard's keys.
-    Split(Split),
+    Split(SplitArgs),
     /// Gather the keys of shards on one.
-    Merge(Merge),
+    Merge(MergeArgs),
     /// Give keys, or all keys of a shard, to another shard.
-    Move(Move),
+    Move(MoveArgs),
     /// Give a tenant a shard of its own.
-    Isolate(Isolate),
+    Isolate(IsolateArgs),
     /// Empty a shard.
-    Drain(Drain),
+    Drain(DrainArgs),
     /// Even out the load of a map's shards.
-    Rebalance(Rebalance),
+    Rebalance(RebalanceArgs),
 }
 
 /// Divide a shard's keys.
 #[derive(Debug, Args)]
-pub(super) struct Split {
+pub(super) struct SplitArgs {
     /// The map.
     pub(super) map: String,
     /// The shard whose keys are divided.
@@ -49,7 +49,7 @@ pub(super) struct Split {
 
 /// Gather the keys of shards on one.
 #[derive(Debug, Args)]
-pub(super) struct Merge {
+pub(super) struct MergeArgs {
     /// The map.
     pub(super) map: String,
     /// A shard whose keys are gathered; may be given several times.
@@ -64,7 +64,7 @@ pub(super) struct Merge {
 
 /// Give keys to another shard.
 #[derive(Debug, Args)]
-pub(super) struct Move {
+pub(super) struct MoveArgs {
     /// The map.
     pub(super) map: String,
     /// Where the keys are.
@@ -82,7 +82,7 @@ pub(super) struct Move {
 
 /// Give a tenant a shard of its own.
 #[derive(Debug, Args)]
-pub(super) struct Isolate {
+pub(super) struct IsolateArgs {
     /// The map.
     pub(super) map: String,
     /// The tenant's key; a composite one has commas between its values.
@@ -97,7 +97,7 @@ pub(super) struct Isolate {
 
 /// Empty a shard.
 #[derive(Debug, Args)]
-pub(super) struct Drain {
+pub(super) struct DrainArgs {
     /// The map.
     pub(super) map: String,
     /// The shard that is emptied.
@@ -118,7 +118,7 @@ pub(super) struct Drain {
 
 /// Even out the load of a map's shards.
 #[derive(Debug, Args)]
-pub(super) struct Rebalance {
+pub(super) struct RebalanceArgs {
     /// The map.
     pub(super) map: String,
     /// What load is counted by: rows, bytes, writes, or a query that returns key and number.
@@ -140,7 +140,7 @@ pub(super) struct Rebalance {
     pub(super) flags: Flags,
 }
 
-/// What every operation can be told.
+/// The options of every operation.
 #[derive(Debug, Args)]
 pub(super) struct Flags {
     /// The moving keys are read-only from the copy to the flip.
@@ -207,15 +207,15 @@ pub(super) struct Flags {
     /// A table that is left alone; may be given several times.
     #[arg(long, value_name = "TABLE")]
     pub(super) ignore: Vec<String>,
-    /// Write or print the request only; nothing is looked at.
+    /// Write or print the request only; no shard is examined.
     #[arg(long)]
     pub(super) request: bool,
     #[command(flatten)]
     pub(super) print: Print,
 }
 
-impl Operation {
-    /// What every operation can be told.
+impl OperationArgs {
+    /// The options of every operation.
     pub(super) fn flags(&self) -> &Flags {
         match self {
             Self::Split(split) => &split.flags,

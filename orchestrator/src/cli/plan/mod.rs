@@ -5,15 +5,15 @@ mod flags;
 
 use super::client::Client;
 use super::consent::DryRun;
-use super::document::Document;
+use super::document::DocumentKind;
 use super::error::CliError;
 use super::files::{write, write_or_print, yaml};
 use super::output::{LongOutput, Output, json};
 use super::preview;
-use crate::cli::out::say;
+use crate::cli::out::report;
 use crate::view::OperationView;
 use clap::Args;
-use flags::{Flags, Operation};
+use flags::{Flags, OperationArgs};
 use plans::render::{plan_summary, plan_text};
 use std::path::PathBuf;
 
@@ -22,7 +22,7 @@ use std::path::PathBuf;
 #[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub(super) struct Plan {
     #[command(subcommand)]
-    operation: Option<Operation>,
+    operation: Option<OperationArgs>,
     /// The request, YAML or JSON; `-` is stdin.
     #[arg(required = true)]
     request: Option<PathBuf>,
@@ -42,7 +42,7 @@ pub(super) struct Print {
 
 /// Submit a plan.
 #[derive(Debug, Args)]
-pub(super) struct Apply {
+pub(super) struct ApplyArgs {
     /// The plan's file; `-` is stdin.
     plan: PathBuf,
     /// Also when other migrations move some of its keys, or have changed the map: it waits for them.
@@ -59,7 +59,7 @@ impl Plan {
         let (text, print) = match self.operation {
             None => {
                 let path = self.request.unwrap_or_default();
-                (Document::Request.read(&path)?, self.print)
+                (DocumentKind::Request.read(&path)?, self.print)
             }
             Some(operation) => {
                 let Flags { request, print, .. } = operation.flags();
@@ -94,18 +94,18 @@ impl Print {
         };
         output.print(&plan, text)?;
         if !output.is_wide() && !output.is_for_programs() {
-            say!("steps, locks and each table: --output wide");
+            report!("steps, locks and each table: --output wide");
         }
         if let Some(path) = &self.out {
-            say!("submit it with: shardwright apply {}", path.display());
+            report!("submit it with: shardwright apply {}", path.display());
         }
         Ok(0)
     }
 }
 
-impl Apply {
+impl ApplyArgs {
     pub(super) async fn run(self, client: &Client) -> Result<u8, CliError> {
-        let text = Document::Plan.read(&self.plan)?;
+        let text = DocumentKind::Plan.read(&self.plan)?;
         if self.dry.is_dry() {
             let plan = preview::plan(client, &text, self.queue).await?;
             self.dry.goes_on(&plan_summary(&plan));
@@ -113,7 +113,7 @@ impl Apply {
         }
         let path = format!("/api/v1/operations?queue={}", self.queue);
         let view: OperationView = client.post(&path, text).await?;
-        say!("follow it with: shardwright watch {}", view.id);
+        report!("follow it with: shardwright watch {}", view.id);
         self.output.print(&view, |view| format!("{}\n", view.id))
     }
 }

@@ -1,8 +1,8 @@
-//! One picture: who leads, what waits for somebody, what goes on, and the agents, in so many columns and rows.
+//! One picture: which controller leads, what waits for an operator, what runs, and the agents, in so many columns and rows.
 
 use crate::api::LeadershipHealth;
 use crate::cli::out::harmless;
-use crate::cli::output::Table;
+use crate::cli::output::TextTable;
 use crate::dashboard::agents::is_connected;
 use crate::store::AgentRecord;
 use crate::view::figures::{count, seconds};
@@ -13,24 +13,24 @@ use plans::render::bytes;
 use plans::state::step::StepState;
 use std::cmp::Reverse;
 
-/// What was seen at once.
+/// The fleet at one time.
 #[derive(Debug)]
-pub(super) struct Seen {
+pub(super) struct FleetStatus {
     pub(super) health: LeadershipHealth,
     pub(super) at: DateTime<Utc>,
     /// Those that have not ended, newest first.
     pub(super) migrations: Vec<MigrationView>,
-    /// Older ones that were not looked at.
+    /// Older ones that were not requested.
     pub(super) hidden: usize,
     pub(super) ended: usize,
     pub(super) agents: Vec<AgentRecord>,
-    /// Why nothing newer was seen.
+    /// Why nothing newer is known.
     pub(super) stale: Option<String>,
 }
 
 /// What comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub(super) enum Sort {
+pub(super) enum MigrationSort {
     /// The newest.
     #[default]
     Newest,
@@ -40,7 +40,7 @@ pub(super) enum Sort {
     Lag,
 }
 
-impl Sort {
+impl MigrationSort {
     pub(super) fn next(self) -> Self {
         match self {
             Self::Newest => Self::Left,
@@ -59,44 +59,55 @@ impl Sort {
 }
 
 /// The lines of the picture, none wider than `columns`, not more than `rows`.
-pub(super) fn frame(seen: &Seen, sort: Sort, (columns, rows): (usize, usize)) -> Vec<String> {
-    let mut lines = vec![head(seen, sort)];
+pub(super) fn frame(
+    status: &FleetStatus,
+    sort: MigrationSort,
+    (columns, rows): (usize, usize),
+) -> Vec<String> {
+    let mut lines = vec![head(status, sort)];
     lines.extend(
-        seen.stale
+        status
+            .stale
             .as_ref()
-            .map(|why| format!("! not seen since: {why}")),
+            .map(|why| format!("! not updated since: {why}")),
     );
-    let (asks, rest): (Vec<_>, Vec<_>) = seen.migrations.iter().partition(|m| asks(m).is_some());
-    if !asks.is_empty() {
+    let (waiting, rest): (Vec<_>, Vec<_>) = status
+        .migrations
+        .iter()
+        .partition(|m| operator_wait(m).is_some());
+    if !waiting.is_empty() {
         lines.push(String::new());
         lines.push("WAITS FOR SOMEBODY".to_owned());
-        lines.extend(asks.iter().map(|m| attention(m)));
+        lines.extend(waiting.iter().map(|m| attention(m)));
     }
     lines.push(String::new());
-    if seen.migrations.is_empty() {
-        lines.push(format!("nothing goes on; {} have ended", seen.ended));
+    if status.migrations.is_empty() {
+        lines.push(format!("nothing goes on; {} have ended", status.ended));
     } else {
-        let mut order: Vec<&MigrationView> = asks.into_iter().chain(rest).collect();
-        arrange(&mut order, sort);
-        lines.extend(table(&order));
+        let mut listed: Vec<&MigrationView> = waiting.into_iter().chain(rest).collect();
+        arrange(&mut listed, sort);
+        lines.extend(table(&listed));
     }
-    if seen.hidden > 0 {
-        lines.push(format!("and {} older ones: shardwright list", seen.hidden));
+    if status.hidden > 0 {
+        lines.push(format!(
+            "and {} older ones: shardwright list",
+            status.hidden
+        ));
     }
     lines.push(String::new());
-    lines.push(agents(seen));
+    lines.push(agents(status));
     lines.truncate(rows);
     lines.iter().map(|line| cut(line, columns)).collect()
 }
 
-fn head(seen: &Seen, sort: Sort) -> String {
-    let health = &seen.health;
+fn head(status: &FleetStatus, sort: MigrationSort) -> String {
+    let health = &status.health;
     let leader = match &health.leader {
         Some(leader) => format!("{leader} leads"),
         None => "no controller leads".to_owned(),
     };
-    let at = seen.at.format("%H:%M:%S");
-    let open = seen.migrations.len() + seen.hidden;
+    let at = status.at.format("%H:%M:%S");
+    let open = status.migrations.len() + status.hidden;
     format!(
         "shardwright {} · {at} UTC · {leader} · {open} under way · {} · q leaves, s sorts",
         health.version,
@@ -105,7 +116,7 @@ fn head(seen: &Seen, sort: Sort) -> String {
 }
 
 /// What only a person can end.
-fn asks(view: &MigrationView) -> Option<&WaitReason> {
+fn operator_wait(view: &MigrationView) -> Option<&WaitReason> {
     view.waits.iter().find(|wait| {
         matches!(
             wait.kind,
@@ -120,32 +131,34 @@ fn asks(view: &MigrationView) -> Option<&WaitReason> {
 
 fn attention(view: &MigrationView) -> String {
     let m = &view.summary;
-    let wait = asks(view).map(ToString::to_string).unwrap_or_default();
+    let wait = operator_wait(view)
+        .map(ToString::to_string)
+        .unwrap_or_default();
     format!("! {} {} → {} {}: {wait}", m.id, m.source, m.target, m.state)
 }
 
 fn step(view: &MigrationView) -> Option<&StepView> {
-    let over = |state| matches!(state, StepState::Done | StepState::Skipped);
-    view.steps.iter().find(|step| !over(step.state))
+    let has_ended = |state| matches!(state, StepState::Done | StepState::Skipped);
+    view.steps.iter().find(|step| !has_ended(step.state))
 }
 
 fn left(view: &MigrationView) -> Option<f64> {
     step(view)?.progress.as_ref()?.eta_seconds
 }
 
-fn arrange(order: &mut [&MigrationView], sort: Sort) {
+fn arrange(listed: &mut [&MigrationView], sort: MigrationSort) {
     match sort {
-        Sort::Newest => order.sort_by_key(|m| Reverse(m.summary.created_at)),
-        Sort::Left => {
-            order.sort_by(|a, b| left(b).unwrap_or(-1.0).total_cmp(&left(a).unwrap_or(-1.0)))
+        MigrationSort::Newest => listed.sort_by_key(|m| Reverse(m.summary.created_at)),
+        MigrationSort::Left => {
+            listed.sort_by(|a, b| left(b).unwrap_or(-1.0).total_cmp(&left(a).unwrap_or(-1.0)))
         }
-        Sort::Lag => {
-            order.sort_by_key(|m| Reverse(m.stream.as_ref().map_or(-1, |stream| stream.lag_ms)));
+        MigrationSort::Lag => {
+            listed.sort_by_key(|m| Reverse(m.stream.as_ref().map_or(-1, |stream| stream.lag_ms)));
         }
     }
 }
 
-fn table(order: &[&MigrationView]) -> Vec<String> {
+fn table(listed: &[&MigrationView]) -> Vec<String> {
     let head = [
         "ID",
         "FROM → TO",
@@ -157,8 +170,8 @@ fn table(order: &[&MigrationView]) -> Vec<String> {
         "LAG",
         "WAITS FOR",
     ];
-    let rows = order.iter().map(|view| row(view)).collect();
-    let text = Table::new(&head, rows).text(true, true);
+    let rows = listed.iter().map(|view| row(view)).collect();
+    let text = TextTable::new(&head, rows).text(true, true);
     text.lines().map(str::to_owned).collect()
 }
 
@@ -189,11 +202,11 @@ fn row(view: &MigrationView) -> Vec<String> {
     ]
 }
 
-fn agents(seen: &Seen) -> String {
-    let (heard, silent): (Vec<&AgentRecord>, Vec<&AgentRecord>) = seen
+fn agents(status: &FleetStatus) -> String {
+    let (heard, silent): (Vec<&AgentRecord>, Vec<&AgentRecord>) = status
         .agents
         .iter()
-        .partition(|agent| is_connected(agent, seen.at));
+        .partition(|agent| is_connected(agent, status.at));
     let names = |agents: &[&AgentRecord]| {
         let names: Vec<&str> = agents.iter().map(|agent| agent.name.as_str()).collect();
         names.join(", ")

@@ -14,13 +14,13 @@ const REST_OF_LINE: &str = "\x1b[K";
 const REST_OF_SCREEN: &str = "\x1b[J";
 
 /// The screen while it is shown.
-pub(super) struct Screen {
+pub(super) struct TerminalScreen {
     term: Term,
-    /// How the terminal took keys before: somebody who waits for one may never get to put that back.
+    /// How the terminal took keys before: a thread that waits for a key may never restore it.
     keys: Option<Termios>,
 }
 
-impl Screen {
+impl TerminalScreen {
     pub(super) fn open(term: Term) -> Result<Self, CliError> {
         let keys = tcgetattr(std::io::stdin()).ok();
         term.write_str(OPEN)?;
@@ -46,7 +46,7 @@ impl Screen {
 }
 
 /// Also where the program panics, or a signal ends it.
-impl Drop for Screen {
+impl Drop for TerminalScreen {
     fn drop(&mut self) {
         // Where the terminal is gone there is nothing to put back.
         let _ = self.term.write_str(CLOSE);
@@ -57,21 +57,21 @@ impl Drop for Screen {
 }
 
 /// The keys that are pressed.
-pub(super) struct Keys(UnboundedReceiver<Key>);
+pub(super) struct KeyPresses(UnboundedReceiver<Key>);
 
-impl Keys {
+impl KeyPresses {
     /// Listens until a key leaves the screen: one that is read changes the terminal while it is waited for.
     pub(super) fn listen() -> Self {
-        let (tell, told) = unbounded_channel();
+        let (sender, receiver) = unbounded_channel();
         std::thread::spawn(move || {
             while let Ok(key) = Term::stdout().read_key_raw() {
                 let leaves = matches!(key, Key::Char('q') | Key::Escape | Key::CtrlC);
-                if tell.send(key).is_err() || leaves {
+                if sender.send(key).is_err() || leaves {
                     break;
                 }
             }
         });
-        Self(told)
+        Self(receiver)
     }
 
     /// The next one; `None` where none comes any more.

@@ -1,4 +1,4 @@
-//! What this process knows of cutovers under way: which attempts have begun, and the rows that are held for a flip.
+//! The cutover attempts that this process knows: attempts that have begun, and locked rows that wait for the flip.
 
 use crate::controller::ControlError;
 use crate::store::{MigrationChange, MigrationOwner, SealedMigration, StoreError};
@@ -10,30 +10,31 @@ use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};
 use tokio::task::JoinHandle;
 
-/// An attempt that this process knows of.
+/// A cutover attempt that this process knows.
 #[derive(Debug)]
 pub(super) enum CutoverAttempt {
-    /// Begun while the map was at this version, with these markers.
+    /// The attempt began when the map had this version. The agent writes these markers.
     Begun(MapVersion, Option<Markers>),
-    /// The row is held since then.
+    /// The attempt is sealed: its transaction has locked the row of the migration since this time.
     Sealed(PreparedSeal, DateTime<Utc>),
 }
 
-/// A held row, and the flip that is written into its transaction.
+/// A locked row, and the flip that is written into its transaction.
 #[derive(Debug)]
 pub(super) struct PreparedSeal {
+    /// The task that writes the flip; it returns the transaction.
     written: JoinHandle<Result<Box<dyn SealedMigration>, StoreError>>,
-    /// Whom the row is held for.
+    /// The agent process for which the row is locked.
     pub(super) owner: Option<MigrationOwner>,
     pub(super) epoch: Epoch,
-    /// What the gaining shard must have applied; none: nobody was asked to show it.
+    /// The markers that the new owner must have applied; `None` if the controller does not require this evidence.
     pub(super) markers: Option<Markers>,
-    /// The version that the flip makes.
+    /// The map version that the flip creates.
     pub(super) version: MapVersion,
 }
 
 impl PreparedSeal {
-    /// Begins to write the flip.
+    /// Starts to write the flip into the transaction.
     pub(super) fn new(
         mut sealed: Box<dyn SealedMigration>,
         change: MigrationChange,
@@ -55,12 +56,13 @@ impl PreparedSeal {
         }
     }
 
-    /// The transaction once the flip is written; `None` when its task is gone.
+    /// Waits until the flip is written, and returns the transaction; `None` if the task that writes has ended without a
+    /// result.
     pub(super) async fn written(self) -> Result<Option<Box<dyn SealedMigration>>, StoreError> {
         self.written.await.ok().transpose()
     }
 
-    /// Changes nothing and unlocks.
+    /// Rolls the transaction back, which unlocks the row.
     pub(super) async fn release(self) {
         if let Ok(Some(sealed)) = self.written().await {
             sealed.release().await;
@@ -70,11 +72,11 @@ impl PreparedSeal {
 
 type AttemptTable = BTreeMap<MigrationId, (AttemptNo, CutoverAttempt)>;
 
-/// Attempts by migration; lost with the process, and with them every chance to flip.
+/// The attempts of each migration. If the process ends they are lost, and with them the possibility to flip them.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct CutoverAttempts {
     table: Mutex<AttemptTable>,
-    /// Held by the one attempt that is being begun.
+    /// A lock that is held while an attempt begins.
     turn: tokio::sync::Mutex<()>,
 }
 
@@ -83,12 +85,13 @@ impl CutoverAttempts {
         act(&mut self.table.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// One attempt is begun after the other, so that each sees those before it.
+    /// Waits until no other attempt is about to begin, so that each attempt finds those that began earlier.
     pub(super) async fn turn(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.turn.lock().await
     }
 
-    /// What this attempt holds, for whoever `may` have it; to others it stays held.
+    /// Removes and returns the sealed attempt with this number, if `may` accepts its seal. If `may` returns an error,
+    /// the attempt remains.
     pub(super) fn take_sealed(
         &self,
         id: &MigrationId,

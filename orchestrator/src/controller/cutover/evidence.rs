@@ -1,11 +1,18 @@
-//! What a process shows of the gaining shard before it may seal or flip (ADR 48).
+//! Evidence about the new owner that an agent must present before it may seal or flip (ADR 48).
 //!
-//! Behind the comparison: the rows and digests that the target has recorded, read there before the fence, are those that
-//! `verify` reported under its secret, for every moving table of the plan. Behind the drain: the target has applied both
-//! markers, whose ids the controller drew when the attempt began and told to nobody else.
-//! Nothing here costs a round trip: it comes with the calls, and is compared with what is in memory.
-//! What the very process can claim that was given both steps is not found out here: it has the credentials of both
-//! shards anyway. An agent of protocol 3 shows none of it.
+//! There are two proofs:
+//!
+//! - The comparison. The target has recorded row counts and digests, which the agent reads there before the fence. They
+//!   must be those that `verify` reported, for every moving table of the plan.
+//! - The end of the stream. The new owner has applied both markers, the messages that the agent writes into the log of
+//!   the old owner after the fence and after the seal. The controller chose their random ids when the attempt began,
+//!   and sent them to no other process.
+//!
+//! The evidence costs no round trip, because the agent sends it with its queries and the controller compares it with
+//! values in memory.
+//!
+//! The evidence does not detect false reports of a process that performs both steps itself; such a process has the
+//! credentials of both shards anyway. An agent of protocol 3 presents no evidence.
 
 use crate::controller::ControlError;
 use crate::store::{Migration, Snapshot};
@@ -18,13 +25,14 @@ use plans::wire::Markers;
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Whether the owner was given a secret: then it speaks the version that shows evidence too.
+/// Returns whether the owner has a secret. An owner with a secret uses a protocol version with evidence.
 fn shows_evidence(m: &Migration) -> bool {
     let owner = m.owner.as_ref();
     owner.is_some_and(|owner| owner.secret.is_some())
 }
 
-/// The markers of a new attempt; none where the move writes none, or its agent does not know of it.
+/// Returns the markers of a new attempt; `None` if the move writes no markers, or if its agent does not support
+/// evidence.
 pub(super) fn markers_for(m: &Migration) -> Option<Markers> {
     let written = m.plan.mode == Mode::Online && shows_evidence(m);
     written.then(|| Markers {
@@ -33,7 +41,7 @@ pub(super) fn markers_for(m: &Migration) -> Option<Markers> {
     })
 }
 
-/// Refuses a `verify` that does not show that every moving table is the same on both shards.
+/// Refuses a result of `verify` that does not prove that every moving table is the same on both shards.
 pub(in crate::controller) fn check_verified(
     m: &Migration,
     output: &Value,
@@ -48,7 +56,7 @@ pub(in crate::controller) fn check_verified(
     lacks(&m.id, what)
 }
 
-/// Refuses a seal where the target has no record of the comparison, or that of another one.
+/// Refuses a seal if the target has no record of the comparison, or the record of another comparison.
 pub(super) fn check_comparison(
     snapshot: &Snapshot,
     direction: Direction,
@@ -70,7 +78,7 @@ pub(super) fn check_comparison(
     lacks(&m.id, what)
 }
 
-/// Refuses a flip where the target is not said to have applied the attempt's own markers.
+/// Refuses a flip unless the agent reports that the new owner has applied the markers of this attempt.
 pub(super) fn check_markers(
     id: &MigrationId,
     drawn: Option<Markers>,
@@ -82,6 +90,7 @@ pub(super) fn check_markers(
     lacks(id, what)
 }
 
+/// Returns an error if some evidence is missing.
 fn lacks(id: &MigrationId, what: Option<String>) -> Result<(), ControlError> {
     match what {
         None => Ok(()),
@@ -125,7 +134,7 @@ mod tests {
         })
     }
 
-    /// A migration of two tables that were compared, with an owner that was given a secret, or none.
+    /// A migration of two tables that `verify` has compared. Its owner has the given secret, or none.
     fn migration(secret: Option<SecretDigest>) -> Snapshot {
         let mut moving = planned("m1", "a", "b", keys(0, 1));
         moving.moving.tables = vec![table("orders"), table("items")];
@@ -173,7 +182,7 @@ mod tests {
             let refused = seal(Direction::Forward, recorded);
             assert!(refused.contains(why), "{refused}");
         }
-        // A way back has no comparison; an agent of protocol 3 does not know of it.
+        // A rollback has no comparison, and an agent of protocol 3 presents no evidence.
         assert_eq!(seal(Direction::Reverse, None), "");
         let old = migration(None);
         assert_eq!(code(check_comparison(&old, Direction::Forward, None)), "");

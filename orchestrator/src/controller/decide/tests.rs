@@ -1,4 +1,4 @@
-//! Decisions on snapshots made by hand.
+//! Tests of the decisions on snapshots that the tests build.
 
 use super::super::samples::{admitted, at, keys, planned};
 use super::*;
@@ -44,7 +44,8 @@ fn offer(step: &str) -> Vec<Decision> {
     vec![Decision::Offer(Some(step.into()))]
 }
 
-/// The roll back was withdrawn before it was opened again; nothing else opens the target before its guards go.
+/// The rollback was withdrawn before the target was opened again. Nothing else opens the target before its guards are
+/// dropped.
 #[test]
 fn a_target_that_a_withdrawn_roll_back_may_have_sealed_is_opened_although_nobody_resumes() {
     let before = FORWARD
@@ -86,7 +87,7 @@ fn keys_that_may_be_closed_are_opened_although_nobody_resumes() {
                 wanted,
                 "{ownership} {attempt} {done}"
             );
-            // Its owner has taken over since, or is to do so.
+            // The owner has taken over since, or is about to do so.
             let mut held = owned(alone);
             assert_eq!(decide(&held, at(1)), []);
             held.migration.renew = true;

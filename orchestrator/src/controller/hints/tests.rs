@@ -1,4 +1,4 @@
-//! Each hint of an agent in each state: what it names is taken there.
+//! Tests each kind of hint in each state: the migration accepts every command in the hint.
 
 use super::super::samples::{admitted, keys, planned};
 use super::*;
@@ -8,7 +8,7 @@ use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 
-/// Hints as the agents write them, one of each form.
+/// One hint of each form that agents write.
 const HINTS: [Option<&str>; 11] = [
     None,
     Some("`abort` it and plan it again"),
@@ -23,7 +23,7 @@ const HINTS: [Option<&str>; 11] = [
     Some("check dbname"),
 ];
 
-/// A migration whose step `kind` is in `step`; steps before it are done.
+/// A migration whose step `kind` has the state `step`. The steps before it are done.
 fn snapshot(
     (state, ownership): (MigrationState, Ownership),
     kind: StepKind,

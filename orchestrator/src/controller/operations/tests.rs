@@ -1,4 +1,4 @@
-//! One state out of many.
+//! Tests of the state of an operation.
 
 use super::*;
 use MigrationState as M;

@@ -1,4 +1,4 @@
-//! What holds a migration back, on migrations made by hand.
+//! Tests of the reasons to wait.
 
 use super::super::samples::{admitted, at, keys, planned};
 use super::*;

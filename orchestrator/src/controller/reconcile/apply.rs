@@ -1,8 +1,9 @@
-//! Moves a store that is older than the fleet forward to what the shards prove.
+//! Adds to the control store the flips that the shards have recorded, if the store was restored from an old backup.
 //!
-//! Order: every shard must have been seen; epochs and attempts are raised above those on the shards; then, map by
-//! map, each lost flip becomes a version again, and the migration that made it is where its shards are. What the store
-//! has no migration for is left to `cleanup`, which then knows who owns the keys.
+//! Every shard must have been probed. The controller first raises epochs and attempts of the store above those on the
+//! shards. Then, map by map, each lost flip becomes a map version again, and the migration that made it gets the state
+//! that fits its shards. If the store does not contain the migration, `cleanup` later removes its objects; it then
+//! knows the owner of the keys.
 
 use super::super::cutover::draft_flip;
 use super::super::draft::MigrationDraft;
@@ -24,7 +25,7 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 impl Controller {
-    /// What was done, line by line.
+    /// Adds the lost flips to the store, and returns a description of what was done, one line for each change.
     pub(super) async fn move_forward(
         &self,
         shards: &[ShardRecord],
@@ -41,7 +42,7 @@ impl Controller {
             .iter()
             .find(|inventory| !own.contains(inventory))
         {
-            // What another database shows is no proof of a flip.
+            // Records in another database do not prove a flip.
             let shard = other.shard.clone();
             return Err(ControlError::Unseen { shard });
         }
@@ -61,7 +62,7 @@ impl Controller {
         Ok(done)
     }
 
-    /// No epoch and no attempt is issued twice.
+    /// Raises epochs and attempts in the store above those on the shards, so that none is used twice.
     async fn raise_epochs(
         &self,
         inventories: &[Inventory],
@@ -102,6 +103,7 @@ impl Controller {
         Ok(done)
     }
 
+    /// Adds the lost flips of one map as new versions. Returns a description of each version.
     async fn move_map(
         &self,
         map: &ShardMap,
@@ -144,7 +146,8 @@ impl Controller {
         Ok(done)
     }
 
-    /// The flip that was lost, in the transaction that every flip is: the migration's row is held.
+    /// Writes a lost flip into the store, in the same kind of transaction as every flip: it locks the row of the
+    /// migration.
     async fn adopt(
         &self,
         proof: &FlipProof,
@@ -177,6 +180,7 @@ impl Controller {
     }
 }
 
+/// Raises epoch and attempt of the draft to at least these values.
 fn raise(draft: &mut MigrationDraft, epoch: i64, attempt: i64) {
     let m = draft.migration();
     m.epoch = m.epoch.max(Epoch(epoch));
@@ -184,7 +188,7 @@ fn raise(draft: &mut MigrationDraft, epoch: i64, attempt: i64) {
     m.renew = true;
 }
 
-/// Ownership, state and steps as they were after the flip.
+/// Gives the draft the ownership, state and steps of a migration whose flip was lost.
 fn own(
     draft: &mut MigrationDraft,
     proof: &FlipProof,
@@ -195,7 +199,7 @@ fn own(
     let m = &draft.snapshot().migration;
     let back = proof.owner == m.plan.moving.source;
     if m.ownership == Ownership::RolledBack && m.map_version_back < Some(version) {
-        // Lost with it: that it went forward once more.
+        // The store has also lost that another cutover was started after the rollback.
         ways::go_again(draft)?;
     }
     if matches!(
@@ -208,7 +212,7 @@ fn own(
         draft.migration().map_version_before = MapVersion(made.0 - 1);
         pass_cutover(draft)?;
     }
-    // Without what its first steps found it cannot go on: `cleanup` removes what it left.
+    // Without the results of the first steps the migration cannot continue: `cleanup` removes its objects.
     if proof.completed || !can_go_on(draft.snapshot()) {
         draft.own(OwnershipEvent::Complete, data)?;
         return settle::end(draft);
@@ -222,7 +226,7 @@ fn own(
     Ok(())
 }
 
-/// To the state in which a flip finds a migration.
+/// Changes the draft to a state in which a flip is possible.
 fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let data = json!({ "lost": true });
     let m = &draft.snapshot().migration;
@@ -253,12 +257,13 @@ fn wake(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     let now = draft.now;
     let m = draft.migration();
     m.failure = None;
-    // The store may be older than its start.
+    // The store may have lost the start of the migration too.
     m.started_at.get_or_insert(now);
     Ok(())
 }
 
-/// What came before the flip was done; the cutover itself is done again, as after a flip whose answer was lost.
+/// Skips the steps before the cutover that are not done. The cutover step itself is performed again, as after a flip
+/// whose answer did not reach the agent.
 fn pass_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in FORWARD {
         let step = draft.snapshot().step_of(kind).cloned();
@@ -276,13 +281,13 @@ fn pass_cutover(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     if let Some(step) = step.filter(rests) {
         draft.step(&step.id, StepEvent::Retried, json!({}))?;
     }
-    // The keys have moved: nobody is asked again.
+    // The keys have already moved, so no approval is needed.
     draft.migration().approved = true;
     Ok(())
 }
 
-/// After a roll back that was lost, the cutover and the hold that came before it are over: done again, the one would
-/// open the target, and the other drop the slot that another cutover needs.
+/// After a lost rollback, marks the cutover and the hold before it as done. If the agent performed them again, the
+/// cutover would open the target, and the hold would drop the slot that another cutover needs.
 fn pass_hold(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     for kind in [StepKind::Cutover, StepKind::Hold] {
         let step = draft.snapshot().step_of(kind).cloned();
@@ -300,7 +305,7 @@ fn pass_hold(draft: &mut MigrationDraft) -> Result<(), ControlError> {
     Ok(())
 }
 
-/// A migration can only go on where the store knows what its first steps found.
+/// Returns whether the migration can continue: the store must contain the results of its first steps.
 fn can_go_on(snapshot: &Snapshot) -> bool {
     [StepKind::Preflight, StepKind::CreateTarget]
         .into_iter()

@@ -1,4 +1,4 @@
-//! What the control store knows, as the comparison needs it.
+//! The knowledge of the control store in the form that the reconciler compares with the shards.
 
 use super::super::{ControlError, Controller, clock};
 use crate::store::{CleanupRecord, Migration, Snapshot};
@@ -11,11 +11,12 @@ use plans::step::create_target::TargetCreated;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::PoisonError;
 
-/// Migrations that ended before this process began, whose cleanup records are looked at.
+/// The number of migrations that ended before this process started, whose cleanup records are still checked.
 const REMEMBERED: usize = 100;
 
 impl Controller {
-    /// Maps, migrations that have started, servers. What has ended is read once by each process.
+    /// Returns the maps, the migrations that have started, and the servers of the shards. Each process reads the
+    /// migrations that have ended only once.
     pub(in crate::controller) async fn known(&self) -> Result<StoreKnowledge, ControlError> {
         let store = &self.inner.store;
         let unfinished = store.unfinished().await?;
@@ -28,10 +29,10 @@ impl Controller {
             .iter()
             .filter(|s| s.migration.started_at.is_some());
         let shards = store.shards().await?;
-        let name = |seen: &ObservedServer| {
+        let name = |server: &ObservedServer| {
             let mut shards = shards.iter();
-            let shard = shards.find(|shard| shard.number == seen.number)?;
-            Some((shard.name.clone(), seen.clone()))
+            let shard = shards.find(|shard| shard.number == server.number)?;
+            Some((shard.name.clone(), server.clone()))
         };
         let servers: BTreeMap<ShardName, ObservedServer> =
             store.servers().await?.iter().filter_map(name).collect();
@@ -45,8 +46,8 @@ impl Controller {
         })
     }
 
-    /// Marks the cleanup records on this shard of migrations that have ended, once nothing of theirs is seen there.
-    pub(super) async fn mark_records(&self, seen: &Inventory) -> Result<(), ControlError> {
+    /// Marks the cleanup records of ended migrations on this shard as done, once the shard has no object of them.
+    pub(super) async fn mark_records(&self, inventory: &Inventory) -> Result<(), ControlError> {
         let unmarked = &self.inner.fleet.unmarked;
         let ids = unmarked
             .lock()
@@ -63,10 +64,10 @@ impl Controller {
                 .collect();
             let records: Vec<CleanupRecord> = open
                 .iter()
-                .filter(|record| record.shard == seen.shard)
+                .filter(|record| record.shard == inventory.shard)
                 .cloned()
                 .collect();
-            let left = seen.objects.iter().any(|object| object.whose == whose);
+            let left = inventory.objects.iter().any(|object| object.whose == whose);
             if !records.is_empty() && !left {
                 store.finish_cleanup(&id, &records, clock()).await?;
             }
@@ -80,6 +81,7 @@ impl Controller {
         Ok(())
     }
 
+    /// Returns the migrations that have ended.
     async fn ended(&self, open: &BTreeSet<MigrationId>) -> Result<Vec<KnownMove>, ControlError> {
         let fleet = &self.inner.fleet;
         let kept = fleet
@@ -119,7 +121,7 @@ impl Controller {
     }
 }
 
-/// A table that the shard keeps is never gone, and nothing waits for it.
+/// Returns whether the object of the record stays on the shard permanently, so that its record is never marked.
 fn is_kept(record: &CleanupRecord, snapshot: Option<&Snapshot>) -> bool {
     let created = |snapshot: &Snapshot| snapshot.step_of(StepKind::CreateTarget)?.output.clone();
     snapshot.is_some_and(|snapshot| {

@@ -1,4 +1,4 @@
-//! What was seen on the shards, and which of them is being looked at; lost with the process.
+//! The results of the probes of shards, and which probes are running. Only the memory of the process holds them.
 
 use super::super::ControlError;
 use crate::store::ShardRecord;
@@ -11,62 +11,64 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The last looks at all shards together.
+/// The results of the last probes of all shards.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetReport {
-    /// Each shard that was looked at, or could not be.
+    /// Each shard, with the time of its last successful probe or the reason of a failure.
     pub shards: Vec<ShardProbe>,
-    /// What contradicts.
+    /// Contradictions between the shards and the control store.
     pub findings: Vec<Contradiction>,
-    /// What was done on the operator's order.
+    /// What was done because the operator requested it.
     #[serde(default)]
     pub done: Vec<String>,
 }
 
-/// The last look at a shard.
+/// The last probe of a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ShardProbe {
     /// The shard.
     pub shard: ShardName,
-    /// When it was seen last.
+    /// When a probe last succeeded.
     #[serde(rename = "seen_at")]
     pub observed_at: Option<DateTime<Utc>>,
-    /// Why it could not be looked at since.
+    /// Why the last probe failed, if it did.
     pub failure: Option<String>,
 }
 
 #[derive(Debug, Default)]
 struct ProbeState {
+    /// When the last probe began.
     begun_at: Option<DateTime<Utc>>,
-    /// Held by who looks at it.
+    /// A lock that is held during a probe.
     turn: Arc<tokio::sync::Mutex<()>>,
+    /// When a probe last succeeded.
     observed_at: Option<DateTime<Utc>>,
     failure: Option<String>,
     inventory: Option<Inventory>,
     findings: Vec<Contradiction>,
 }
 
-/// After a look that failed the next one comes sooner.
+/// The pause after a failed probe, if it is shorter than the usual one.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// What has ended, by id, and what had not when it was read last.
+/// The migrations that have ended, by id, and the ids of those that had not ended at the last read.
 pub(super) type EndedMigrations = (BTreeMap<MigrationId, KnownMove>, BTreeSet<MigrationId>);
 
-/// All looks of this process.
+/// The probes of all shards by this process.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct FleetWatch {
     shards: Mutex<BTreeMap<ShardName, ProbeState>>,
-    /// Migrations that have ended, and those that had not when they were read last.
+    /// The migrations that have ended, and those that had not ended at the last read.
     pub(super) ended: Mutex<Option<EndedMigrations>>,
-    /// Migrations that have ended, whose cleanup records may not be marked yet.
+    /// Ended migrations with cleanup records that may not be marked as done yet.
     pub(super) unmarked: Mutex<BTreeSet<MigrationId>>,
 }
 
-/// What a look has brought.
+/// What a probe has changed.
 pub(super) struct ProbeChange {
-    /// The shard was never seen before.
+    /// True if this was the first successful probe of the shard.
     pub(super) first: bool,
-    /// What was not found the last time.
+    /// The contradictions that the previous probe did not find.
     pub(super) findings: Vec<Contradiction>,
 }
 
@@ -75,13 +77,13 @@ impl FleetWatch {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Forgets everything: this process has become the one that decides.
+    /// Forgets everything, because this process has just become the leader.
     pub(in crate::controller) fn forget(&self) {
         self.kept().clear();
         *self.ended.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// The shards whose look is due; shards that are registered no more are forgotten.
+    /// Returns the shards whose probe is due. Forgets shards that are no longer registered.
     pub(super) fn due(
         &self,
         shards: Vec<ShardRecord>,
@@ -108,7 +110,7 @@ impl FleetWatch {
         shards.into_iter().filter(|shard| is_due(shard)).collect()
     }
 
-    /// When to look at what is due: at the latest at `limit`.
+    /// Returns when to look for due probes again, at the latest at `limit`.
     pub(super) fn next(&self, limit: DateTime<Utc>) -> DateTime<Utc> {
         let failed = self.kept().values().any(|kept| kept.failure.is_some());
         if failed {
@@ -118,11 +120,12 @@ impl FleetWatch {
         }
     }
 
-    /// Only one look at a shard at a time: the caller waits for its turn.
+    /// Returns the lock of a shard's probes: only one probe of a shard runs at a time.
     pub(super) fn turn(&self, shard: &ShardName) -> Arc<tokio::sync::Mutex<()>> {
         self.kept().entry(shard.clone()).or_default().turn.clone()
     }
 
+    /// Keeps the result of a probe, and returns what it has changed.
     pub(super) fn keep(
         &self,
         shard: &ShardName,
@@ -156,18 +159,19 @@ impl FleetWatch {
         }
     }
 
+    /// Returns whether a probe of the shard has succeeded.
     pub(super) fn was_observed(&self, shard: &ShardName) -> bool {
         self.kept()
             .get(shard)
             .is_some_and(|kept| kept.observed_at.is_some())
     }
 
-    /// What was seen last, however long ago.
+    /// Returns the result of the last successful probe, of any age.
     pub(super) fn inventory(&self, shard: &ShardName) -> Option<Inventory> {
         self.kept().get(shard)?.inventory.clone()
     }
 
-    /// What was seen by a look that has just succeeded.
+    /// Returns the result of the last probe. Fails if the last probe failed.
     pub(super) fn fresh(&self, shard: &ShardName) -> Result<Inventory, ControlError> {
         let all = self.kept();
         let kept = all.get(shard).filter(|kept| kept.failure.is_none());
@@ -177,6 +181,7 @@ impl FleetWatch {
         })
     }
 
+    /// Returns the last results of the probes of all other shards.
     pub(super) fn other_inventories(&self, shard: &ShardName) -> Vec<Inventory> {
         let all = self.kept();
         let inventories = all.iter().filter(|(name, _)| *name != shard);

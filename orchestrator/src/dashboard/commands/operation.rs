@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Redirect, Response};
 use axum::{Extension, Form};
 use plans::id::MigrationId;
 
-/// The commands that are possible now; `open` are its migrations that have not ended.
+/// Returns the commands that are possible now. `open` has the operation's migrations that have not ended.
 pub(in crate::dashboard) fn of_operation(
     operation: &OperationRecord,
     open: &[&Snapshot],
@@ -46,7 +46,7 @@ fn form(operation: &OperationRecord, command: Command, visitor: &Visitor) -> Com
     CommandForm::to(to, command, effect_on_all(command).to_owned(), visitor)
 }
 
-/// The page that asks for confirmation, for browsers without JavaScript.
+/// Shows the confirmation page, for browsers without JavaScript.
 pub(in crate::dashboard) async fn confirm_all(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,

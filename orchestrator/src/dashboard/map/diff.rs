@@ -1,4 +1,4 @@
-//! What changed from one version of a map to another.
+//! The page with the differences between two versions of a map.
 
 use crate::access::Visitor;
 use crate::controller::{ControlError, Controller};
@@ -11,11 +11,11 @@ use plans::id::{MapName, MapVersion, ShardName};
 use plans::shard_map::{Difference, ShardMap, Strategy, difference};
 use serde::Deserialize;
 
-/// Differences that are listed, and versions to choose from.
+/// The maximum number of listed differences, and of versions to choose from.
 const LISTED: usize = 200;
 const CHOICES: usize = 200;
 
-/// Which two versions; without them the two newest.
+/// The two versions. Without them, the two newest versions are compared.
 #[derive(Debug, Deserialize)]
 pub(in crate::dashboard) struct MapDiffQuery {
     from: Option<String>,
@@ -40,7 +40,7 @@ struct MapDiffRow {
     to: String,
 }
 
-/// The page.
+/// Shows the page.
 pub(in crate::dashboard) async fn compare(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -71,7 +71,8 @@ pub(in crate::dashboard) async fn compare(
     Ok(DashboardPage::still(&title, &compared, Some(visitor)))
 }
 
-/// Keys of a list are drawn by their number, which does not show which of them changed.
+/// Draws the maps as bars. A list map has no bar, because its bar shows only numbers of keys and not which keys
+/// changed.
 fn bars(maps: &[&ShardMap], palette: &Palette) -> Vec<(i64, Bar)> {
     let drawn = maps.iter().filter(|map| map.strategy != Strategy::List);
     drawn

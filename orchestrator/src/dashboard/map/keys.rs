@@ -1,4 +1,4 @@
-//! Who owns which keys: ranges, ranges of virtual shards, or how many keys of a list each shard has.
+//! The owners of keys: ranges, ranges of virtual shards, or the number of a list's keys for each shard.
 
 use crate::controller::MarkedMap;
 use crate::dashboard::bars::{Bar, Palette, listed, named as named_keys};
@@ -7,7 +7,7 @@ use askama::Template;
 use plans::key_set::KeySet;
 use plans::shard_map::{Mapping, ShardMap, Strategy};
 
-/// Mappings that are listed, and keys of a list that are named.
+/// The maximum number of listed mappings, and of named keys of a list.
 const LISTED: usize = 200;
 const NAMED: usize = 100;
 
@@ -27,16 +27,16 @@ struct MapKeysRow {
     keys: String,
     shard: String,
     mark: StateMark,
-    /// The keys that are being moved, where these are not all.
+    /// The moving keys, if not all keys of the mapping are moving.
     moving: Option<String>,
-    /// Some keys of a list, one by one.
+    /// Some keys of a list, each by name.
     named: Vec<String>,
-    /// Keys of the list that are not named.
+    /// The number of the list's keys that `named` does not contain.
     more: usize,
 }
 
 impl MapKeysView {
-    /// The mappings of `map`.
+    /// Returns the mappings of `map`.
     pub(super) fn new(marked: &MarkedMap, palette: &Palette) -> Self {
         let map = marked.bare();
         Self {
@@ -69,7 +69,7 @@ fn row((mapping, moving): (&Mapping, Option<&KeySet>)) -> MapKeysRow {
     }
 }
 
-/// How the map divides keys, in words.
+/// Describes how the map divides the keys.
 fn what(map: &ShardMap) -> String {
     let key: Vec<_> = map.key.iter().map(|key| key.sql_name()).collect();
     let key = key.join(", ");

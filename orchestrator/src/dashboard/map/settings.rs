@@ -1,4 +1,4 @@
-//! What holds for every version of a map: its tables, its rules, its sequences.
+//! The settings of a map, which apply to all of its versions: tables, rules and sequences.
 
 use super::shards::labels;
 use askama::Template;
@@ -28,7 +28,7 @@ struct MapRuleRow {
 }
 
 impl MapSettingsView {
-    /// The settings of `map`.
+    /// Returns the settings of `map`.
     pub(super) fn new(map: &ShardMap) -> Self {
         let settings = &map.settings;
         Self {

@@ -1,4 +1,4 @@
-//! The shards of the fleet as the map uses them: what each owns, its labels, its capacity.
+//! The shards of the fleet as the map uses them: the keys that each one owns, its labels and its capacity.
 
 use crate::dashboard::bars::{Palette, listed};
 use crate::store::ShardRecord;
@@ -9,10 +9,10 @@ use plans::key_set::KeySet;
 use plans::shard_map::ShardMap;
 use std::collections::BTreeMap;
 
-/// Shards that are listed; those that own keys come first.
+/// The maximum number of listed shards. Shards that own keys come first.
 const LISTED: usize = 200;
 
-/// The fleet.
+/// The shards of the fleet.
 #[derive(Template)]
 #[template(path = "map/shards.html")]
 pub(super) struct MapShardsView {
@@ -30,7 +30,7 @@ struct MapShardRow {
     space: Option<String>,
 }
 
-/// Pieces, virtual shards or keys of one shard.
+/// The pieces, virtual shards or keys that one shard owns.
 #[derive(Default, Clone, Copy)]
 struct OwnedKeys {
     ranges: usize,
@@ -39,7 +39,7 @@ struct OwnedKeys {
 }
 
 impl MapShardsView {
-    /// A row for each shard of `fleet`.
+    /// Creates a row for each shard of `fleet`.
     pub(super) fn new(map: &ShardMap, fleet: &[ShardRecord], palette: &Palette) -> Self {
         let mut owned: BTreeMap<&ShardName, OwnedKeys> = BTreeMap::new();
         for mapping in &map.mappings {
@@ -98,7 +98,7 @@ impl OwnedKeys {
     }
 }
 
-/// Labels as they are written on the command line.
+/// Returns labels in the form that the command line uses.
 pub(super) fn labels(labels: &BTreeMap<String, String>) -> Vec<String> {
     let pairs = labels.iter();
     pairs

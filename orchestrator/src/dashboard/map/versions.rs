@@ -1,4 +1,4 @@
-//! Every version of a map: its author, its changes, its drawing.
+//! Every version of a map: its author, its changes and its bar.
 
 use crate::controller::{ControlError, Controller};
 use crate::dashboard::bars::{Bar, Palette};
@@ -7,10 +7,10 @@ use crate::view::figures::{count, moment};
 use askama::Template;
 use plans::shard_map::{ShardMap, Strategy};
 
-/// Versions that are listed, and versions that are drawn.
+/// The maximum number of listed versions, and of versions with a bar.
 const LISTED: usize = 200;
 const DRAWN: usize = 12;
-/// Most pieces of a version that is drawn.
+/// The maximum number of pieces in a version with a bar.
 const PIECES: i64 = 5_000;
 
 /// The versions, newest first.
@@ -24,7 +24,7 @@ pub(super) struct MapVersionsView {
 
 struct MapVersionRow {
     version: i64,
-    /// The version before, unless this is the first.
+    /// The previous version; `None` for the first version.
     before: Option<i64>,
     made: String,
     by: String,
@@ -46,7 +46,7 @@ impl MapVersionsView {
         let history = store.history(&map.name).await?;
         let mut rows = Vec::new();
         for (index, record) in history.iter().rev().take(LISTED).enumerate() {
-            // The keys of a list are too many to be read for a small drawing.
+            // Reading all keys of a list would take too long for a small drawing.
             let small = map.strategy != Strategy::List && record.pieces <= PIECES;
             let drawn = match index < DRAWN && small {
                 true => store.map_at(&map.name, record.version).await?,
@@ -63,7 +63,7 @@ impl MapVersionsView {
         })
     }
 
-    /// The newest version and the one before it, where there are two.
+    /// Returns the newest version and the one before it, if there are two.
     fn newest(&self) -> Option<(i64, i64)> {
         let newest = self.rows.first()?;
         Some((newest.before?, newest.version))
@@ -79,7 +79,7 @@ fn version(
         version: record.version.0,
         before: before.map(|record| record.version.0),
         made: moment(record.created_at),
-        // A flip is made by its migration, which has a column of its own.
+        // The migration has a column of its own, so its flip needs no name here.
         by: match &record.migration {
             Some(id) if id.as_str() == record.by => "its flip".to_owned(),
             _ => record.by.clone(),

@@ -1,4 +1,4 @@
-//! How the migration went over time: rates, lag, and the log that is kept.
+//! Charts of a migration over time: rates, lag, and log that the source retains.
 
 use crate::chart::Chart;
 use crate::controller::{ControlError, Controller};
@@ -15,7 +15,7 @@ pub(super) struct CourseView {
 }
 
 impl CourseView {
-    /// Reads the readings of a migration.
+    /// Reads the readings (progress figures) of a migration.
     pub(super) async fn read(
         controller: &Controller,
         id: &MigrationId,

@@ -1,4 +1,5 @@
-//! The page of the cutover: which keys get a new owner, whether it is ready, every attempt in milliseconds.
+//! The page of the cutover: the keys, whether the migration is ready, and the duration of every attempt in
+//! milliseconds.
 
 use super::super::commands::CommandsView;
 use super::super::marks::{self, StateMark};
@@ -20,10 +21,10 @@ use plans::id::MigrationId;
 use plans::state::cutover::Ownership;
 use plans::state::migration::MigrationState;
 
-/// Attempts that are shown, the newest.
+/// The maximum number of attempts that are shown. Older ones are omitted.
 const SHOWN: usize = 20;
 
-/// The page.
+/// Shows the page.
 pub(in crate::dashboard) async fn show(
     State(controller): State<Controller>,
     Extension(visitor): Extension<Visitor>,
@@ -38,7 +39,7 @@ pub(in crate::dashboard) async fn show(
     })
 }
 
-/// Its parts as they are now.
+/// Returns the fragments of the page in their current state.
 pub(in crate::dashboard) async fn fragments(
     controller: &Controller,
     id: &MigrationId,
@@ -68,12 +69,12 @@ struct CutoverHead {
     keys: String,
     sides: [CutoverSide; 2],
     budget: u32,
-    /// Since when an attempt is under direction; it may refuse writes.
+    /// When the current attempt began. During an attempt writes may be refused.
     since: Option<String>,
     attempt: String,
 }
 
-/// What a shard does with the moving keys.
+/// The role of a shard for the moving keys, now and after the cutover.
 struct CutoverSide {
     shard: String,
     role: &'static str,
@@ -118,7 +119,7 @@ fn sides(view: &MigrationView) -> [CutoverSide; 2] {
         Ownership::RolledBack => (OWNS, copied, false),
         Ownership::Completed => (NOTHING, OWNS, true),
     };
-    // Forward the target owns them afterwards; on the direction back the source does.
+    // After a cutover the target owns the keys; after a rollback the source owns them.
     let (source_then, target_then) = if back { (OWNS, KEPT) } else { (KEPT, OWNS) };
     let settled = ended || m.ownership == Ownership::Completed;
     let side = |shard: String, role, now, then| CutoverSide {
@@ -147,12 +148,12 @@ struct AttemptRow {
     began: DateTime<Utc>,
     ended: Option<DateTime<Utc>>,
     mark: StateMark,
-    /// Why it was given up, or the map version that it made.
+    /// Why the attempt was given up, or the map version that it created.
     reason: String,
 }
 
 impl AttemptsView {
-    /// Reads them off the journal.
+    /// Collects the attempts from the journal.
     fn new(events: &[Event]) -> Self {
         let mut rows: Vec<AttemptRow> = Vec::new();
         for event in events {

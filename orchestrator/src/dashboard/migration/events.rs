@@ -1,4 +1,4 @@
-//! The journal, newest first, in words.
+//! The journal as text, newest line first.
 
 use crate::controller::{ControlError, Controller};
 use crate::store::Event;
@@ -7,7 +7,7 @@ use askama::Template;
 use plans::id::MigrationId;
 use serde_json::Value;
 
-/// Events that are read, shown, and shown at once.
+/// The maximum number of events that are read, that are shown, and that are visible before the list is expanded.
 const READ: i64 = 10_000;
 const SHOWN: usize = 200;
 const NEWEST: usize = 20;
@@ -32,7 +32,7 @@ struct JournalRow {
 }
 
 impl EventsView {
-    /// The newest of `events`, the journal of a migration.
+    /// Returns the newest of `events`, the journal of a migration.
     pub(super) fn new(id: &MigrationId, events: &[Event]) -> Self {
         let mut shown = events.iter().rev().take(SHOWN).map(row);
         Self {
@@ -44,7 +44,7 @@ impl EventsView {
     }
 }
 
-/// The journal of a migration, oldest first.
+/// Reads the journal of a migration, oldest line first.
 pub(super) async fn read(
     controller: &Controller,
     id: &MigrationId,
@@ -52,7 +52,7 @@ pub(super) async fn read(
     Ok(controller.store().events(id, 0, READ).await?)
 }
 
-/// What happened, in words.
+/// Describes an event.
 pub(super) fn what(event: &Event) -> String {
     event.kind.replace(['.', '_'], " ")
 }
@@ -71,7 +71,7 @@ fn row(event: &Event) -> JournalRow {
     }
 }
 
-/// The data's fields as `name value`; a failure by its message.
+/// Returns the fields of the data as `name value`, and a failure as its message.
 pub(super) fn details(data: &Value) -> String {
     let Value::Object(fields) = data else {
         return String::new();

@@ -1,4 +1,4 @@
-//! The phases of a migration in a row: those that are done, the current one, those that follow.
+//! The phases of a migration in a row: done, current and future ones.
 
 use super::super::marks::{self, StateMark};
 use crate::view::{MigrationView, StepView, WaitKind};
@@ -7,7 +7,7 @@ use plans::state::migration::MigrationState;
 use plans::state::step::StepState;
 use plans::step::StepKind;
 
-/// Every phase, in order, of the move, of an abort and of a roll back.
+/// All phases in order: those of the move, of an abort and of a rollback.
 const NAMES: [&str; 10] = [
     "Prepare",
     "Copy",
@@ -28,17 +28,18 @@ pub(super) struct PhasesView {
     phases: Vec<PhaseView>,
 }
 
-/// Some steps that people see as one.
+/// Several steps that the dashboard shows as one phase.
 struct PhaseView {
     name: &'static str,
     mark: StateMark,
-    /// It is the one that the migration is in.
+    /// True if the migration is in this phase.
     current: bool,
-    /// No agent works on one of its steps: they are done, or have not begun, or hold.
+    /// True if no agent works on the phase: its steps are done, have not begun, or only hold.
     rests: bool,
 }
 
-/// How a phase looks in which the migration waits for a person; none where it continues by itself.
+/// Returns the mark of a phase in which the migration waits for a person or another migration; `None` if it continues
+/// without a command.
 fn resting(view: &MigrationView) -> Option<StateMark> {
     let waits_for = |kind| view.waits.iter().any(|wait| wait.kind == kind);
     match view.summary.state {
@@ -77,7 +78,7 @@ impl PhasesView {
     }
 }
 
-/// The phase of this name, where the migration has it.
+/// Returns the phase with this name, if the migration has one of its steps.
 fn phase(name: &'static str, steps: &[StepView]) -> Option<PhaseView> {
     let own = || steps.iter().filter(|step| name_of(step.kind) == name);
     own().next()?;

@@ -1,6 +1,6 @@
-//! Is the migration ready for the cutover? Each condition, and whether it holds.
+//! Whether the migration is ready for the cutover: each condition, and whether it holds.
 //!
-//! What is not yet so comes from [`crate::view::WaitReason`], as everywhere.
+//! Conditions that do not hold yet come from [`crate::view::WaitReason`], as on all other pages.
 
 use super::super::marks::{self, StateMark};
 use crate::view::figures::{count, millis, moment};
@@ -13,11 +13,11 @@ use plans::state::step::StepState;
 use plans::step::StepKind;
 use plans::step::verify::Verified;
 
-/// The list; empty once the keys have changed hands or cannot any more.
+/// The list of conditions. It is empty once the keys have changed their owner, or if they cannot change it any more.
 #[derive(Template)]
 #[template(path = "migration/ready.html")]
 pub(super) struct ReadyView {
-    /// The migration; none on the page of the cutover itself.
+    /// The id of the migration; `None` on the page of the cutover, where no link to this page is needed.
     id: Option<String>,
     items: Vec<ReadyItem>,
     ready: bool,
@@ -26,12 +26,12 @@ pub(super) struct ReadyView {
 struct ReadyItem {
     what: &'static str,
     mark: StateMark,
-    /// What is known of it, as HTML.
+    /// Details as HTML.
     details: String,
 }
 
 impl ReadyView {
-    /// The same on the page of the cutover, which has no link to itself.
+    /// Returns the list for the page of the cutover, without a link to that page.
     pub(super) fn on_cutover_page(view: &MigrationView) -> Self {
         Self {
             id: None,
@@ -95,7 +95,7 @@ fn waits(view: &MigrationView, kinds: &[WaitKind]) -> Option<String> {
     Some(escaped(wait))
 }
 
-/// A wait as text in HTML; its words may be a role's or an application's name.
+/// Returns a wait as HTML text. It is escaped, because it may contain the name of a role or an application.
 fn escaped(wait: &WaitReason) -> String {
     let text = wait.to_string();
     text.replace('&', "&amp;")

@@ -1,4 +1,4 @@
-//! One step: attempts, its error, the next attempt, what it executes, who holds it, its journal.
+//! The details of a step: attempts, error, next attempt, statements, the agent that executes it, and its journal.
 
 use super::super::marks::{self, StateMark};
 use crate::store::{Event, Snapshot};
@@ -10,10 +10,10 @@ use plans::failure::{Failure, RetryClass};
 use plans::state::step::StepState;
 use plans::wire::Progress;
 
-/// Lines of its journal, the newest.
+/// The maximum number of journal lines. Older ones are omitted.
 const LINES: usize = 20;
 
-/// The panel.
+/// The panel with the details.
 #[derive(Template)]
 #[template(path = "migration/step.html")]
 pub(super) struct StepPanel {
@@ -32,7 +32,7 @@ pub(super) struct StepPanel {
     doing: Vec<String>,
     waits: Vec<String>,
     statements: Vec<StatementView>,
-    lines: Vec<JournalLine>,
+    lines: Vec<StepEventLine>,
     hidden: usize,
 }
 
@@ -47,14 +47,14 @@ struct StatementView {
     text: String,
 }
 
-struct JournalLine {
+struct StepEventLine {
     at: String,
     what: String,
     details: String,
 }
 
 impl StepPanel {
-    /// The step called `name`, if the migration has it; `events` are its journal.
+    /// Returns the details of the step `name`, if the migration has it. `events` is its journal.
     pub(super) fn new(
         view: &MigrationView,
         snapshot: &Snapshot,
@@ -106,7 +106,7 @@ fn took(step: &StepView) -> Option<String> {
     if step.finished_at.is_some() {
         return super::took(step);
     }
-    // What goes on is shown in whole seconds, so that a page is not sent again for nothing.
+    // A running time is shown in whole seconds, so that the page is not sent again without a visible change.
     let span = Utc::now() - step.started_at?;
     Some(format!("{} so far", seconds(span.num_seconds() as f64)))
 }
@@ -145,8 +145,8 @@ fn executed(progress: &Progress) -> Vec<StatementView> {
         .collect()
 }
 
-fn line(event: &Event) -> JournalLine {
-    JournalLine {
+fn line(event: &Event) -> StepEventLine {
+    StepEventLine {
         at: moment(event.at),
         what: super::events::what(event),
         details: super::events::details(&event.data),

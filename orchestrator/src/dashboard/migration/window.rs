@@ -1,4 +1,4 @@
-//! The write-blocked windows in milliseconds, part by part.
+//! The write-blocked windows in milliseconds, with their parts.
 
 use crate::view::MigrationView;
 use crate::view::figures::count;
@@ -12,7 +12,7 @@ use plans::step::cutover::{CutoverResult, WriteBlockTimes};
 #[template(path = "migration/windows.html")]
 pub(super) struct WindowsView {
     windows: Vec<WindowView>,
-    /// The keys were read-only long before.
+    /// True for an offline move: its keys were read-only long before the cutover.
     offline: bool,
 }
 
@@ -24,7 +24,7 @@ struct WindowView {
     attempt: i64,
     map_version: i64,
     dirty_keys: String,
-    /// Empty where refusals were not counted.
+    /// The number of refused writes; empty if they were not counted.
     refused: String,
     parts: Vec<WindowPart>,
 }
@@ -38,7 +38,7 @@ struct WindowPart {
 }
 
 impl WindowsView {
-    /// Those of the cutover and of the roll back, once they happened.
+    /// Returns the write-blocked windows of the cutover and of the rollback, if they happened.
     pub(super) fn new(view: &MigrationView) -> Self {
         let titles = [
             (StepKind::Cutover, "Cutover"),

@@ -1,4 +1,4 @@
-//! How far the work is: the tables of a step, and the change stream.
+//! The progress of the work: the tables of a step, and the change stream.
 
 use crate::dual_write;
 use crate::view::figures::{bytes, count, millis, moment, percent, seconds};
@@ -11,7 +11,7 @@ use plans::request::Mode;
 use plans::state::step::StepState;
 use plans::wire::{Progress, Retained, TableProgress};
 
-/// What the step did to each table.
+/// The progress of the step for each table.
 #[derive(Template)]
 #[template(path = "migration/tables.html")]
 pub(super) struct TablesView {
@@ -28,12 +28,12 @@ struct TableProgressRow {
     phase: String,
     rows: String,
     bytes: String,
-    /// Not known where no total is.
+    /// The progress in percent; `None` if no total is known.
     share: Option<u8>,
 }
 
 impl TablesView {
-    /// Figures of the current step, or of the last one that worked table by table.
+    /// Returns the figures of the current step, or of the last step that worked table by table.
     pub(super) fn new(view: &MigrationView) -> Self {
         let now = current(view).filter(|step| step.state == StepState::Running);
         let has_tables = |step: &&StepView| {
@@ -74,7 +74,7 @@ fn rate(progress: &Progress) -> Option<String> {
 }
 
 fn table_row(table: &TableProgress) -> TableProgressRow {
-    // Totals are estimates; what is done is exact.
+    // Totals are estimates, but the number of completed rows is exact.
     let all = table.phase == "done" || table.rows_total <= table.rows_done;
     let of = |done: i64, total: i64, text: fn(i64) -> String| {
         if done == 0 && total == 0 {
@@ -113,7 +113,7 @@ fn retained(log: &Retained) -> Option<String> {
 #[template(path = "migration/stream.html")]
 pub(super) struct StreamView {
     flow: Option<StreamFigures>,
-    /// No stream runs, now or later.
+    /// True for an offline move, which has no stream.
     offline: bool,
 }
 
@@ -125,15 +125,15 @@ struct StreamFigures {
     lag_bytes: String,
     transactions: String,
     changes: String,
-    /// Log that the upstream shard retains for the stream, if any.
+    /// The log that the upstream shard retains for the stream, if any.
     retained: Option<String>,
-    /// When the hold, and with it the stream, ends by itself.
+    /// When the hold, and with it the stream, ends without a command.
     ends: Option<String>,
     failure: Option<Failure>,
 }
 
 impl StreamView {
-    /// Figures of the stream, if one runs.
+    /// Returns the figures of the stream, if one runs.
     pub(super) fn new(view: &MigrationView) -> Self {
         let flow = view.stream.as_ref().map(|stream| StreamFigures {
             direction: match stream.direction {

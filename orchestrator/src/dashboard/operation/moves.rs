@@ -6,7 +6,7 @@ use crate::view::figures::{bytes, count};
 use askama::Template;
 use plans::plan::{After, Until};
 
-/// Moves that are shown.
+/// The maximum number of moves that are shown.
 const SHOWN: usize = 500;
 
 /// The moves.
@@ -27,7 +27,7 @@ struct OperationMoveRow {
 }
 
 impl MovesView {
-    /// A row for each move, with the figures of `open`.
+    /// Creates a row for each move, with the figures of `open`.
     pub(super) fn new(operation: &OperationRecord, open: &[OpenMigration]) -> Self {
         let shown = operation.migrations.iter().take(SHOWN);
         Self {
@@ -52,7 +52,7 @@ fn row(m: &Migration, open: &[OpenMigration]) -> OperationMoveRow {
     }
 }
 
-/// What a move waits for by its plan.
+/// Describes for what a move waits according to its plan.
 pub(in crate::dashboard) fn after(after: &[After]) -> String {
     let text = |after: &After| match after.until {
         Until::Flipped => format!("{} flipped", after.id),

@@ -1,4 +1,4 @@
-//! The agents: which are connected, and what they hold.
+//! The agents on the overview: which agents are connected, and which migrations they hold.
 
 use super::super::agents::{COMMAND, is_connected};
 use super::super::marks::{self, StateMark};
@@ -8,7 +8,7 @@ use crate::view::figures::moment;
 use askama::Template;
 use chrono::{DateTime, Utc};
 
-/// All agents that ever connected.
+/// All agents that have ever connected.
 #[derive(Template)]
 #[template(path = "overview/agents.html")]
 pub(super) struct OverviewAgents {
@@ -25,7 +25,7 @@ struct OverviewAgentRow {
 }
 
 impl OverviewAgents {
-    /// The agents at `now`, with those of `open` that they hold.
+    /// Returns the agents at `now`, each with its migrations from `open`.
     pub(super) fn new(agents: &[AgentRecord], open: &[OpenMigration], now: DateTime<Utc>) -> Self {
         let agent = |agent: &AgentRecord| {
             let connected = is_connected(agent, now);
@@ -48,7 +48,7 @@ impl OverviewAgents {
         }
     }
 
-    /// True when no agent is connected.
+    /// Returns true if no agent is connected.
     pub(super) fn are_silent(&self) -> bool {
         self.rows.iter().all(|agent| !agent.connected)
     }

@@ -28,7 +28,7 @@ struct AttentionItem {
     command: String,
 }
 
-/// One migration that waits for a verb.
+/// A migration that needs a command from an operator.
 struct MigrationNeed<'a> {
     view: &'a MigrationView,
     mark: StateMark,
@@ -36,7 +36,7 @@ struct MigrationNeed<'a> {
 }
 
 impl OverviewAttention {
-    /// What `open` and the agents need; moves of one operation that need the same command are one item.
+    /// Collects what `open` and the agents need. Moves of one operation that need the same command form one item.
     pub(super) fn new(
         open: &[OpenMigration],
         agents: &OverviewAgents,
@@ -63,7 +63,8 @@ impl OverviewAttention {
 }
 
 impl MigrationNeed<'_> {
-    /// True for moves of one operation that one command helps; each failure is an item.
+    /// Returns true if one command helps both moves: they belong to one operation and have not failed. Each failure is
+    /// an item.
     fn is_like(&self, other: &Self) -> bool {
         let (own, theirs) = (&self.view.summary, &other.view.summary);
         let failed = failure(self.view).is_some() || failure(other.view).is_some();
@@ -145,7 +146,7 @@ fn item_of_several(need: &MigrationNeed<'_>, several: usize) -> AttentionItem {
     }
 }
 
-/// A shard contradicts the map.
+/// Describes a shard that contradicts the map.
 fn contradiction(finding: Contradiction) -> AttentionItem {
     let title = match &finding.map {
         Some(map) => format!("Shard {} contradicts map {map}", finding.shard),

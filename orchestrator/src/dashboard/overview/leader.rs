@@ -4,7 +4,7 @@ use crate::api::LeadershipHealth;
 use crate::controller::Controller;
 use askama::Template;
 
-/// One line.
+/// The line that names the leader.
 #[derive(Template)]
 #[template(path = "overview/leader.html")]
 pub(super) struct OverviewLeader {
@@ -12,7 +12,7 @@ pub(super) struct OverviewLeader {
 }
 
 impl OverviewLeader {
-    /// As this process knows it.
+    /// Returns the line according to this process's memory.
     pub(super) fn new(controller: &Controller) -> Self {
         Self {
             health: LeadershipHealth::new(controller),

@@ -5,16 +5,16 @@ use crate::controller::MarkedMap;
 use crate::store::ShardRecord;
 use askama::Template;
 
-/// Shards that are named.
+/// The maximum number of shards that are named.
 const NAMED: usize = 24;
 
-/// All maps, and the shards that are there.
+/// All maps, and all registered shards.
 #[derive(Template)]
 #[template(path = "overview/maps.html")]
 pub(super) struct OverviewMaps {
     maps: Vec<MapBarRow>,
     shards: Vec<String>,
-    /// Shards that are not named.
+    /// The number of shards that are not named.
     more: usize,
 }
 
@@ -26,7 +26,7 @@ struct MapBarRow {
 }
 
 impl OverviewMaps {
-    /// The bars of `maps`; equal colours are equal shards.
+    /// Draws the bars of `maps`. A shard has the same colour in all bars.
     pub(super) fn new(maps: &[MarkedMap], shards: &[ShardRecord]) -> Self {
         let palette = Palette::of(shards.iter().map(|shard| shard.name.clone()));
         let map = |marked: &MarkedMap| MapBarRow {

@@ -1,4 +1,4 @@
-//! The operations, newest first: one move in one row, several moves below a row of their operation.
+//! The operations, newest first. An operation with several moves has a row of its own above the rows of its moves.
 
 use super::super::marks::{self, StateMark};
 use super::super::open::{MigrationListRow, OpenMigration};
@@ -9,7 +9,7 @@ use askama::Template;
 use plans::id::ShardName;
 use plans::state::migration::MigrationState;
 
-/// Moves that are shown of one operation, and shards that are named.
+/// The maximum number of moves that are shown of one operation, and of shards that are named.
 const MOVES: usize = 8;
 const SHARDS: usize = 3;
 
@@ -18,19 +18,19 @@ const SHARDS: usize = 3;
 #[template(path = "overview/migrations.html")]
 pub(super) struct OverviewOperations {
     groups: Vec<OperationGroup>,
-    /// There are shards and a map, so that a migration may be planned.
+    /// True if shards and a map exist, so that a migration can be planned.
     ready: bool,
-    /// Who sees it may.
+    /// True if the visitor may plan a migration.
     may_plan: bool,
 }
 
 /// An operation.
 struct OperationGroup {
-    /// Its own row, where it has several moves.
+    /// The operation's own row, if it has several moves.
     head: Option<OperationGroupHead>,
     /// Its only move, or some of several.
     moves: Vec<MigrationListRow>,
-    /// Moves that are not shown.
+    /// The number of moves that are not shown.
     hidden: usize,
 }
 
@@ -40,14 +40,15 @@ struct OperationGroupHead {
     shards: String,
     moves: String,
     mark: StateMark,
-    /// Of the moves that were neither aborted nor rolled back.
+    /// The progress in percent of the moves that were neither aborted nor rolled back.
     share: Option<u8>,
     ended: String,
     updated: String,
 }
 
 impl OverviewOperations {
-    /// A group for each of `operations`, with the figures of `open`; whether one can be planned, and whether the visitor may.
+    /// Creates a group for each of `operations`, with the figures of `open`. Also determines whether a migration can be
+    /// planned, and whether the visitor may do it.
     pub(super) fn new(
         operations: &[OperationRecord],
         open: &[OpenMigration],
@@ -105,7 +106,8 @@ fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGrou
     }
 }
 
-/// Which moves are shown: what runs or needs a person first, then what waits, then what has ended.
+/// Selects the moves that are shown: first those that run or need a person, then those that wait, then those that have
+/// ended.
 fn kept(migrations: &[Migration]) -> Vec<bool> {
     let mut by_urgency: Vec<usize> = (0..migrations.len()).collect();
     by_urgency.sort_by_key(|index| {
@@ -131,7 +133,7 @@ fn kept(migrations: &[Migration]) -> Vec<bool> {
     kept
 }
 
-/// The shards in their order, or how many there are.
+/// Returns the names of the shards in their order, or their number.
 fn named<'a>(shards: impl Iterator<Item = &'a ShardName>) -> String {
     let mut names: Vec<&str> = shards.map(ShardName::as_str).collect();
     names.sort_unstable();

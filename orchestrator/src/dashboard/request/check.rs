@@ -1,4 +1,4 @@
-//! The check of a request while it is typed: whether it is valid, and what it would move.
+//! Checks a request while the operator types it: whether it is valid, and what it would move.
 
 use super::RequestForm;
 use crate::api::ApiError;
@@ -9,20 +9,20 @@ use axum::extract::State;
 use axum::response::Html;
 use plans::planner::Outline;
 
-/// Moves that are named.
+/// The maximum number of moves that are named.
 const NAMED: usize = 3;
 
-/// One line below the text.
+/// The line below the text field.
 #[derive(Template)]
 #[template(path = "check.html")]
 struct Checked {
-    /// What is wrong, with its place.
+    /// The error and its position.
     wrong: Option<String>,
-    /// What it would do.
+    /// What the request would do.
     would: String,
 }
 
-/// Checks a request; nothing is planned, and no agent gets work.
+/// Checks a request. It makes no plan and gives no work to agents.
 pub(in crate::dashboard) async fn check(
     State(controller): State<Controller>,
     Form(typed): Form<RequestForm>,

@@ -1,40 +1,40 @@
-//! A request of each kind to begin with, in the words of a map: its shards, its keys, its tables.
+//! Example requests of each kind, with shards, keys and tables of the selected map.
 
 use plans::id::ShardName;
 use plans::key::{Key, KeyType};
 use plans::key_set::{KeyRange, KeySet};
 use plans::shard_map::{Mapping, ShardMap};
 
-/// Most keys of a list that a request names.
+/// The maximum number of a list's keys in a request.
 const NAMED: usize = 16;
-/// Tables of a map that does not know its own.
+/// The tables in an example if the map's settings name none.
 const TABLES: &str = "# Every sharded table and the column that holds the shard key.\n\
      tables:\n  tenants: id\n  orders: tenant_id\n\
      # Tables that stay as they are.\nignore: []\n";
 
-/// A kind of request.
+/// The kinds of example requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Example {
-    /// At points that the operator names.
+    /// A split at split points that the operator writes.
     Split,
-    /// At points that samples find.
+    /// A split at split points that the planner computes from samples.
     Even,
-    /// Two shards into one.
+    /// A merge of two shards.
     Merge,
-    /// Keys to another shard.
+    /// A move of keys to another shard.
     Move,
-    /// The same while the keys are read-only.
+    /// An offline move: the keys are read-only while it runs.
     Offline,
-    /// One tenant.
+    /// A single tenant gets its own shard.
     Isolate,
-    /// A whole shard.
+    /// All keys of a shard move to other shards.
     Drain,
-    /// All shards.
+    /// The keys are distributed anew to all shards.
     Rebalance,
 }
 
 impl Example {
-    /// Every kind, in the order of the list.
+    /// All kinds, in the order of the list.
     pub(super) const ALL: [Self; 8] = [
         Self::Split,
         Self::Even,
@@ -46,7 +46,7 @@ impl Example {
         Self::Rebalance,
     ];
 
-    /// The word in the address.
+    /// Returns the name in the URL.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Split => "split",
@@ -60,7 +60,7 @@ impl Example {
         }
     }
 
-    /// What it does, for the list.
+    /// Returns the label in the list.
     pub(super) fn label(self) -> &'static str {
         match self {
             Self::Split => "Split a shard at keys that you name",
@@ -74,12 +74,12 @@ impl Example {
         }
     }
 
-    /// The kind called `name`.
+    /// Returns the kind with this name.
     pub(super) fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|example| example.name() == name)
     }
 
-    /// The request for `map`, with shards of `fleet` where there are some.
+    /// Returns the request text for `map`. It names shards of `fleet` if there are some.
     pub(super) fn text(self, map: Option<&ShardMap>, fleet: &[ShardName]) -> String {
         let ground = ExampleInput { map, fleet };
         let name = map.map_or("tenants", |map| map.name.as_str());
@@ -105,7 +105,7 @@ impl Example {
     }
 }
 
-/// What there is to write about.
+/// The values from which an example is written.
 struct ExampleInput<'a> {
     map: Option<&'a ShardMap>,
     fleet: &'a [ShardName],
@@ -116,13 +116,13 @@ impl ExampleInput<'_> {
         self.map.and_then(|map| map.mappings.first())
     }
 
-    /// A shard that owns keys.
+    /// Returns a shard that owns keys.
     fn source(&self) -> &str {
         self.first()
             .map_or("shard-a", |mapping| mapping.shard.as_str())
     }
 
-    /// Another shard than `shard`, one that owns nothing yet before all others.
+    /// Returns another shard than `shard`, preferably one that owns no keys.
     fn other(&self, shard: &str) -> &str {
         let names = || {
             self.fleet
@@ -145,7 +145,7 @@ impl ExampleInput<'_> {
         spare.or_else(|| names().next()).unwrap_or(fallback)
     }
 
-    /// Another shard than `shard` that owns keys.
+    /// Returns another shard than `shard` that owns keys.
     fn other_owner(&self, shard: &str) -> Option<&str> {
         let mut mappings = self.map.into_iter().flat_map(|map| &map.mappings);
         let other = mappings.find(|mapping| mapping.shard.as_str() != shard);
@@ -239,7 +239,7 @@ impl ExampleInput<'_> {
             .map_or_else(|| vec![KeyType::Bigint], |map| map.key.clone())
     }
 
-    /// A key of the map; one that an end of a range or a list names before an invented one.
+    /// Returns a key of the map: a bound of a range or a key of a list if there is one, otherwise an invented key.
     fn key(&self) -> Key {
         let named = self.first().and_then(|mapping| match &mapping.keys {
             KeySet::Range(ranges) => ranges.first().and_then(|range| range.from.clone()),
@@ -250,7 +250,7 @@ impl ExampleInput<'_> {
     }
 }
 
-/// Two parts of `keys` of about the same size, where a request can name them.
+/// Divides `keys` into two parts of about the same size, if a request can name them.
 fn halves(keys: &KeySet, types: &[KeyType]) -> Option<(KeySet, KeySet)> {
     match keys {
         KeySet::Range(ranges) => {
@@ -282,7 +282,7 @@ fn halves(keys: &KeySet, types: &[KeyType]) -> Option<(KeySet, KeySet)> {
     }
 }
 
-/// A key between the ends of a range, or one that may be.
+/// Returns a key between the ends of a range. If none can be computed, it returns a sample key.
 fn cut(range: &KeyRange, types: &[KeyType]) -> Option<Key> {
     match (&range.from, &range.to) {
         (Some(Key::Int(from)), Some(Key::Int(to))) => Some(Key::Int(from.midpoint(*to))),
@@ -300,7 +300,7 @@ fn cut(range: &KeyRange, types: &[KeyType]) -> Option<Key> {
     }
 }
 
-/// A key of these types.
+/// Returns a sample key of these types.
 fn sample(types: &[KeyType]) -> Key {
     let value = |kind: &KeyType| match kind {
         KeyType::Smallint | KeyType::Integer | KeyType::Bigint => Key::Int(42),
@@ -316,7 +316,7 @@ fn sample(types: &[KeyType]) -> Key {
     }
 }
 
-/// True where a request can name all of `keys` on a line.
+/// Returns true if a request can name all of `keys` in one line.
 fn spoken(keys: &KeySet) -> bool {
     match keys {
         KeySet::Range(_) | KeySet::Hash(_) => true,
@@ -324,7 +324,7 @@ fn spoken(keys: &KeySet) -> bool {
     }
 }
 
-/// The keys as a request names them.
+/// Returns the keys in the syntax of a request.
 fn selection(keys: &KeySet) -> String {
     match keys {
         KeySet::Range(ranges) => match ranges.as_slice() {
@@ -357,7 +357,7 @@ fn joined(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(", ")
 }
 
-/// A key as YAML: numbers plain, everything else in quotes, a composite one as a list.
+/// Returns a key as YAML: a number without quotes, other values in quotes, a composite key as a list.
 fn written(key: &Key) -> String {
     match key {
         Key::Int(value) => value.to_string(),

@@ -1,4 +1,4 @@
-//! Tokens and sessions in memory.
+//! Access tokens and dashboard sessions in memory.
 
 use super::state::MemoryState;
 use super::{exists, missing};

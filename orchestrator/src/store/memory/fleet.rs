@@ -11,7 +11,7 @@ use plans::id::{MapName, MapVersion, MigrationId, ShardName};
 use plans::shard_map::ShardMap;
 
 impl MemoryState {
-    /// The version in force with the settings in force.
+    /// Returns the version in force of a map with the settings in force.
     pub(super) fn current(&self, name: &MapName) -> Option<ShardMap> {
         let (map, _) = self.maps.get(name)?.versions.last()?;
         self.at_version(name, map.version)
@@ -33,7 +33,7 @@ impl MemoryState {
         Ok(map.version)
     }
 
-    /// Refuses the first shard that is not there.
+    /// Fails for the first shard that is not registered.
     pub(super) fn registered<'a>(
         &self,
         mut names: impl Iterator<Item = &'a ShardName>,
@@ -74,7 +74,7 @@ impl MemoryState {
             .ok_or_else(|| missing("shard", update.name.as_str()))
     }
 
-    /// A registered shard with what is known of its database.
+    /// Returns a registered shard with the identity of its database, if that is known.
     pub(super) fn shard(&self, name: &ShardName) -> Option<ShardRecord> {
         let shard = self.shards.get(name)?.clone();
         let server = self.servers.get(&shard.number);

@@ -1,4 +1,4 @@
-//! How far hooks were told of the journals.
+//! Which events each hook was notified of, in memory.
 
 use super::missing;
 use super::state::MemoryState;

@@ -6,7 +6,7 @@ use crate::store::{Leader, LeaderCandidate, StoreError, Term};
 use chrono::{TimeDelta, Utc};
 
 impl MemoryState {
-    /// Refuses whoever does not lead.
+    /// Fails unless the handle leads.
     pub(super) fn prove(&self, own: &OwnTerm) -> Result<(), StoreError> {
         let leader = self.leader.as_ref();
         let leads = own.get().is_some_and(|(term, holder)| {
@@ -19,7 +19,7 @@ impl MemoryState {
         Ok(())
     }
 
-    /// The lease as it is now.
+    /// Returns the lease with its current state.
     pub(super) fn leader(&self) -> Option<Leader> {
         self.leader.clone().map(|leader| Leader {
             live: leader.until > Utc::now(),
@@ -39,7 +39,7 @@ impl MemoryState {
         }
         let term = previous.map_or(Term(0), |previous| previous.term);
         if !renews {
-            // What an older term had under way is gone with its sessions.
+            // The transactions of an older term have ended with their sessions, and released their locks.
             self.sealed.clear();
         }
         let lease = TimeDelta::from_std(candidate.lease).unwrap_or(TimeDelta::MAX);

@@ -1,15 +1,15 @@
-//! The order of lists, and their pages.
+//! The order of lists, and their pagination.
 
 use crate::store::Migration;
 use chrono::{DateTime, Utc};
 use plans::id::MigrationId;
 
-/// Oldest first, the moves of an operation in their order.
+/// The sort key of a migration: oldest first, and the moves of one operation in their order.
 pub(super) fn sort_key(m: &Migration) -> (DateTime<Utc>, MigrationId, i32) {
     (m.created_at, m.operation.clone(), m.ordinal)
 }
 
-/// Those behind `after`, which is in its place; nothing where it is not there.
+/// Returns the items after the item `after`, or nothing if no item has this id.
 pub(super) fn after_cursor<T>(
     all: Vec<T>,
     limit: i64,

@@ -1,17 +1,17 @@
-//! A migration that is sealed for a flip, with its map.
+//! A migration and its map, locked for a flip.
 
 use super::MemoryStore;
 use crate::store::{MigrationChange, SealedMigration, Snapshot, StoreError, StoreFuture};
 use futures::future::BoxFuture;
 use plans::shard_map::ShardMap;
 
-/// One migration and its map, kept from others until it is committed or dropped.
+/// One migration and its map. Other callers cannot change them until this value is committed or dropped.
 #[derive(Debug)]
 pub(super) struct MemorySealed {
     pub(super) store: MemoryStore,
     pub(super) snapshot: Snapshot,
     pub(super) map: ShardMap,
-    /// What a commit would change.
+    /// The changes that a commit makes.
     pub(super) written: Option<(MigrationChange, ShardMap)>,
 }
 

@@ -1,4 +1,4 @@
-//! What the store in memory holds; operations, migrations and their seals.
+//! The data of the store in memory: operations, migrations and the locks of sealed migrations.
 
 use super::missing;
 use crate::access::SecretDigest;
@@ -26,21 +26,21 @@ pub(super) struct MemoryState {
     pub(super) events: BTreeMap<MigrationId, Vec<Event>>,
     pub(super) readings: BTreeMap<MigrationId, Vec<FigureReading>>,
     pub(super) cleanup: BTreeMap<MigrationId, Vec<CleanupRecord>>,
-    /// Each with the digest of its key.
+    /// Each agent, with the digest of its process's key.
     pub(super) agents: BTreeMap<AgentName, (AgentRecord, Option<SecretDigest>)>,
     pub(super) audit: Vec<AuditRecord>,
     pub(super) tokens: Vec<TokenRecord>,
     pub(super) sessions: BTreeMap<SecretDigest, SessionRecord>,
-    /// Orders with a key, and when each began.
+    /// Commands with an idempotency key, with the time at which each began.
     pub(super) keyed_commands: BTreeMap<SecretDigest, (DateTime<Utc>, EarlierCommand)>,
     pub(super) servers: BTreeMap<i32, ObservedServer>,
-    /// Of each hook how far it was told of which migration: event and revision.
+    /// For each hook and migration: the number of the last event of which the hook was notified, and the revision.
     pub(super) hooks: BTreeMap<String, BTreeMap<MigrationId, (i64, i64)>>,
-    /// Sealed migrations with their maps, which are held too.
+    /// Sealed migrations with their maps, which are locked too.
     pub(super) sealed: BTreeMap<MigrationId, MapName>,
 }
 
-/// All versions and all revisions of the settings of one map, oldest first.
+/// All versions of one map, and all revisions of its settings, oldest first.
 #[derive(Debug, Default)]
 pub(super) struct KeptMap {
     pub(super) versions: Vec<(ShardMap, MapVersionRecord)>,
@@ -48,7 +48,7 @@ pub(super) struct KeptMap {
 }
 
 impl MemoryState {
-    /// The registered shards that any version of a map or any migration of it has named.
+    /// Returns the registered shards that occur in any version of the map or in any migration of it.
     pub(super) fn shards_of_map(&self, name: &MapName) -> Vec<ShardName> {
         let versions = self
             .maps
@@ -64,13 +64,13 @@ impl MemoryState {
         named.into_iter().collect()
     }
 
-    /// Refuses while a sealed migration holds the map.
+    /// Fails while a sealed migration locks the map.
     pub(super) fn lock(&self, map: &MapName) -> Result<(), StoreError> {
         let held = self.sealed.values().any(|sealed| sealed == map);
         if held { Err(StoreError::Busy) } else { Ok(()) }
     }
 
-    /// An unfinished migration that moves some of `keys`.
+    /// Returns an unfinished migration that moves some of `keys`, if one exists.
     pub(super) fn moved_by(&self, map: &MapName, keys: &KeySet) -> Option<MigrationId> {
         let mut all = self.migrations.values();
         let other = all.find(|s| s.migration.meets(map, keys))?;
@@ -149,7 +149,7 @@ impl MemoryState {
         }
     }
 
-    /// The compare-and-set on the revision; `false`: nothing was done.
+    /// Applies a change if the migration still has its revision. Returns `false`, and changes nothing, if it has not.
     pub(super) fn apply(&mut self, change: &MigrationChange) -> Result<bool, StoreError> {
         let id = &change.migration.id;
         let stored = self.migrations.get(id);
@@ -175,7 +175,7 @@ impl MemoryState {
         Ok(true)
     }
 
-    /// Extends one lease; `false`: it is not of this process.
+    /// Extends one lease. Returns `false` if another process holds it.
     pub(super) fn extend(
         &mut self,
         instance: &InstanceId,
@@ -200,7 +200,7 @@ impl MemoryState {
         true
     }
 
-    /// Gives the name to a process that may have it.
+    /// Registers a process under its agent's name if it may have the name.
     pub(super) fn note_agent(
         &mut self,
         process: &AgentProcess,

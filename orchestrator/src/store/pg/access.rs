@@ -1,4 +1,4 @@
-//! Tokens and sessions.
+//! Access tokens and dashboard sessions.
 
 use super::PgStore;
 use super::rows::{exists, missing, unknown};
@@ -49,7 +49,8 @@ impl TryFrom<StoredToken> for TokenRecord {
 impl PgStore {
     pub(super) async fn insert_token(&self, token: &TokenRecord) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
-        // Names differ in more than case; an index that says so could not be made over an older store that has both.
+        // The lock makes the check for an existing name safe. A unique index cannot: names that differ only in case
+        // count as equal, and older stores can already contain both.
         sqlx::query("lock table token in share row exclusive mode")
             .execute(&mut *transaction)
             .await?;

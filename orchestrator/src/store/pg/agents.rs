@@ -11,7 +11,7 @@ use plans::id::{AgentName, InstanceId, MigrationId};
 use sqlx::PgConnection;
 use std::collections::BTreeSet;
 
-/// Reads [`StoredAgent`]s; a host is known of the process that named it.
+/// Selects [`StoredAgent`]s. A host is returned only if the current process reported it.
 const AGENTS: &str =
     "select name, instance, last_seen, case process when instance then host end from agent";
 
@@ -80,14 +80,15 @@ impl PgStore {
         Ok(rows.into_iter().map(record).collect())
     }
 
-    /// Rows that are locked are left out: a commit locks the step before the lease, so waiting could be for ever.
+    /// Extends leases. It skips locked rows: `commit` locks the step before the lease, so waiting could cause a
+    /// deadlock.
     pub(super) async fn update_leases(
         &self,
         instance: &InstanceId,
         until: DateTime<Utc>,
         beats: &[OwnerBeat],
     ) -> Result<Vec<MigrationId>, StoreError> {
-        // Also without any: the answer to a heartbeat rests on the proof.
+        // The term is proved even without heartbeats: the response to the agent relies on this proof.
         let mut transaction = self.begin_sign().await?;
         if beats.is_empty() {
             transaction.rollback().await?;

@@ -1,4 +1,4 @@
-//! Orders that come with a key.
+//! Commands with an idempotency key.
 
 use super::PgStore;
 use super::rows::unknown;

@@ -1,28 +1,28 @@
-//! The store's connection string: what docs/connections.md says of one, to one host.
+//! The store's connection string. It has the form that docs/connections.md describes, with a single host.
 //!
-//! sqlx trusts the operating system's authorities beside those of a file, so a certificate is verified together with
-//! the host's name or not at all.
+//! sqlx trusts the certificate authorities of the operating system in addition to those of a file. Therefore a
+//! certificate is either verified together with the host name, or not at all.
 
 use connect::{ChannelBinding, ConnectError, Dsn, Host, Resolved, Roots, SslMode};
 use sqlx::postgres::{PgConnectOptions, PgSslMode};
 
-/// Why a connection string of the store cannot be used; never repeats a password.
+/// Why a connection string of the store cannot be used. The message never contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum DsnError {
-    /// Not of a known form.
+    /// The connection string has an unknown form.
     #[error("the store's connection string cannot be read: {0}")]
     Malformed(#[from] connect::DsnError),
-    /// A reference or a service names nothing that can be read, or a value is missing.
+    /// A reference or a service cannot be resolved, or a value is missing.
     #[error("the store's connection string cannot be used: {}", cause(.0))]
     Unresolved(#[from] ConnectError),
-    /// More than the store's driver does.
+    /// The connection string requests a feature that the store's driver does not support.
     #[error(
         "the store's connection string asks for {what}, which is not done for the store; {instead}"
     )]
     Unsupported {
-        /// What is asked for.
+        /// The requested feature.
         what: &'static str,
-        /// What to write.
+        /// What to write instead.
         instead: &'static str,
     },
 }
@@ -31,7 +31,7 @@ const fn unsupported<T>(what: &'static str, instead: &'static str) -> Result<T, 
     Err(DsnError::Unsupported { what, instead })
 }
 
-/// Reads `dsn`, its references, and what this process has for what it leaves open.
+/// Parses `dsn`, and resolves its references. Values that it omits come from the environment of this process.
 pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
     let resolved = Dsn::parse(dsn)?.resolve()?;
     let [host] = resolved.hosts.as_slice() else {
@@ -56,7 +56,7 @@ pub(super) fn options(dsn: &str) -> Result<PgConnectOptions, DsnError> {
     Ok(options)
 }
 
-/// How the connection is protected.
+/// Returns the TLS mode of the driver.
 fn mode(resolved: &Resolved, host: &Host) -> Result<PgSslMode, DsnError> {
     if resolved.channel_binding == ChannelBinding::Require {
         return unsupported("channel_binding=require", "write sslmode=verify-full");

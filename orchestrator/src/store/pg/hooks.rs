@@ -1,4 +1,4 @@
-//! How far hooks were told of the journals.
+//! Which events each hook was notified of.
 
 use super::PgStore;
 use super::rows::missing;

@@ -1,9 +1,8 @@
-//! Maps that were read before: a version never changes, and a list map may have a million keys.
+//! A cache of the version in force of each map. A version never changes, and a list map can have a million keys.
 //!
-//! All who ask share what is kept. The time of its making stands beside a version's number, since a store may be
-//! restored to an earlier version and make another one of the same number.
-//! A version that follows the one that is kept is made from it and from what differs, which is little where a move has
-//! flipped.
+//! All callers share the cached value. The cache keeps the creation time of a version with its number, because a
+//! restored store can create another version with the same number. If a newer version is in force, it is built from the
+//! cached version and the differences, which are few after the flip of a move.
 
 use super::PgStore;
 use super::mappings;
@@ -16,20 +15,20 @@ use sqlx::PgConnection;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// A map of which more than this part has changed is read as a whole.
+/// If more than one quarter of a map's pieces has changed, the map is read as a whole.
 const FEW: i64 = 4;
 
-/// A version by number and time of its making.
+/// Identifies a version by its number and its creation time.
 pub(super) type VersionMark = (i64, DateTime<Utc>);
 
-/// The version in force that was read last, of each map.
+/// The version in force of each map, as it was last read.
 #[derive(Debug, Clone, Default)]
 pub(super) struct MapVersionCache(Arc<Mutex<VersionsInForce>>);
 
 type VersionsInForce = BTreeMap<MapName, (VersionMark, Arc<ShardMap>)>;
 
 impl MapVersionCache {
-    /// This version under `settings`.
+    /// Returns this version with `settings`, if it is cached.
     pub(super) fn map(
         &self,
         map: &MapName,
@@ -48,12 +47,12 @@ impl MapVersionCache {
         })
     }
 
-    /// Keeps it in place of another version.
+    /// Caches a version in place of an earlier one.
     pub(super) fn keep(&self, made: VersionMark, map: &Arc<ShardMap>) {
         self.with(|versions| versions.insert(map.name.clone(), (made, Arc::clone(map))));
     }
 
-    /// The version that is kept, whether it is in force or not.
+    /// Returns the cached version, even if it is no longer in force.
     fn last(&self, map: &MapName) -> Option<(VersionMark, Arc<ShardMap>)> {
         self.with(|versions| versions.get(map).cloned())
     }
@@ -63,7 +62,8 @@ impl MapVersionCache {
     }
 }
 
-/// The mappings of `version`, which is in force, from the version that is kept; `None`: it must be read as a whole.
+/// Builds the mappings of `version`, which is in force, from the cached version. Returns `None` if the map must be read
+/// as a whole.
 pub(super) async fn later(
     store: &PgStore,
     session: &mut PgConnection,
@@ -84,7 +84,7 @@ pub(super) async fn later(
     .bind(version)
     .fetch_one(&mut *session)
     .await?;
-    // A restored store has another version of that number, or none.
+    // In a restored store this number belongs to another version, or to none.
     if since.made != Some(at) || since.changes > since.pieces / FEW {
         return Ok(None);
     }
@@ -92,7 +92,7 @@ pub(super) async fn later(
     Ok(changed(&kept, delta))
 }
 
-/// What became of a map since a version.
+/// How much a map has changed since a version.
 #[derive(sqlx::FromRow)]
 struct ChangesSince {
     made: Option<DateTime<Utc>>,

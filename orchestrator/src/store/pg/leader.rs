@@ -1,9 +1,12 @@
-//! The lease of the controller that leads, and the proof of its term.
+//! The lease of the leading controller, and the proof of its term.
 //!
-//! One session apart from the pool renews, and holds the lock *present* for as long as it lives: a process that is
-//! gone is followed at once, one that is paused when its lease has run out by this server's clock.
-//! A take-over ends the sessions that still hold a proof, waits for the lock that every proof holds shared, and only
-//! then advances the term: nothing of an older term is under way any more, a sealed cutover included.
+//! One session outside the pool renews the lease. As long as it exists, it holds the advisory lock *present*. If the
+//! leader's process ends, the lock is free and another controller takes over at once. If the process is only paused,
+//! another controller takes over when the lease has expired by the server's clock.
+//!
+//! Every writing transaction holds the lock *proof* in shared mode. A take-over terminates the sessions that still hold
+//! it, takes the lock in exclusive mode, and only then increases the term. Therefore no transaction of an older term
+//! exists afterwards, not even that of a sealed cutover.
 
 use super::PgStore;
 use super::open::{WriteScope, WriteTransaction};
@@ -14,26 +17,28 @@ use sqlx::postgres::{PgConnection, PgListener};
 use sqlx::{ConnectOptions, Connection, Postgres, Transaction};
 use std::time::Duration;
 
-/// Advisory locks of this store: class, then what it is for. `prove_term` has the same numbers.
+/// The advisory locks of this store have two keys: this class, and one of the numbers below. The SQL function
+/// `prove_term` uses the same numbers.
 const CLASS: i32 = 1_397_248_331;
 const PROOF: i32 = 1;
 const PRESENT: i32 = 2;
 const SUCCESSION: i32 = 3;
-/// What every transaction that writes begins with.
+/// The first statement of every transaction that writes.
 const PROVE: &str = "select prove_term($1, $2)";
-/// The same where the commit need not be durable, in one statement: there are hundreds each second.
+/// The same for a commit that need not be durable. It is one statement, because heartbeats cause hundreds of these
+/// transactions per second.
 const PROVE_FOR_SIGN: &str =
     "select prove_term($1, $2), set_config('synchronous_commit', 'off', true)";
-/// Tries to get the locks of a take-over.
+/// The number of attempts to get the locks of a take-over.
 const TRIES: u32 = 20;
-/// What other processes tell of.
+/// The channels on which the schema's triggers notify other processes.
 const CHANNELS: [&str; 3] = ["shardwright_leader", "shardwright_event", "shardwright_map"];
 
-/// The session of the lease.
+/// The session that renews the lease.
 #[derive(Debug)]
 pub(super) struct LeaseSession {
     session: PgConnection,
-    /// It holds the lock *present*.
+    /// True if the session holds the lock *present*.
     present: bool,
 }
 
@@ -62,12 +67,13 @@ const SELECT: &str = "select term, holder, url, case when term = 0 then now() el
     until > clock_timestamp() as live from leader";
 
 impl PgStore {
-    /// A transaction that may write: it has proved the term, and no other one begins before it ends.
+    /// Begins a transaction that may write. It has proved the term, and the term cannot change before the transaction
+    /// ends.
     pub(super) async fn begin(&self) -> Result<WriteTransaction, StoreError> {
         self.begin_touching(WriteScope::Any).await
     }
 
-    /// As [`PgStore::begin`], for one that writes to no more migrations than it says.
+    /// Does the same as [`PgStore::begin`] for a transaction that writes only to the migrations in `what`.
     pub(super) async fn begin_touching(
         &self,
         what: WriteScope,
@@ -75,8 +81,8 @@ impl PgStore {
         self.begin_by(PROVE, what).await
     }
 
-    /// As [`PgStore::begin`], for signs of life: touches no migration, and a crash of the server may lose it, since all
-    /// of it is said again.
+    /// Does the same as [`PgStore::begin`] for heartbeats. Such a transaction changes no migration. A crash of the
+    /// server may lose its commit, because the next heartbeat repeats all of it.
     pub(super) async fn begin_sign(&self) -> Result<WriteTransaction, StoreError> {
         self.begin_by(PROVE_FOR_SIGN, WriteScope::None).await
     }
@@ -97,12 +103,12 @@ impl PgStore {
         Ok(self.writing(transaction, what))
     }
 
-    /// The term under which this handle leads.
+    /// Returns the term under which this handle leads, and its process.
     pub(super) fn leads(&self) -> Result<(Term, InstanceId), StoreError> {
         self.own.get().ok_or(StoreError::NotLeading)
     }
 
-    /// The answer to a proof of `term`, which is forgotten when it is over.
+    /// Returns the result of a proof of `term`. If the term has ended, the handle forgets it and becomes a follower.
     pub(super) fn judged<T>(
         &self,
         term: Term,
@@ -120,7 +126,8 @@ impl PgStore {
         Ok(row.leader())
     }
 
-    /// A call that is given up, or that fails, costs the session, and with it the lock *present*.
+    /// Renews the lease or takes over ([`super::super::Store::campaign`]). If the call fails or is cancelled, its
+    /// session is closed, and with it the lock *present* is released.
     pub(super) async fn campaign_for_lead(
         &self,
         candidate: &LeaderCandidate,
@@ -128,7 +135,7 @@ impl PgStore {
         let mut place = self.seat.lock().await;
         if let Some(seat) = place.take() {
             match self.campaign_on(seat, candidate).await {
-                // A successor or a restart of the server ended the session.
+                // A successor has terminated the session, or the server has restarted: continue with a new session.
                 Err(StoreError::Unavailable { .. }) => {}
                 Err(error) => return Err(error),
                 Ok((seat, leader)) => {
@@ -146,7 +153,8 @@ impl PgStore {
         Ok(leader)
     }
 
-    /// The session is given back unless it would hold the lock *present* for a follower.
+    /// Renews the lease or takes over on this session. Returns the session, unless it would hold the lock *present* for
+    /// a follower.
     async fn campaign_on(
         &self,
         mut seat: LeaseSession,
@@ -175,7 +183,8 @@ impl PgStore {
         let row: StoredLease = sqlx::query_as(SELECT).fetch_one(&mut seat.session).await?;
         let previous = Term(row.term);
         if let Some(leader) = row.leader() {
-            // Our own row: the answer to a take-over was lost, or the lease was not renewed in time.
+            // The row may name this process: the response to a take-over was lost, or the lease was not renewed in
+            // time.
             let ours = leader.holder == candidate.holder;
             if !ours && leader.live && !seat.present {
                 seat.present = try_present(&mut seat.session).await?;
@@ -223,7 +232,7 @@ impl PgStore {
                 listener
             }
         };
-        // `None`: the connection was lost, and something may have been missed.
+        // `None`: the connection was lost, and notifications may have been missed.
         let news = match listener.try_recv().await? {
             Some(notification) if notification.channel() != CHANNELS[0] => RemoteChange::Change,
             Some(_) | None => RemoteChange::Leader,
@@ -260,7 +269,7 @@ async fn try_present(session: &mut PgConnection) -> Result<bool, StoreError> {
     Ok(present)
 }
 
-/// Begins the term after `seen`; `None`: somebody else did.
+/// Begins the term after `previous`. Returns `None` if another process has begun it.
 async fn begin_term(
     seat: &mut LeaseSession,
     previous: Term,
@@ -284,15 +293,16 @@ async fn begin_term(
     Err(StoreError::Busy)
 }
 
-/// One candidate at a time ends what is left of the term, so that none ends another one. The lock *present* comes
-/// before the term: a leader without it would be taken for one that is gone.
+/// Takes the locks of a take-over and increases the term. Only one candidate at a time terminates the sessions of the
+/// older term, so that candidates do not terminate each other's sessions. The session gets the lock *present* before
+/// the term begins: other controllers would consider a leader without this lock dead.
 async fn advance(
     transaction: &mut Transaction<'_, Postgres>,
     present: &mut bool,
     previous: Term,
     candidate: &LeaderCandidate,
 ) -> Result<Option<StoredLease>, StoreError> {
-    // A candidate that is paused in here must not keep the others out.
+    // Without these limits, a candidate that is paused at this point would block all others.
     sqlx::raw_sql(
         "set local lock_timeout = '100ms'; set local idle_in_transaction_session_timeout = '2s'",
     )
@@ -337,7 +347,7 @@ async fn lock(
     Ok(())
 }
 
-/// Ends the sessions that hold a proof of `seen`, and the one that renewed it.
+/// Terminates the sessions that hold a proof of the term `previous`, and the session that renewed its lease.
 async fn end_older(session: &mut PgConnection, previous: Term) -> Result<(), StoreError> {
     sqlx::query(
         "select pg_terminate_backend(l.pid) from pg_locks l join pg_database d on d.oid = l.database \

@@ -1,6 +1,6 @@
-//! Mappings: rows that enter with one version of their map and leave with another.
+//! Mappings as rows: each row is valid from one version of its map until another.
 //!
-//! They are written and read in bulk, as arrays, since a list map may have a million of them.
+//! The rows are written and read in bulk, as arrays, because a list map can have a million of them.
 
 use super::rows::missing;
 use crate::store::StoreError;
@@ -15,22 +15,22 @@ use sqlx::types::Json;
 use sqlx::{PgConnection, Postgres};
 use std::collections::BTreeMap;
 
-/// Rows that one statement writes at most.
+/// The maximum number of rows that one statement writes.
 const ROWS_AT_ONCE: usize = 20_000;
 
 /// Which mappings of a map are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum MappingFilter<'a> {
-    /// All that are in force.
+    /// All mappings in force.
     Whole,
-    /// Those of this version.
+    /// The mappings of this version.
     Version(MapVersion),
-    /// Those in force that decide over these keys.
+    /// The mappings in force that determine the owner of these keys.
     Keys(&'a KeySet),
 }
 
 impl MappingFilter<'_> {
-    /// The version asked for; `None` for the one in force.
+    /// Returns the requested version, or `None` for the version in force.
     pub(super) fn version(self) -> Option<MapVersion> {
         match self {
             Self::Whole | Self::Keys(_) => None,
@@ -39,7 +39,7 @@ impl MappingFilter<'_> {
     }
 }
 
-/// Ends of spans as two arrays, in the order of the spans.
+/// The lower and upper ends of spans as two arrays, in the order of the spans.
 pub(super) struct SpanEnds {
     pub(super) lower: Vec<Option<Vec<u8>>>,
     pub(super) upper: Vec<Option<Vec<u8>>>,
@@ -58,7 +58,7 @@ impl SpanEnds {
     }
 }
 
-/// The pieces of a map, in no order; the keys of a list by owner.
+/// Reads the pieces of a map in no particular order. The keys of a list map are grouped by owner.
 pub(super) async fn select(
     session: &mut PgConnection,
     map: &MapName,
@@ -88,7 +88,7 @@ pub(super) async fn select(
     Ok(pieces)
 }
 
-/// What left the map after version `number`, and what entered it and is in force.
+/// Reads the delta from version `number` to the version in force.
 pub(super) async fn since(
     session: &mut PgConnection,
     map: &MapName,
@@ -134,7 +134,8 @@ fn query<'q>(map: &'q MapName, part: MappingFilter<'_>) -> MappingQuery<'q> {
         .bind(version.0),
         MappingFilter::Keys(keys) => {
             let ends = SpanEnds::of(keys);
-            // Key by key, however many the map has and whatever the planner knows of it.
+            // One index lookup per key. Without `lateral` the plan would depend on the planner's estimate of the
+            // table's size.
             sqlx::query_as(
                 "select m.shard, m.keys from unnest($2::bytea[], $3::bytea[]) as c (l, u), \
                  lateral (select shard, keys from mapping where map = $1 and until is null \
@@ -147,7 +148,7 @@ fn query<'q>(map: &'q MapName, part: MappingFilter<'_>) -> MappingQuery<'q> {
     }
 }
 
-/// Every shard that was ever registered, by number.
+/// Returns the name of every shard that was ever registered, by number.
 async fn shard_names(session: &mut PgConnection) -> Result<BTreeMap<i32, ShardName>, StoreError> {
     let rows: Vec<(i32, String)> = sqlx::query_as("select number, name from shard")
         .fetch_all(session)
@@ -158,7 +159,7 @@ async fn shard_names(session: &mut PgConnection) -> Result<BTreeMap<i32, ShardNa
         .collect())
 }
 
-/// Closes the mappings that leave with `version` and writes those that enter.
+/// Ends the mappings that `delta` removes with `version`, and writes those that it adds.
 pub(super) async fn apply(
     session: &mut PgConnection,
     map: &MapName,
@@ -212,7 +213,7 @@ async fn close(
     })
 }
 
-/// Each piece of `keys` as a set of its own, in JSON.
+/// Returns each piece of `keys` as a separate set, in JSON.
 fn json_pieces(keys: &KeySet) -> Vec<serde_json::Value> {
     let none = serde_json::Value::Null;
     match keys {
@@ -228,7 +229,7 @@ fn json_pieces(keys: &KeySet) -> Vec<serde_json::Value> {
     }
 }
 
-/// Mappings to write, column by column.
+/// The columns of the mappings to write.
 #[derive(Default)]
 struct MappingColumns<'a> {
     lower: Vec<Option<Vec<u8>>>,
@@ -245,7 +246,7 @@ impl<'a> MappingColumns<'a> {
         self.shards.push(shard);
     }
 
-    /// The owners stay registered until the transaction ends.
+    /// Inserts the rows. It also locks the owners, so that they stay registered until the transaction ends.
     async fn insert(
         self,
         session: &mut PgConnection,
@@ -286,7 +287,7 @@ impl<'a> MappingColumns<'a> {
     }
 }
 
-/// An unfinished migration that moves some of `keys`.
+/// Returns an unfinished migration that moves some of `keys`, if one exists.
 pub(super) async fn moved_by(
     session: &mut PgConnection,
     map: &MapName,

@@ -15,7 +15,7 @@ use sqlx::PgConnection;
 use sqlx::types::Json;
 use std::sync::Arc;
 
-/// Everything that a transaction reads is as one moment saw it.
+/// Begins a read-only transaction in which all statements use one snapshot.
 pub(super) const ONE_MOMENT: &str = "begin isolation level repeatable read, read only";
 
 #[derive(sqlx::FromRow)]
@@ -34,7 +34,7 @@ impl StoredMap {
         (self.version, self.created_at)
     }
 
-    /// The map, if it has been read before.
+    /// Returns the map from the cache, if it is there.
     fn known(&self, store: &PgStore, name: &MapName) -> Option<Arc<ShardMap>> {
         store.known.map(name, self.made(), &self.settings)
     }
@@ -148,12 +148,12 @@ impl PgStore {
         Ok(maps)
     }
 
-    /// The version in force, as one moment saw it.
+    /// Reads the version in force, in one snapshot.
     pub(super) async fn select_map(
         &self,
         name: &MapName,
     ) -> Result<Option<Arc<ShardMap>>, StoreError> {
-        // In most cases the version is known, and its row is all that is read.
+        // In most cases the cache has this version, and only its row in `map_version` is read.
         let Some(row) = row(&mut *self.pool.acquire().await?, name, None).await? else {
             return Ok(None);
         };
@@ -164,7 +164,7 @@ impl PgStore {
         in_force(self, &mut transaction, name).await
     }
 
-    /// The version named, as one moment saw it.
+    /// Reads the version `version`, in one snapshot.
     pub(super) async fn select_version(
         &self,
         name: &MapName,
@@ -221,7 +221,8 @@ impl PgStore {
     }
 }
 
-/// Holds a map's row: no version is made, no settings and no operation come in before the transaction ends.
+/// Locks a map's row. Until the transaction ends, no other transaction can write a version, settings or an operation of
+/// this map.
 pub(super) async fn lock(session: &mut PgConnection, name: &MapName) -> Result<(), StoreError> {
     sqlx::query("select from map where name = $1 for update")
         .bind(name.as_str())
@@ -230,7 +231,7 @@ pub(super) async fn lock(session: &mut PgConnection, name: &MapName) -> Result<(
     Ok(())
 }
 
-/// The number of the version in force.
+/// Returns the number of the version in force.
 pub(super) async fn version_in_force(
     session: &mut PgConnection,
     name: &MapName,
@@ -244,7 +245,8 @@ pub(super) async fn version_in_force(
     Ok(MapVersion(version))
 }
 
-/// The version in force, read once for all who ask while it is; of one that follows a known one what differs is read.
+/// Returns the version in force. All callers share one value while it is in force. If the cache has an earlier version,
+/// only the differences are read.
 pub(super) async fn in_force(
     store: &PgStore,
     session: &mut PgConnection,
@@ -270,7 +272,7 @@ pub(super) async fn in_force(
     Ok(Some(map))
 }
 
-/// A map with the mappings that `part` asks for.
+/// Reads a map with the mappings that `part` selects.
 pub(super) async fn load(
     store: &PgStore,
     session: &mut PgConnection,
@@ -283,7 +285,7 @@ pub(super) async fn load(
     let strategy = row.strategy()?;
     let whole = match part {
         MappingFilter::Whole => true,
-        // Few ranges make a map of these, and their neighbours may be joined to those that move.
+        // Such a map has few ranges, and a flip may join the moved ranges with their neighbours.
         MappingFilter::Keys(_) => strategy != Strategy::List,
         MappingFilter::Version(_) => false,
     };
@@ -295,7 +297,7 @@ pub(super) async fn load(
     row.map(name, &store.incarnation, mappings).map(Some)
 }
 
-/// The version named, or the one in force, without its mappings.
+/// Reads the row of the version `version`, or of the version in force, without mappings.
 async fn row(
     session: &mut PgConnection,
     name: &MapName,
@@ -315,7 +317,7 @@ async fn row(
     Ok(row.filter(|row| version.is_none_or(|version| version == row.version)))
 }
 
-/// A version to write.
+/// A version that is about to be written.
 pub(super) struct NewVersion<'a> {
     pub(super) map: &'a MapName,
     pub(super) version: MapVersion,
@@ -334,9 +336,9 @@ impl<'a> NewVersion<'a> {
     }
 }
 
-/// Writes a version that differs by `delta` from the one before.
+/// Writes a version that differs from the one before by `delta`.
 ///
-/// Constraints refuse a gap in the numbers and an overlap.
+/// Constraints of the schema refuse a gap in the version numbers, and overlapping mappings.
 pub(super) async fn insert_version(
     session: &mut PgConnection,
     new: &NewVersion<'_>,

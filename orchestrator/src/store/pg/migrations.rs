@@ -13,7 +13,7 @@ use sqlx::postgres::PgArguments;
 use sqlx::types::Json;
 use sqlx::{Arguments, PgConnection};
 
-/// A migration with its operation and its lease, as [`StoredMigration`] reads them.
+/// Selects migrations with their operation and their lease, in the form of [`StoredMigration`].
 pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, m.plan, m.state, \
     m.ownership, m.attempt, m.epoch, m.renew, m.agent, m.instance, m.approved, m.hold_end, m.waiting_for, m.since, m.cancel, \
     m.limits, m.failure, m.map_version_before, m.map_version_after, m.map_version_back, m.submitted_by, m.created_at, \
@@ -22,7 +22,8 @@ pub(super) const SELECT: &str = "select m.id, m.operation, m.ordinal, o.queued, 
     join operation o on o.id = m.operation left join lease l on l.migration = m.id";
 
 impl PgStore {
-    /// The compare-and-set on the revision, or what keeps the migration from starting.
+    /// Applies a change with a compare-and-set on the revision. If another migration prevents the start, fails with
+    /// that migration.
     pub(super) async fn commit_change(&self, change: &MigrationChange) -> Result<bool, StoreError> {
         let what = WriteScope::One(change.migration.id.clone());
         let mut transaction = self.begin_touching(what).await?;
@@ -40,7 +41,7 @@ impl PgStore {
         }
     }
 
-    /// Who moves the keys; [`StoreError::Busy`] if it has just ended.
+    /// Returns the error that names the migration that moves the keys, or [`StoreError::Busy`] if it has just ended.
     async fn rival(&self, change: &MigrationChange) -> Result<StoreError, StoreError> {
         let m = &change.migration;
         let ends = SpanEnds::of(&m.plan.moving.keys);
@@ -106,7 +107,7 @@ impl PgStore {
     }
 }
 
-/// One migration with its steps, in the session's transaction.
+/// Reads one migration with its steps in the transaction of `session`.
 pub(super) async fn snapshot(
     session: &mut PgConnection,
     id: &MigrationId,
@@ -128,9 +129,9 @@ pub(super) async fn snapshot(
 
 /// Why a change was not applied.
 pub(super) enum ChangeRefusal {
-    /// It starts a migration whose keys another one moves.
+    /// The change starts a migration, and another migration moves some of its keys.
     KeysMoving,
-    /// Anything else.
+    /// Any other error.
     Other(StoreError),
 }
 
@@ -140,7 +141,8 @@ impl<E: Into<StoreError>> From<E> for ChangeRefusal {
     }
 }
 
-/// The compare-and-set on the revision with all that belongs to it; `false`: nothing was done.
+/// Applies a change with a compare-and-set on the revision. Returns `false`, and changes nothing, if the revision
+/// differs.
 pub(super) async fn apply(
     session: &mut PgConnection,
     change: &MigrationChange,
@@ -269,14 +271,14 @@ pub(super) async fn upsert_step(
     Ok(())
 }
 
-/// Lines of the journal, of [`events`]. Their numbers have no gap and no rival: whoever else wrote lines since this
-/// statement began has changed the migration's revision too, and then nothing is written here.
+/// Inserts journal lines from the parameters of [`events`]. The numbers have no gaps and no duplicates: a concurrent
+/// transaction that also wrote lines has changed the migration's revision, and then this transaction writes nothing.
 const INSERT_EVENTS: &str = "insert into event (migration, seq, at, actor, kind, step, data) \
     select $1, (select coalesce(max(seq), 0) from event where migration = $1) + n, at, actor, kind, step, data \
     from unnest($2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::jsonb[]) \
          with ordinality as new (at, actor, kind, step, data, n)";
 
-/// The parameters of [`INSERT_EVENTS`].
+/// Returns the parameters of [`INSERT_EVENTS`].
 fn events(id: &MigrationId, events: &[NewEvent]) -> Result<PgArguments, StoreError> {
     let (mut at, mut actors, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
     let (mut steps, mut data) = (Vec::new(), Vec::new());

@@ -1,8 +1,9 @@
-//! The store in PostgreSQL: schema `shardwright`, made by the files in `migrations/`.
+//! The store in PostgreSQL: the schema `shardwright`, which the files in `migrations/` create.
 //!
-//! Order: sessions get fixed settings, the schema is brought up to date, the incarnation is read.
-//! Every write is in a transaction of `PgStore::begin`; triggers of the schema refuse any other.
-//! Every commit is synchronous; a lock is waited for one second at most.
+//! - `open` connects with fixed session settings, updates the schema, and then reads the incarnation.
+//! - Every write runs in a transaction from `PgStore::begin`. Triggers of the schema refuse all other writes.
+//! - Every commit is synchronous, except those of heartbeats (`begin_sign`). A statement waits at most one second for a
+//!   lock.
 
 mod access;
 mod agents;
@@ -45,18 +46,19 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::Mutex;
 
-/// Sessions at most.
+/// The maximum number of sessions in the general pool.
 const SESSIONS: u32 = 16;
-/// Cutovers at most between their seal and their flip.
+/// The maximum number of cutovers that are between their seal and their flip at the same time.
 const HOLDING: u32 = 8;
-/// A session that was used less long ago is not asked whether it lives: one that is lost fails what it is used for,
-/// as one does that is lost a moment later.
+/// A session is not tested before its use if it was used within this time. If its connection is lost, the statement
+/// fails, as it would if the connection were lost a moment later.
 const TESTED_FOR: Duration = Duration::from_secs(1);
-/// Longest wait for a free session.
+/// The longest wait for a free session.
 const SESSION_WAIT: Duration = Duration::from_secs(5);
-/// Another controller leads; raised by the schema.
+/// The SQLSTATE with which the schema's functions report that another controller leads.
 const NOT_LEADING: &str = "SC001";
-/// Besides what every session of ours has: a seal left behind by a lost host ends.
+/// Settings of each session, in addition to those of `connect`. `idle_in_transaction_session_timeout` ends the
+/// transaction of a seal whose controller host was lost.
 const SETTINGS: [(&str, &str); 6] = [
     ("client_min_messages", "error"),
     ("search_path", "shardwright"),
@@ -66,15 +68,15 @@ const SETTINGS: [(&str, &str); 6] = [
     ("default_transaction_isolation", "read committed"),
 ];
 
-/// What a rehearsal has planned is only run while writes are refused.
+/// While writes are refused, the session uses the generic plans that the warm-up has already made.
 const PLANNED_ONCE: (&str, &str) = ("plan_cache_mode", "force_generic_plan");
 
 /// The control store in PostgreSQL.
 #[derive(Debug, Clone)]
 pub struct PgStore {
     pool: PgPool,
-    /// Sessions that hold a row between seal and flip. They do nothing else, so that the one of a seal has done before
-    /// what is asked of it while writes are refused: a session's first time takes milliseconds.
+    /// Sessions for the transactions between seal and flip, which lock a migration's row. No other statement uses them,
+    /// so each is warmed up before the seal: the first use of a session takes milliseconds.
     holding: PgPool,
     held: Arc<std::sync::Mutex<Option<seal::SealSnapshot>>>,
     incarnation: String,
@@ -86,12 +88,14 @@ pub struct PgStore {
 }
 
 impl PgStore {
-    /// Opens the store at `dsn` (URI or `key=value`; the password may be `${env:NAME}`, `${file:PATH}` or `${credential:NAME}`).
+    /// Opens the store at `dsn` (URI or `key=value`; the password may be `${env:NAME}`, `${file:PATH}` or
+    /// `${credential:NAME}`).
     ///
-    /// Creates and updates the schema `shardwright`; one that is newer than this program is left as it is.
+    /// Creates the schema `shardwright`, or updates it. A schema that is newer than this program stays unchanged.
     ///
     /// # Errors
-    /// A connection string that cannot be read, [`OpenError::Newer`], or [`StoreError::Unavailable`].
+    /// Returns an error if the connection string cannot be used, [`OpenError::Newer`] if the schema is too new, and
+    /// [`StoreError::Unavailable`] if the store cannot be used.
     pub async fn open(dsn: &str) -> Result<Self, OpenError> {
         let options = dsn::options(dsn)?;
         Self::connect(options).await
@@ -112,7 +116,7 @@ impl PgStore {
             .acquire_timeout(SESSION_WAIT)
             .after_release(|session, _| Box::pin(end_transaction(session)))
             .test_before_acquire(false);
-        // A rehearsal comes right before; it says as well whether the session lives, and not while writes are refused.
+        // These sessions are not tested when they are acquired: the warm-up just before the seal has tested them.
         let holding = pools.clone().max_connections(HOLDING);
         let planned_once = options.clone().options([PLANNED_ONCE]);
         let holding = holding.connect_lazy_with(planned_once);
@@ -139,7 +143,7 @@ impl PgStore {
     }
 }
 
-/// Says whether a session lives that was idle for so long.
+/// Tests a session that was idle for at least [`TESTED_FOR`].
 async fn test(session: &mut PgConnection, idle_for: Duration) -> Result<bool, sqlx::Error> {
     if idle_for >= TESTED_FOR {
         session.ping().await?;
@@ -147,10 +151,10 @@ async fn test(session: &mut PgConnection, idle_for: Duration) -> Result<bool, sq
     Ok(true)
 }
 
-/// Ends what a caller began and gave up: a `begin` whose answer nobody waited for is unknown to sqlx,
-/// and single statements of the session's next user would never be committed.
+/// Ends a transaction that a caller abandoned. If the future of a `begin` was dropped, sqlx does not know that a
+/// transaction is open, and statements of the session's next user would never be committed.
 ///
-/// The `begin` is for the usual case, in which a `rollback` alone would put a warning into the server's log.
+/// Usually no transaction is open. A lone `rollback` would then put a warning into the server log; `begin` avoids this.
 async fn end_transaction(session: &mut PgConnection) -> Result<bool, sqlx::Error> {
     sqlx::raw_sql("begin; rollback").execute(session).await?;
     Ok(true)
@@ -162,12 +166,12 @@ pub enum OpenError {
     /// The connection string cannot be used.
     #[error(transparent)]
     Dsn(#[from] DsnError),
-    /// A newer controller has brought the schema forward; this one must not write to it.
+    /// A newer controller has upgraded the schema. This program must not write to it.
     #[error("its schema is of version {found}, this program knows versions up to {known}")]
     Newer {
-        /// What it has.
+        /// The version of the store's schema.
         found: i64,
-        /// The newest that this program knows.
+        /// The newest version that this program knows.
         known: i64,
     },
     /// The store cannot be used.
@@ -180,9 +184,9 @@ impl From<sqlx::Error> for StoreError {
         let code = error.as_database_error().and_then(|e| e.code());
         match code.as_deref() {
             Some(NOT_LEADING) => Self::NotLeading,
-            // lock_not_available: somebody holds the row for longer than the limit.
+            // lock_not_available: another session held the lock for longer than `lock_timeout`.
             Some("55P03") => Self::Busy,
-            // character_not_in_repertoire, untranslatable_character.
+            // The text contains a character that the database's encoding cannot represent (SQLSTATE 22021 or 22P05).
             Some("22021" | "22P05") => Self::Unwritable {
                 reason: error.to_string(),
             },

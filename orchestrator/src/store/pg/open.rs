@@ -1,11 +1,15 @@
-//! Migrations that have not ended: read once for all who ask at the same time, and of each only what changed.
+//! The migrations that have not ended, in a cache. Concurrent callers share one read, which reads only what has
+//! changed.
 //!
-//! Everything that asks what to do next reads them all, so a fleet of thousands is not read anew each time. Where this
-//! handle leads, nobody else writes: each of its transactions tells what it wrote to once it has ended ([`WriteTransaction`]),
-//! and only that is read again. All of them are looked over each second as well, since a lead may be lost unheard: a
-//! change of a migration writes its row, so the row's revision and transaction say whether it is the one that is known.
-//! What is known is kept only while the server runs that it was read from: a restored store may have other rows under
-//! the same numbers.
+//! The controller reads all these migrations before each decision. The cache avoids a full read of a fleet with
+//! thousands of migrations.
+//!
+//! - While this handle leads, no other process writes. Each transaction of this handle reports, when it has ended, to
+//!   which migrations it wrote ([`WriteTransaction`]). Only these are read again.
+//! - A process can lose the lead without being notified. Therefore the versions of all migrations are rechecked every
+//!   second. Each change of a migration writes its row, so the row's revision and `xmin` show whether the cached value
+//!   is current.
+//! - The cache is valid only for one run of the server: a restored store may have other rows with the same numbers.
 
 use super::PgStore;
 use super::maps::ONE_MOMENT;
@@ -22,13 +26,13 @@ use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::sync::Mutex;
 
-/// How long they are not looked over while nothing is written here.
+/// How long the cache is used without a recheck while this handle writes nothing.
 const FRESH: Duration = Duration::from_secs(1);
 
-/// What was read last, and what was written since.
+/// The cached migrations, and what was written after they were read.
 #[derive(Debug, Default)]
 pub(super) struct MigrationCache {
-    /// How many have asked.
+    /// The number of calls so far. It orders calls and reads.
     requests: AtomicU64,
     known: Mutex<CachedMigrations>,
     written: std::sync::Mutex<WrittenKeys>,
@@ -36,38 +40,39 @@ pub(super) struct MigrationCache {
 
 #[derive(Debug, Default)]
 struct CachedMigrations {
-    /// How many had asked when it was read.
+    /// The number of calls that had begun when the cache was filled. The cache answers these calls.
     covers: u64,
-    /// When all were looked over.
+    /// When all versions were last rechecked.
     at: Option<Instant>,
-    /// Under which term, and since when the server runs.
+    /// The term under which the cache was filled, and the start time of the server at that time.
     under: Option<(Term, DateTime<Utc>)>,
     all: UnfinishedMigrations,
     versions: HashMap<String, RowVersion>,
 }
 
-/// What transactions that have ended wrote to.
+/// What the transactions that have ended since the last read wrote to.
 #[derive(Debug, Default)]
 struct WrittenKeys {
-    /// It is not known which.
+    /// True if a transaction may have written to any migration.
     any: bool,
     ids: BTreeSet<MigrationId>,
-    /// Leases that last until then, if somebody has them still.
+    /// The new end of leases that were extended. It applies only to leases that still exist.
     leases: HashMap<MigrationId, DateTime<Utc>>,
 }
 
-/// What a transaction may write to.
+/// The migrations to which a transaction may write.
 #[derive(Debug)]
 pub(super) enum WriteScope {
-    /// Any migrations.
+    /// Any migration.
     Any,
-    /// This one.
+    /// Only this migration.
     One(MigrationId),
-    /// None, nor a lease.
+    /// No migration and no lease.
     None,
 }
 
-/// Tells what was written to when it is dropped: after the end of a transaction, however it ended.
+/// Reports when it is dropped what a transaction may have written to. It is dropped after the end of the transaction,
+/// whatever the outcome.
 #[derive(Debug)]
 pub(super) struct WriteGuard {
     open: Arc<MigrationCache>,
@@ -90,7 +95,7 @@ impl Drop for WriteGuard {
 /// A transaction that may write.
 #[derive(Debug)]
 pub(super) struct WriteTransaction {
-    // Dropped in this order.
+    // Fields are dropped in this order: the guard must report after the transaction has ended.
     transaction: Transaction<'static, Postgres>,
     touched: WriteGuard,
 }
@@ -130,19 +135,19 @@ impl MigrationCache {
         self.written.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// These leases last until then.
+    /// Records that these leases now last until `until`.
     pub(super) fn extended<'a>(&self, ids: impl Iterator<Item = &'a String>, until: DateTime<Utc>) {
         let ids = ids.map(|id| (MigrationId(id.clone()), until));
         self.written().leases.extend(ids);
     }
 }
 
-/// A migration's revision and the transaction that wrote it.
+/// The revision of a migration, and the id of the transaction that wrote its row.
 type RowVersion = (i64, String);
 
-/// What says whether a migration is known.
+/// The columns that show whether the cached value of a migration is current.
 #[derive(sqlx::FromRow)]
-struct MigrationHead {
+struct StoredMigrationHead {
     id: String,
     revision: i64,
     written: String,
@@ -150,14 +155,14 @@ struct MigrationHead {
     up_since: DateTime<Utc>,
 }
 
-impl MigrationHead {
+impl StoredMigrationHead {
     fn version(&self) -> RowVersion {
         (self.revision, self.written.clone())
     }
 }
 
 impl PgStore {
-    /// A transaction of a pool with what it writes to.
+    /// Combines a transaction with the scope of its writes.
     pub(super) fn writing(
         &self,
         transaction: Transaction<'static, Postgres>,
@@ -184,7 +189,8 @@ impl PgStore {
         if known.covers < ticket {
             let covers = self.open.requests.load(Ordering::SeqCst);
             let written = std::mem::take(&mut *self.open.written());
-            // What was told is forgotten now: unless all goes well, anything may have been written.
+            // The recorded writes are removed here. If the read fails, this guard reports that any migration may have
+            // changed.
             let mut unread = self.touched(WriteScope::Any);
             let fresh = known.at.is_some_and(|at| at.elapsed() < FRESH);
             let same = known.under.is_some_and(|(under, _)| under == term);
@@ -199,7 +205,7 @@ impl PgStore {
         Ok(Arc::clone(&known.all))
     }
 
-    /// Looks at every migration, and reads what is not known.
+    /// Compares the version of every migration with the cache, and reads those that differ.
     async fn recheck(
         &self,
         term: Option<Term>,
@@ -213,7 +219,7 @@ impl PgStore {
         if under.is_none() || under != known.under {
             known.versions.clear();
         }
-        let is_new = |head: &&MigrationHead| {
+        let is_new = |head: &&StoredMigrationHead| {
             let version = known.versions.get(&head.id);
             version.is_none_or(|version| *version != head.version())
         };
@@ -245,7 +251,8 @@ impl PgStore {
         Ok(Arc::clone(&known.all))
     }
 
-    /// Reads what was written here; none of it is new, and what has ended goes.
+    /// Reads the migrations to which this handle wrote. Migrations that have ended are removed from the cache. A new
+    /// migration is never among them, because its transaction has the scope [`WriteScope::Any`].
     async fn read_again(
         &self,
         written: &WrittenKeys,
@@ -283,11 +290,11 @@ impl PgStore {
     }
 }
 
-/// Of these, or of all that have not ended.
+/// Returns the versions of the migrations `ids`, or of all that have not ended.
 async fn heads(
     session: &mut PgConnection,
     only: Option<&[&str]>,
-) -> Result<Vec<MigrationHead>, StoreError> {
+) -> Result<Vec<StoredMigrationHead>, StoreError> {
     let heads = sqlx::query_as(
         "select m.id, m.revision, m.xmin::text as written, l.until, pg_postmaster_start_time() as up_since \
          from migration m left join lease l on l.migration = m.id \
@@ -300,7 +307,7 @@ async fn heads(
     Ok(heads)
 }
 
-/// These migrations with their steps.
+/// Returns these migrations with their steps.
 async fn snapshots(
     session: &mut PgConnection,
     ids: &[&str],

@@ -1,4 +1,4 @@
-//! Operations: admitted as a whole, with a migration for each move.
+//! Operations: a submitted operation is written as a whole, with a migration for each move.
 
 use super::mappings::{SpanEnds, moved_by};
 use super::migrations::{SELECT, insert_events, upsert_step};
@@ -61,7 +61,8 @@ impl PgStore {
         self.with_migrations(rows).await
     }
 
-    /// The migrations are as the second statement sees them: an operation itself never changes.
+    /// Adds the migrations to operations. They come from a second statement with a newer snapshot; an operation never
+    /// changes.
     async fn with_migrations(
         &self,
         rows: Vec<StoredOperation>,
@@ -87,7 +88,8 @@ impl PgStore {
     }
 }
 
-/// Refuses what may not come in; the map's row is held, so what was seen stays until the commit.
+/// Fails if the operation may not be submitted. The map's row is locked, so the checked state cannot change before the
+/// commit.
 async fn admit(session: &mut PgConnection, new: &NewOperation) -> Result<(), StoreError> {
     let plan = &new.plan;
     let current = maps::version_in_force(session, &plan.map).await?;

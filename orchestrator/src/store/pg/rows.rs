@@ -1,4 +1,4 @@
-//! Rows as SQL returns them, and their way into records.
+//! The rows that SQL statements return, and their conversion into records.
 
 use crate::access::SecretDigest;
 use crate::store::{
@@ -17,7 +17,7 @@ use plans::throttle::MigrationLimits;
 use serde_json::Value;
 use sqlx::types::Json;
 
-/// A row of `migration`, with what its operation and its lease say beside it.
+/// A row of `migration`, with columns of its operation and its lease.
 #[derive(Debug, sqlx::FromRow)]
 pub(super) struct StoredMigration {
     pub(super) id: String,
@@ -55,10 +55,11 @@ pub(super) struct StoredMigration {
     until: Option<DateTime<Utc>>,
 }
 
-// Columns are named, in `returning` too: a newer controller may add some while sessions have prepared these statements.
-/// Reads [`StoredOperation`]s as `o`.
+// Statements name their columns, also after `returning`: a newer controller may add columns while sessions of this one
+// have prepared statements.
+/// Selects [`StoredOperation`]s; the table's alias is `o`.
 pub(super) const OPERATIONS: &str = "select o.id, o.plan, o.queued, o.override_reason, o.submitted_by, o.created_at from operation o";
-/// Reads [`StoredStep`]s.
+/// Selects [`StoredStep`]s.
 pub(super) const STEPS: &str = "select migration, id, kind, ordinal, state, attempt, epoch, next_at, started_at, \
     dispatched_at, finished_at, output, failure, progress from step";
 
@@ -74,7 +75,7 @@ pub(super) struct StoredOperation {
 }
 
 impl StoredOperation {
-    /// The record with its migrations.
+    /// Converts the row into a record with its migrations.
     pub(super) fn record(self, migrations: Vec<Migration>) -> OperationRecord {
         OperationRecord {
             id: MigrationId(self.id),
@@ -129,7 +130,7 @@ pub(super) struct StoredCleanup {
 }
 
 impl StoredMigration {
-    /// The record with its steps.
+    /// Converts the row into a snapshot with its steps.
     pub(super) fn snapshot(self, steps: Vec<StoredStep>) -> Result<Snapshot, StoreError> {
         let lease_until = self.until;
         let steps: Result<Vec<Step>, StoreError> =
@@ -141,10 +142,11 @@ impl StoredMigration {
         })
     }
 
-    /// The record.
+    /// Converts the row into a record.
     pub(super) fn record(self) -> Result<Migration, StoreError> {
         let owner = self.agent.zip(self.instance);
-        // A controller of the version before gives work under a new epoch and leaves what it does not know.
+        // A controller of the previous version assigns work with a new epoch and does not update these columns. They
+        // are valid only if their epoch is the migration's epoch.
         let is_bound = self.bound_epoch == Some(self.epoch);
         let token = self.bound_token.filter(|_| is_bound);
         let secret = self.bound_secret.filter(|_| is_bound);
@@ -241,7 +243,7 @@ impl From<StoredCleanup> for CleanupRecord {
     }
 }
 
-/// Nothing has this name.
+/// Creates the error that no object has this name.
 pub(super) fn missing(what: &'static str, name: &str) -> StoreError {
     StoreError::Missing {
         what,
@@ -249,7 +251,7 @@ pub(super) fn missing(what: &'static str, name: &str) -> StoreError {
     }
 }
 
-/// Something else has this name.
+/// Creates the error that another object has this name.
 pub(super) fn exists(what: &'static str, name: &str) -> StoreError {
     StoreError::Exists {
         what,
@@ -257,7 +259,7 @@ pub(super) fn exists(what: &'static str, name: &str) -> StoreError {
     }
 }
 
-/// A word in the store that this version does not know.
+/// Creates the error that the store contains a word that this version does not know.
 pub(super) fn unknown(what: &str, word: &str) -> StoreError {
     StoreError::Unavailable {
         source: format!("{what} {word} in the store is not known to this version").into(),

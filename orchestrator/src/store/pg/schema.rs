@@ -1,7 +1,7 @@
-//! The files of the schema, and bringing a store up to date with them.
+//! The migration files of the schema, and the update of a store to the newest file.
 //!
-//! What a newer program has applied is left as it is: this one does not know what it means. A program that runs goes on
-//! over a schema that is one version ahead, which the files see to (ADR 32).
+//! A schema that a newer program has updated stays unchanged. A running program can use a schema that is one version
+//! newer; the migration files guarantee this (ADR 32).
 
 use super::OpenError;
 use crate::store::StoreError;
@@ -10,23 +10,23 @@ use sqlx::migrate::{MigrateError, Migrator};
 use sqlx::postgres::{PgConnection, PgPool};
 
 static MIGRATOR: Migrator = sqlx::migrate!("../migrations");
-/// A controller that changes the schema may take longer than any other holder of a lock.
+/// A controller that updates the schema may hold its lock for longer than other transactions do.
 const MIGRATION_WAIT: &str = "set lock_timeout = '60s'";
 
-/// The newest file.
+/// Returns the version of the newest file.
 pub(super) fn known() -> i64 {
     let versions = MIGRATOR.iter().map(|file| file.version);
     versions.max().unwrap_or_default()
 }
 
-/// The newest file that a store has.
+/// Returns the version of the newest file that was applied to the store.
 pub(super) async fn found(session: &mut PgConnection) -> Result<i64, StoreError> {
     let text = "select coalesce(max(version), 0) from _sqlx_migrations where success";
     let (found,): (i64,) = sqlx::query_as(text).fetch_one(session).await?;
     Ok(found)
 }
 
-/// Brings the schema up to date. Of controllers that start together one does, and the others wait for it.
+/// Updates the schema. If several controllers start together, one of them does it, and the others wait.
 pub(super) async fn migrate(pool: &PgPool) -> Result<(), OpenError> {
     let session = pool.acquire().await.map_err(StoreError::from)?;
     let mut session = session.detach();

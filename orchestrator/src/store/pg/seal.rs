@@ -1,4 +1,4 @@
-//! The transaction between the seal and the flip.
+//! The transaction between the seal and the flip, which locks the migration's row.
 
 use super::PgStore;
 use super::mappings::MappingFilter;
@@ -15,7 +15,7 @@ use plans::shard_map::ShardMap;
 use sqlx::PgConnection;
 use std::sync::{MutexGuard, PoisonError};
 
-/// What a flip is committed by, whatever the session was set to.
+/// A flip commits synchronously, also if the session has another setting.
 const BEGIN: &str = "begin; set local synchronous_commit = on";
 
 struct PgSealed {
@@ -23,7 +23,7 @@ struct PgSealed {
     sealed: SealSnapshot,
 }
 
-/// A migration and its map, as the seal before read them.
+/// A migration and its map, as the last seal read them.
 #[derive(Debug, Clone)]
 pub(super) struct SealSnapshot {
     versions: RowVersions,
@@ -31,8 +31,8 @@ pub(super) struct SealSnapshot {
     map: ShardMap,
 }
 
-/// How a migration and its map stand: the same again means that nothing was written to either. A restored store may
-/// have other rows under the same numbers, but not of the same transaction and time.
+/// The versions of a migration's row and of its map. If they are equal to earlier ones, neither was changed. A restored
+/// store can have other rows with the same numbers, but their transaction id and time differ.
 #[derive(Debug, Clone, PartialEq, Eq, sqlx::FromRow)]
 struct RowVersions {
     revision: Option<i64>,
@@ -42,7 +42,8 @@ struct RowVersions {
 }
 
 impl PgStore {
-    /// `no key update`: rows that refer to the migration can still be written.
+    /// Locks the migration's row with `for no key update`, so that other transactions can still insert rows that refer
+    /// to the migration.
     pub(super) async fn hold_row(
         &self,
         id: &MigrationId,
@@ -71,7 +72,7 @@ impl PgStore {
         }))
     }
 
-    /// What was held last.
+    /// Returns the migration and the map that the last seal read.
     fn last_held(&self) -> MutexGuard<'_, Option<SealSnapshot>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -145,7 +146,7 @@ impl SealedMigration for PgSealed {
 
     fn release(self: Box<Self>) -> BoxFuture<'static, ()> {
         Box::pin(async move {
-            // A transaction whose session is lost is rolled back by the server.
+            // If the session is lost, the server rolls the transaction back.
             if let Err(error) = self.transaction.rollback().await {
                 tracing::debug!(%error, "sealed transaction was lost");
             }

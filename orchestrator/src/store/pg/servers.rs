@@ -1,4 +1,4 @@
-//! Servers as they were seen last.
+//! The servers of shards, as they were last observed.
 
 use super::PgStore;
 use crate::store::StoreError;
@@ -46,7 +46,7 @@ impl PgStore {
     }
 }
 
-/// The identity that the columns of a row say.
+/// Reads a database's identity from the columns of a row.
 pub(super) fn identity(
     system: String,
     timeline: i32,

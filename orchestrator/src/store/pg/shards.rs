@@ -26,7 +26,7 @@ struct StoredShard {
     identity: Option<String>,
 }
 
-/// Registered shards with what is known of their databases: one, or all.
+/// Selects registered shards, with what is known of their databases: one shard or all.
 const SHARDS: &str = "select s.name, s.number, s.dsn, s.labels, s.capacity, s.space, s.created_at, \
     d.system, d.timeline, d.database, d.identity \
     from shard s left join server_seen d on d.number = s.number where s.removed_at is null and ($1::text is null or s.name = $1) order by s.name";
@@ -62,7 +62,7 @@ struct StoredAuditLine {
 impl PgStore {
     pub(super) async fn insert_shard(&self, new: &NewShard) -> Result<ShardRecord, StoreError> {
         let mut transaction = self.begin().await?;
-        // Numbers have no gap and no rival.
+        // The lock prevents two transactions from using the same number, and a gap in the numbers.
         sqlx::query("lock table shard in share row exclusive mode")
             .execute(&mut *transaction)
             .await?;
@@ -128,7 +128,8 @@ impl PgStore {
 
     pub(super) async fn retire_shard(&self, name: &ShardName) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
-        // Whoever writes this shard's name into a map or a migration holds its row until then.
+        // A transaction that writes this shard's name into a map or a migration holds a lock on this row, so this
+        // statement waits for it.
         let number: Option<(i32,)> = sqlx::query_as(
             "select number from shard where name = $1 and removed_at is null for update",
         )
@@ -148,7 +149,7 @@ impl PgStore {
             .bind(number)
             .execute(&mut *transaction)
             .await?;
-        // Its database may be registered anew.
+        // The database may later be registered again as another shard.
         sqlx::query("delete from server_seen where number = $1")
             .bind(number)
             .execute(&mut *transaction)
@@ -209,7 +210,8 @@ async fn one_shard(
     Ok(row)
 }
 
-/// The numbers of registered shards, which stay registered until the transaction ends.
+/// Returns the numbers of registered shards, and locks their rows so that they stay registered until the transaction
+/// ends.
 pub(super) async fn hold(
     session: &mut PgConnection,
     names: &[&str],

@@ -1,10 +1,10 @@
-//! Parts of a snapshot that are stored by themselves.
+//! Tests of map deltas.
 
 use super::*;
 use plans::id::MapVersion;
 use plans::shard_map::MapSettings;
 
-/// Mappings as a store reads them.
+/// Builds a map from key sets and their owners.
 fn map(strategy: Strategy, owned: &[(KeySet, &str)]) -> ShardMap {
     let piece = |(keys, shard): &(KeySet, &str)| MapPiece {
         keys: keys.clone(),

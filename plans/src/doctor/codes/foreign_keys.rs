@@ -1,4 +1,4 @@
-//! Foreign keys, and tables that belong to others.
+//! Foreign keys, and tables that refer to other tables.
 
 use super::{FindingCode, Note, Refused, Warning};
 

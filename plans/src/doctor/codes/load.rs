@@ -1,4 +1,4 @@
-//! What cannot be measured.
+//! Load that cannot be measured.
 
 use super::{FindingCode, Warning};
 

@@ -1,4 +1,4 @@
-//! What the role of the agent may do.
+//! Privileges of the agent's role.
 
 use super::{FindingCode, Refused};
 

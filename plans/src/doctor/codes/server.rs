@@ -1,4 +1,4 @@
-//! What one server must offer.
+//! Requirements for one server.
 
 use super::{FindingCode, Refused, Warning};
 

@@ -1,4 +1,4 @@
-//! What a table must be, so that its rows can be captured and identified.
+//! Requirements for a table, so that its rows can be captured and identified.
 
 use super::{FindingCode, Refused, Warning};
 

@@ -1,4 +1,4 @@
-//! What stands on a live target already.
+//! Objects that already exist on a live target.
 
 use super::{FindingCode, Refused, Warning};
 

@@ -1,4 +1,4 @@
-//! Types whose values mean something on their own server only.
+//! Types whose values are valid only on their own server.
 
 use super::{FindingCode, Refused, Warning};
 

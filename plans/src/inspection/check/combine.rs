@@ -1,4 +1,4 @@
-//! Answers of all shards → defects, each with what would mend it.
+//! Combines the results of all shards into defects, each with the repair that fits.
 
 use super::{
     CheckFinding, CheckSubject, Checked, Defect, DefectKind, KeyRows, ObservedGuard, Repair,
@@ -12,7 +12,7 @@ use crate::key_set::KeySet;
 use crate::shard_map::{ShardMap, Strategy};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All defects of a map, from the map itself and the parts that are there; same parts, same defects.
+/// Returns all defects of a map, from the map itself and the available parts. The same parts give the same defects.
 #[must_use]
 pub fn combine(map: &ShardMap, fleet: &[ShardInfo], parts: &[Checked]) -> Vec<Defect> {
     let mut parts: Vec<&Checked> = parts.iter().collect();
@@ -31,7 +31,7 @@ pub fn combine(map: &ShardMap, fleet: &[ShardInfo], parts: &[Checked]) -> Vec<De
     found
 }
 
-/// Without tables no row was looked at.
+/// Returns a defect if the map lists no tables, because then no row was checked.
 fn no_tables(map: &ShardMap) -> Option<Defect> {
     let settings = &map.settings;
     (settings.tables.is_empty() && settings.through.is_empty()).then(|| Defect {
@@ -48,7 +48,7 @@ fn no_tables(map: &ShardMap) -> Option<Defect> {
     })
 }
 
-/// A part of a shard that was not looked at, and why.
+/// Creates the defect for a part that could not be checked.
 #[must_use]
 pub fn not_examined(shard: &ShardName, subject: &CheckSubject, why: &str) -> Defect {
     Defect {
@@ -62,7 +62,7 @@ pub fn not_examined(shard: &ShardName, subject: &CheckSubject, why: &str) -> Def
     }
 }
 
-/// The parts of a check, by shard.
+/// The results of a check, by shard.
 pub(super) struct CheckAnswers<'a> {
     pub(super) map: &'a ShardMap,
     pub(super) parts: Vec<&'a Checked>,
@@ -80,7 +80,7 @@ impl<'a> CheckAnswers<'a> {
         })
     }
 
-    /// What would mend a defect that the map itself has.
+    /// Returns the repair for a defect of the map itself.
     fn repair_of_map(&self, defect: &Defect) -> Option<Repair> {
         match defect.kind {
             DefectKind::Gap => {
@@ -109,7 +109,8 @@ impl<'a> CheckAnswers<'a> {
         }
     }
 
-    /// Keys that nobody owns go to the only shard that has rows of them; without rows to the neighbour's.
+    /// Returns the repair for keys that no shard owns: they are mapped to the only shard that has rows of them, or
+    /// without rows to the shard of the adjacent keys.
     fn map_keys(&self, keys: KeySet) -> Repair {
         let holders: BTreeSet<&ShardName> = self
             .rows()
@@ -136,7 +137,7 @@ impl<'a> CheckAnswers<'a> {
         }
     }
 
-    /// The owner of the keys right before these, or of the first keys.
+    /// Returns the owner of the keys immediately before these, or of the first keys.
     fn neighbour(&self, keys: &KeySet) -> Option<ShardName> {
         let before = self
             .map
@@ -178,7 +179,7 @@ impl<'a> CheckAnswers<'a> {
         present
     }
 
-    /// Keys that the owner has too are on two shards; the others are only on the wrong one.
+    /// Divides stray keys: those of which the owner has rows too are on two shards, the others only on the wrong shard.
     fn strays(
         &self,
         shard: &ShardName,

@@ -1,13 +1,13 @@
 //! A defect of a map, as the operator reads it.
 
-use super::mend::Repair;
+use super::repair::Repair;
 use crate::id::ShardName;
 use crate::key::Key;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// What kind of defect.
+/// The kind of a defect.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
@@ -15,11 +15,11 @@ use std::fmt;
 pub enum DefectKind {
     /// Keys between mappings that no shard owns.
     Gap,
-    /// Keys that two mappings name.
+    /// Keys that two mappings contain.
     Overlap,
     /// A mapping names a shard that is not registered.
     UnknownShard,
-    /// Rows whose key another shard owns, which has no row of it.
+    /// Rows whose key another shard owns, which has no rows of it.
     StrayRow,
     /// Rows whose key no shard owns.
     UnmappedKey,
@@ -27,18 +27,18 @@ pub enum DefectKind {
     ReferenceDrift,
     /// A table whose definition differs between shards.
     SchemaDrift,
-    /// A guard of keys that were given away is missing, disabled or altered.
+    /// The guard of released keys is missing, disabled or altered.
     GuardMissing,
     /// One key has rows on two shards.
     KeyOnTwoShards,
     /// Two shards would issue the same values from a sequence.
     SequenceOverlap,
-    /// Something that the check is about was not examined.
+    /// A part of the check could not be carried out.
     NotExamined,
 }
 
 impl DefectKind {
-    /// Every kind.
+    /// All kinds.
     pub const ALL: [Self; 11] = [
         Self::Gap,
         Self::Overlap,
@@ -53,7 +53,7 @@ impl DefectKind {
         Self::NotExamined,
     ];
 
-    /// The name in reports and metrics.
+    /// Returns the name in reports and metrics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -78,23 +78,23 @@ impl fmt::Display for DefectKind {
     }
 }
 
-/// One thing that is wrong with a map or its shards.
+/// A defect of a map or its shards.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Defect {
-    /// What kind.
+    /// The kind of the defect.
     pub kind: DefectKind,
-    /// Where; for a key on two shards the one that should not have it first.
+    /// The shards. For a key on two shards, the first one is the one that should not have it.
     pub shards: Vec<ShardName>,
     /// The key set, table, trigger or sequence.
     pub object: String,
-    /// What is wrong, for people.
+    /// A description for people.
     pub detail: String,
-    /// Rows, values or places; 1 where nothing is counted.
+    /// The number of rows, values or places; 1 if nothing is counted.
     pub count: u64,
-    /// Some of the keys.
+    /// Some of the affected keys.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sample: Vec<Key>,
-    /// What would mend it.
+    /// The repair, if one is known.
     #[serde(rename = "mend", default, skip_serializing_if = "Option::is_none")]
     pub repair: Option<Repair>,
 }

@@ -1,7 +1,7 @@
-//! What is wrong with a map by itself: gaps, overlaps, shards that are not registered.
+//! Finds defects of a map itself: gaps, overlaps, and shards that are not registered.
 //!
-//! Mappings are looked at as they are given, so that an imported map can be checked before it is accepted.
-//! Keys before the first range and after the last one are no gap: a map may end there on purpose.
+//! Mappings are checked in their original form, so that an imported map can be checked before it is accepted. Keys
+//! before the first range and after the last one are no gap, because a map may end there intentionally.
 
 use crate::fleet::ShardInfo;
 use crate::id::ShardName;
@@ -10,9 +10,9 @@ use crate::key_set::KeySet;
 use crate::shard_map::{Mapping, ShardMap, Strategy};
 use std::collections::BTreeSet;
 
-/// Gaps, overlaps and unknown shards of a map whose mappings may not have been validated.
+/// Returns gaps, overlaps and unknown shards of a map whose mappings may not have been validated.
 ///
-/// Overlaps are found by a sweep over all pieces, `O(n log n)`.
+/// A sweep over all pieces finds the overlaps, in `O(n log n)`.
 #[must_use]
 pub fn defects(map: &ShardMap, fleet: &[ShardInfo]) -> Vec<Defect> {
     let mut found: Vec<Defect> = map
@@ -69,7 +69,7 @@ fn overlaps(map: &ShardMap) -> Vec<Defect> {
         .collect();
     spans.sort();
     let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
-    // The span that reaches furthest of all that began before.
+    // Of all spans that began before, the one with the greatest end.
     let mut furthest: Option<(Option<Vec<u8>>, usize)> = None;
     for ((start, end), index) in spans {
         if let Some((reach, other)) = &furthest {

@@ -1,4 +1,4 @@
-//! Reference tables and definitions that are not the same on every shard.
+//! Finds reference tables and definitions that differ between shards.
 
 use super::combine::{CheckAnswers, by_hand};
 use super::{
@@ -8,11 +8,11 @@ use crate::id::ShardName;
 use crate::table::TableName;
 use std::collections::BTreeMap;
 
-/// How many differences a text names.
+/// The maximum number of differences in a text.
 const NAMED: usize = 5;
 
 impl CheckAnswers<'_> {
-    /// Shards whose rows of a reference table are not those of most shards.
+    /// Returns the shards whose rows of a reference table differ from those of most shards.
     pub(super) fn reference(&self) -> Vec<Defect> {
         let mut tables: BTreeMap<&str, Vec<(&ShardName, &ObservedReference)>> = BTreeMap::new();
         for part in &self.parts {
@@ -61,7 +61,7 @@ impl CheckAnswers<'_> {
         found
     }
 
-    /// Shards whose definition of a table is not that of most shards.
+    /// Returns the shards whose definition of a table differs from that of most shards.
     pub(super) fn schema(&self) -> Vec<Defect> {
         let mut tables: BTreeMap<&str, Vec<(&ShardName, &ObservedTable)>> = BTreeMap::new();
         for part in &self.parts {
@@ -110,7 +110,7 @@ impl CheckAnswers<'_> {
     }
 }
 
-/// The index of the first of the values that occur most often.
+/// Returns the index of the first of the most frequent values.
 fn most_common<T: PartialEq>(values: &[T]) -> Option<usize> {
     let count = |value: &T| values.iter().filter(|other| *other == value).count();
     (0..values.len()).max_by_key(|index| (count(&values[*index]), values.len() - index))

@@ -1,18 +1,18 @@
-//! Definitions of one table on two shards, compared fact by fact.
+//! Compares the definitions of one table on two shards, part by part.
 
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// One thing that a table's definition consists of.
+/// One part of a table's definition.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct SchemaFact {
-    /// Kind and name: `column balance`, `index accounts_pkey`.
+    /// The kind and the name: `column balance`, `index accounts_pkey`.
     pub what: String,
-    /// Its definition.
+    /// The definition.
     pub definition: String,
 }
 
-/// What differs between two definitions of a table; `here` and `there` are the shards' names.
+/// Returns the differences between two definitions of a table. `here` and `there` are the names of the shards.
 #[must_use]
 pub fn schema_differences(
     left: (&str, &[SchemaFact]),

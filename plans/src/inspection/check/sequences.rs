@@ -1,32 +1,33 @@
-//! Whether two sequences will issue the same value.
+//! Determines whether two sequences will issue the same value.
 
 use serde::{Deserialize, Serialize};
 
-/// Where a sequence of a shard stands.
+/// The state of a sequence on a shard.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObservedSequence {
-    /// Quoted, with its schema.
+    /// The quoted name, with its schema.
     pub name: String,
-    /// Its last value.
+    /// The last value.
     pub last: i64,
-    /// Whether that value has been issued.
+    /// Whether that value has been issued (`is_called`).
     pub called: bool,
-    /// What it advances by.
+    /// The increment.
     pub increment: i64,
-    /// Its smallest value.
+    /// The least value.
     pub min: i64,
-    /// Its largest value.
+    /// The greatest value.
     pub max: i64,
 }
 
 impl ObservedSequence {
-    /// The value that comes next.
+    /// Returns the next value.
     fn next(&self) -> i128 {
         let step = if self.called { self.increment } else { 0 };
         i128::from(self.last) + i128::from(step)
     }
 
-    /// The values to come, smallest first: first, last and the step between them; none when it is exhausted.
+    /// Returns the future values, in ascending order: first, last and the step between them; `None` if the sequence is
+    /// exhausted.
     fn to_come(&self) -> Option<(i128, i128, i128)> {
         let step = i128::from(self.increment);
         let next = self.next();
@@ -39,7 +40,7 @@ impl ObservedSequence {
     }
 }
 
-/// The first value that both will issue; cycles are not looked at.
+/// Returns the first value that both sequences will issue. Cycles are not considered.
 #[must_use]
 pub fn overlap(a: &ObservedSequence, b: &ObservedSequence) -> Option<i64> {
     let (first_a, last_a, step_a) = a.to_come()?;
@@ -49,7 +50,7 @@ pub fn overlap(a: &ObservedSequence, b: &ObservedSequence) -> Option<i64> {
     if apart % gcd != 0 {
         return None;
     }
-    // The smallest common value from `first_a` on, then from where both have begun.
+    // First the smallest common value from `first_a` on, then the smallest one that both sequences have reached.
     let period = step_b / gcd;
     let turns = ((apart / gcd % period) * (inverse % period)).rem_euclid(period);
     let together = step_a / gcd * step_b;
@@ -62,7 +63,7 @@ pub fn overlap(a: &ObservedSequence, b: &ObservedSequence) -> Option<i64> {
     i64::try_from(value).ok()
 }
 
-/// The greatest common divisor of both, and the factor of `a` in its linear combination.
+/// Returns the greatest common divisor, and the coefficient of `a` in its linear combination.
 fn extended_gcd(a: i128, b: i128) -> (i128, i128) {
     let (mut old, mut rest) = (a, b);
     let (mut factor, mut next) = (1, 0);

@@ -1,4 +1,4 @@
-//! Sequences of which two shards would issue the same values.
+//! Finds sequences of which two shards would issue the same values.
 
 use super::combine::CheckAnswers;
 use super::{CheckFinding, Defect, DefectKind, ObservedSequence, Repair, overlap};
@@ -7,13 +7,13 @@ use crate::id::ShardName;
 use crate::shard_map::Sequences;
 use std::collections::BTreeMap;
 
-/// Shards that can share out a sequence by its remainder.
+/// The number of shards that can share a sequence by remainders.
 const STRIDE: i64 = 64;
-/// A shard's block of values begins at its number, shifted by so many bits.
+/// A shard's block of values begins at its number, shifted by this many bits.
 const BLOCK_BITS: u32 = 40;
 
 impl CheckAnswers<'_> {
-    /// Pairs of shards that would issue the same value, with what parts them.
+    /// Returns pairs of shards that would issue the same value, with a repair.
     pub(super) fn sequences(&self, fleet: &[ShardInfo]) -> Vec<Defect> {
         if self.map.settings.sequences == Sequences::Keep {
             return Vec::new();
@@ -60,7 +60,7 @@ impl CheckAnswers<'_> {
         found
     }
 
-    /// The sequence as far as it goes: a block ends before the next shard's begins.
+    /// Returns the sequence with the end of its shard's block as its limit.
     fn bounded(&self, sequence: &ObservedSequence, number: Option<&i32>) -> ObservedSequence {
         let mut bounded = sequence.clone();
         if self.map.settings.sequences == Sequences::Block && !self.astray(sequence, number) {
@@ -70,7 +70,7 @@ impl CheckAnswers<'_> {
         bounded
     }
 
-    /// Whether the sequence does not issue values of its shard's own.
+    /// Returns whether the sequence issues values that do not belong to its shard.
     fn astray(&self, sequence: &ObservedSequence, number: Option<&i32>) -> bool {
         let Some(number) = number.copied().map(i64::from) else {
             return true;

@@ -1,8 +1,7 @@
-//! What the shards show, beside what the control store knows; pure.
+//! Compares what the shards show with what the control store knows. No I/O.
 //!
-//! A look at a shard lies between two readings of the store. The store is older than the fleet where the
-//! later reading lacks what the shards prove; a shard is older than the map where both readings say so,
-//! which the caller sees to.
+//! Each shard is probed between two reads of the control store. The store is older than the fleet if the later read
+//! lacks what the shards prove. A shard is older than the map if both reads agree on this, which the caller checks.
 
 use super::super::inventory::{CLOSED, Inventory, ObservedMove, ObservedServer};
 use super::older;
@@ -23,7 +22,7 @@ pub struct StoreKnowledge {
     pub maps: Vec<Arc<ShardMap>>,
     /// Migrations that have started and not ended, and those that were completed.
     pub moves: Vec<KnownMove>,
-    /// The servers as they were seen last.
+    /// The servers as they were last observed.
     pub servers: BTreeMap<ShardName, ObservedServer>,
 }
 
@@ -34,36 +33,37 @@ pub struct KnownMove {
     pub id: MigrationId,
     /// The map.
     pub map: MapName,
-    /// The shard that the keys leave.
+    /// The source of the migration.
     pub source: ShardName,
-    /// The shard that they come to.
+    /// The target of the migration.
     pub target: ShardName,
-    /// The keys.
+    /// The moving keys.
     pub keys: KeySet,
-    /// Its tables.
+    /// The moving tables.
     pub tables: Vec<MovingTable>,
-    /// Who owns the keys.
+    /// The ownership state of the keys.
     pub ownership: Ownership,
-    /// Its owner's fencing token.
+    /// The current epoch.
     pub epoch: i64,
-    /// It has ended.
+    /// True if it has ended.
     pub finished: bool,
-    /// The cutover is done, and no attempt to go back is under way: the target is open.
+    /// True if the cutover is complete and no attempt to roll back is in progress: the target is open.
     pub opened: bool,
-    /// The newest version that it made, on its way.
+    /// The newest map version that the migration's flip has created.
     pub version: Option<i64>,
-    /// The newest version that it is known to have seen in force.
+    /// The newest map version in the migration's row of the store: that of its last flip, or that before its last
+    /// attempt.
     pub aware: i64,
 }
 
-/// Everything that contradicts, by shard.
+/// Returns all contradictions, by shard.
 #[must_use]
 pub fn compare(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
     let mut findings: Vec<Contradiction> = inventories
         .iter()
         .filter_map(|one| server(known, one))
         .collect();
-    // What another database shows says nothing of the shard, and nothing is closed there.
+    // The content of another database proves nothing about the shard, and nothing is closed there.
     let inventories = &known.of_shards(inventories);
     findings.extend(older::store_older(known, inventories));
     for inventory in inventories {
@@ -78,7 +78,7 @@ pub fn compare(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contrad
 }
 
 impl StoreKnowledge {
-    /// Whether a map names the shard, or an unfinished migration moves keys from or to it.
+    /// Returns whether a map names the shard, or an unfinished migration has it as source or target.
     fn uses(&self, shard: &ShardName) -> bool {
         let owns = |map: &Arc<ShardMap>| map.mappings.iter().any(|m| &m.shard == shard);
         let moves = |m: &KnownMove| !m.finished && (&m.source == shard || &m.target == shard);
@@ -94,7 +94,7 @@ impl StoreKnowledge {
         self.moves.iter().find(|m| &m.id == id)
     }
 
-    /// The inventories that are of the shards' own databases.
+    /// Returns the inventories that come from the shards' own databases.
     #[must_use]
     pub fn of_shards(&self, inventories: &[Inventory]) -> Vec<Inventory> {
         let is_own = |inventory: &&Inventory| {
@@ -104,7 +104,7 @@ impl StoreKnowledge {
         inventories.iter().filter(is_own).cloned().collect()
     }
 
-    /// The flips that the shards prove and the store does not know, by version.
+    /// Returns the flips that the shards prove and the store does not have, by version.
     #[must_use]
     pub fn lost(&self, inventories: &[Inventory]) -> Vec<FlipProof> {
         let proofs = proofs(inventories);
@@ -129,7 +129,7 @@ impl StoreKnowledge {
         proofs.iter().filter(is_lost).cloned().collect()
     }
 
-    /// The highest version of a map that any shard was told of.
+    /// Returns the highest version of a map that any shard has recorded.
     #[must_use]
     pub fn highest(map: &MapName, inventories: &[Inventory]) -> i64 {
         let rows = inventories.iter().flat_map(|inventory| &inventory.moves);
@@ -223,7 +223,7 @@ fn server(known: &StoreKnowledge, inventory: &Inventory) -> Option<Contradiction
     })
 }
 
-/// The shard that does not own the keys must refuse them.
+/// Checks that the shard that does not own the keys refuses them.
 fn check_old_owner(
     m: &KnownMove,
     inventory: &Inventory,
@@ -231,14 +231,14 @@ fn check_old_owner(
 ) -> Option<Contradiction> {
     let shard = &inventory.shard;
     let row = inventory.moves.iter().find(|row| row.migration == m.id);
-    // A shard that was told more than the store knows is the store's problem.
+    // If a shard has recorded a later version than the store has, the store is the older one.
     if row.is_some_and(|row| row.flipped > Some(m.aware)) {
         return None;
     }
     let (loser, must) = match m.ownership {
         Ownership::Flipped | Ownership::RollbackFencing => (&m.source, RefusalProof::Refuse),
         Ownership::Completed => (&m.source, RefusalProof::RefuseRegister),
-        // Before the flip, and after a roll back, the target has a register while anything of it is there.
+        // Before the flip and after a rollback, the target has a register while any object of the migration is on it.
         Ownership::Ready | Ownership::Fencing | Ownership::Aborted | Ownership::RolledBack => {
             (&m.target, RefusalProof::NotOpen)
         }
@@ -272,8 +272,8 @@ fn check_old_owner(
     })
 }
 
-/// A source that knows nothing of the migration is closed on the word of the target: where that knows nothing
-/// either, the migration has ended since (it was rolled back), and the store is the older one.
+/// A source without any record of the migration is closed only if the target has a record. If the target has none
+/// either, the migration has ended (it was rolled back), and the store is the older one.
 fn in_doubt(m: &KnownMove, found: Contradiction, inventories: &[Inventory]) -> Contradiction {
     let target = inventories
         .iter()
@@ -299,14 +299,14 @@ fn in_doubt(m: &KnownMove, found: Contradiction, inventories: &[Inventory]) -> C
     }
 }
 
-/// How the losing shard shows that it refuses the keys.
+/// How the old owner shows that it refuses the keys.
 #[derive(Clone, Copy)]
 enum RefusalProof {
-    /// Register and guards, or the guard of keys that were given away.
+    /// By its register and guards, or by the guard of released keys.
     Refuse,
-    /// The same, where the tables may be gone with their guards.
+    /// The same, but the tables may be dropped together with their guards.
     RefuseRegister,
-    /// A register that is there is closed.
+    /// A register, if it exists, is closed.
     NotOpen,
 }
 
@@ -354,7 +354,8 @@ fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Contradiction 
             keys: m.keys.clone(),
             tables: m.tables.clone(),
             for_good: m.finished,
-            // Not before: of two shards, the one that was told first is taken for the owner.
+            // The shard must not record the flip earlier: of two shards, the one that recorded it first is considered
+            // the owner.
             notify: m.opened && inventory.shard == m.source,
         }),
         ..finding(
@@ -366,7 +367,7 @@ fn open(m: &KnownMove, inventory: &Inventory, message: String) -> Contradiction 
     }
 }
 
-/// The shard that owns the keys must have been told so.
+/// Checks that the owner of the keys has recorded that it owns them.
 fn check_new_owner(m: &KnownMove, inventory: &Inventory) -> Option<Contradiction> {
     let owns = m.ownership == Ownership::Flipped && m.opened && inventory.shard == m.target;
     if !owns {
@@ -406,7 +407,7 @@ fn check_new_owner(m: &KnownMove, inventory: &Inventory) -> Option<Contradiction
     })
 }
 
-/// Keys of completed moves must be refused by the shards that gave them away.
+/// Checks that shards refuse the keys of completed moves that they have released.
 fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
     let shard = &inventory.shard;
     let mut findings = Vec::new();
@@ -454,7 +455,7 @@ fn check_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Con
     findings
 }
 
-/// A closed register of a migration that was completed: its target was restored from before its opening.
+/// Finds closed registers of completed migrations: the target was restored to a time before its opening.
 fn ended(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
     let rows = inventory
         .moves

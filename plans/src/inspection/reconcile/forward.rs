@@ -1,26 +1,26 @@
-//! Moves a map that lost flips to where the shards are: the same numbers where nothing else has them.
+//! Adds lost flips to a map. A lost version gets its old number, unless another version has it.
 
 use super::proofs::FlipProof;
 use crate::id::ShardName;
 use crate::key_set::KeySet;
 use crate::shard_map::{MapError, Mapping, MappingState, ShardMap};
 
-/// A version to make.
+/// A map version to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MissingVersion {
     /// The map with the version.
     pub map: ShardMap,
-    /// The flip that it stands for; none: a number that the fleet was told and nobody knows more of.
+    /// The flip of this version; `None`: a version number that a shard has recorded, and of which no more is known.
     pub proof: Option<FlipProof>,
 }
 
-/// The versions that bring `map` to where `lost` flips had it, and on to the number `at_least`.
+/// Returns the versions that add the flips in `lost` to `map`, and further versions up to the number `at_least`.
 ///
-/// `lost` is in the order of versions. A version number that is not known otherwise repeats the version
-/// before it, so that no number is ever issued twice.
+/// `lost` is ordered by version. A version number about which nothing else is known repeats the version before it, so
+/// that no number is ever used twice.
 ///
 /// # Errors
-/// [`MapError`] where the keys of a lost flip are not this map's.
+/// [`MapError`] if the keys of a lost flip cannot belong to this map.
 pub fn forward(
     map: &ShardMap,
     lost: &[FlipProof],
@@ -53,10 +53,10 @@ fn fill(versions: &mut Vec<MissingVersion>, now: &mut ShardMap, number: i64) {
     }
 }
 
-/// The next version, in which `owner` has `keys`, whoever had them.
+/// Returns the next version, in which `owner` owns `keys`, regardless of their owner before.
 ///
 /// # Errors
-/// [`MapError`] where the keys are not this map's.
+/// [`MapError`] if the keys cannot belong to this map.
 pub fn with_owner(map: &ShardMap, keys: &KeySet, owner: &ShardName) -> Result<ShardMap, MapError> {
     let mut next = map.clone();
     next.version = map.version.next();

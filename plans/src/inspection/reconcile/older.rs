@@ -1,4 +1,4 @@
-//! What a shard was told of and the control store does not know: the store was restored from an older state (R1).
+//! Finds what a shard has recorded and the control store does not have: the store was restored to an older state (R1).
 
 use super::super::inventory::Inventory;
 use super::compare::{StoreKnowledge, finding};
@@ -41,7 +41,8 @@ pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> 
                 );
             } else if let Some(m) = known
                 .known(&row.migration)
-                // A sweep of what an ended one left has raised its epoch, and may have failed (ADR 18).
+                // A sweep of an ended migration's leftover objects has increased its epoch, and may have failed (ADR
+                // 18).
                 .filter(|m| !m.finished && m.epoch < row.epoch)
             {
                 add(
@@ -73,7 +74,7 @@ fn older(
     }
 }
 
-/// Moves away that were completed, and that the store does not know.
+/// Returns completed moves that the store does not have.
 fn unknown_released_moves(lost: &[FlipProof], inventory: &Inventory) -> Vec<Contradiction> {
     let lost = lost.iter().filter(|proof| proof.completed);
     let unreported = lost.filter(|proof| {
@@ -89,7 +90,7 @@ fn unknown_released_moves(lost: &[FlipProof], inventory: &Inventory) -> Vec<Cont
     .collect()
 }
 
-/// Versions that took keys away, and that the store has not reached.
+/// Returns map versions that released keys and that the store has not reached.
 fn unknown_released_keys(known: &StoreKnowledge, inventory: &Inventory) -> Vec<Contradiction> {
     let beyond = inventory.released_keys.iter().filter_map(|released| {
         let map = known.map(&released.map)?;

@@ -1,34 +1,34 @@
-//! Which flips the shards prove, by the versions that they were told and by their registers.
+//! Determines which flips the shards prove, from the versions that they have recorded and from their registers.
 
 use super::super::inventory::{CLOSED, Inventory, ObservedMove};
 use crate::id::{MapName, MigrationId, ShardName};
 use crate::key_set::KeySet;
 use std::collections::BTreeMap;
 
-/// A flip that happened.
+/// A flip that has happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FlipProof {
     /// The map.
     pub map: MapName,
-    /// The version that the flip made.
+    /// The map version that the flip created.
     pub version: i64,
     /// The keys.
     pub keys: KeySet,
-    /// Their owner since.
+    /// The owner of the keys since the flip.
     pub owner: ShardName,
     /// The migration.
     pub migration: MigrationId,
-    /// Its highest epoch on any shard.
+    /// The highest epoch of the migration on any shard.
     pub epoch: i64,
-    /// Its newest attempt on any shard.
+    /// The newest attempt of the migration on any shard.
     pub attempt: i64,
-    /// Nothing of the migration is left but the refusal of its keys: it was completed.
+    /// True if only the refusal of released keys remains of the migration: it was completed.
     pub completed: bool,
 }
 
 type ObservedMoves<'a> = Vec<(&'a ShardName, &'a ObservedMove)>;
 
-/// The newest flip of each migration that some shard was told of, by version.
+/// Returns the newest flip of each migration that any shard has recorded, by version.
 #[must_use]
 pub fn proofs(inventories: &[Inventory]) -> Vec<FlipProof> {
     let mut rows: BTreeMap<&MigrationId, ObservedMoves<'_>> = BTreeMap::new();
@@ -71,7 +71,7 @@ fn of_rows(rows: &ObservedMoves<'_>) -> Option<FlipProof> {
         .collect();
     let (_, first) = flipped_rows.first()?;
     let about = rows.iter().find_map(|(_, row)| row.about.as_ref())?;
-    // Who was opened by us last, else who is open. The gaining shard is told first, before it opens.
+    // The owner is the shard that was opened last, or else the open one. The new owner records a flip before it opens.
     let opened = flipped_rows.iter().find(|(_, row)| row.owns);
     let opened = opened.or_else(|| {
         flipped_rows

@@ -1,4 +1,4 @@
-//! What a reconciliation finds, and what it does about it.
+//! Tests which contradictions the reconciler finds, and what follows from them.
 
 use super::super::inventory::{
     About, CLOSED, Inventory, ObservedMove, ObservedServer, ReleasedKeys, ReleasedMove,
@@ -109,7 +109,7 @@ fn kinds(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<(Contradictio
         .collect()
 }
 
-/// Both shards as they are during the hold.
+/// Both shards during the hold.
 fn held() -> [Inventory; 2] {
     [
         shard("a", vec![row("source", Some(2), CLOSED, false)]),
@@ -167,7 +167,7 @@ fn a_flip_that_only_the_gaining_shard_was_told_of_is_proved_by_it() {
 
 #[test]
 fn of_two_closed_shards_the_owner_is_the_one_that_we_opened_last() {
-    // A second attempt to give the keys away again, after a roll back, was sealed.
+    // After a rollback, a second attempt to release the keys was sealed.
     let inventories = [
         shard("a", vec![row("source", Some(3), CLOSED, true)]),
         shard("b", vec![row("target", Some(3), CLOSED, false)]),
@@ -210,7 +210,7 @@ fn a_migration_that_neither_shard_knows_has_ended_since() {
     let found = compare(&known, &inventories);
     assert_eq!(found[0].kind, ContradictionKind::StoreOlder);
     assert!(found.iter().all(|finding| finding.close.is_none()));
-    // As long as the target was not seen nobody can tell.
+    // Without an observation of the target the case cannot be decided.
     let [finding] = compare(&known, &inventories[..1]).try_into().unwrap();
     assert_eq!(
         (finding.kind, finding.close),
@@ -220,7 +220,7 @@ fn a_migration_that_neither_shard_knows_has_ended_since() {
 
 #[test]
 fn a_source_that_was_told_more_than_the_store_knows_is_not_closed() {
-    // Rolled back with version 3, which the store lost.
+    // Version 3 is a rollback, which the store has lost.
     let inventories = [
         shard("a", vec![row("source", Some(3), 0, true)]),
         shard("b", vec![row("target", Some(3), CLOSED, false)]),
@@ -387,7 +387,7 @@ fn another_database_under_a_shards_name_is_told_of_and_nothing_is_closed_there()
     }
     (inventories[0].server, inventories[1].server) = (a.clone(), b.clone());
     assert_eq!(kinds(&known, &inventories), []);
-    // The connection strings are exchanged: each name leads to what the other one is.
+    // The connection strings are swapped: each name leads to the other shard's database.
     let names = (inventories[0].shard.clone(), inventories[1].shard.clone());
     (inventories[1].shard, inventories[0].shard) = names;
     let findings = compare(&known, &inventories);

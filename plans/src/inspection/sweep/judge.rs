@@ -1,4 +1,4 @@
-//! What becomes of each object, and why that is safe; pure.
+//! Decides what happens to each object, and why this is safe. No I/O.
 
 use super::super::inventory::{
     About, CLOSED, Inventory, Object, ObjectKind, ObservedMove, ReleasedKeys, Whose,
@@ -11,16 +11,17 @@ use std::collections::BTreeSet;
 
 mod never_open;
 
-/// The answer for one migration's register, guards and rows.
+/// The decision about one migration's register, guards and rows.
 struct MoveVerdict {
     verdict: SweepVerdict,
     why: String,
     guards: Option<Guards>,
-    /// It holds for what refuses no write too: slots, publications, sessions.
+    /// True if the decision also applies to objects that refuse no writes: slots, publications, sessions.
     of_all: bool,
 }
 
-/// Everything of ours on the shards that were seen, with its verdict, and the tasks that carry them out.
+/// Returns all objects of Shardwright on the observed shards, each with a decision, and the sweeps that carry the
+/// decisions out.
 #[must_use]
 pub fn judge(ground: &SweepInput, inventories: &[Inventory]) -> Vec<(Vec<Leftover>, Vec<Sweep>)> {
     inventories
@@ -29,7 +30,7 @@ pub fn judge(ground: &SweepInput, inventories: &[Inventory]) -> Vec<(Vec<Leftove
         .collect()
 }
 
-/// What is collected about one shard.
+/// The decisions for one shard.
 struct ShardVerdicts<'a> {
     inventory: &'a Inventory,
     leftovers: Vec<Leftover>,
@@ -46,7 +47,7 @@ impl ShardVerdicts<'_> {
         });
     }
 
-    /// Everything of a migration that this store does not hold for live.
+    /// Adds all objects of a migration that is not unfinished in this store.
     fn add_orphan(&mut self, id: &MigrationId, judged: MoveVerdict) {
         let is_on_shard = self.inventory.moves.iter().any(|m| &m.migration == id);
         let mut goes = judged.guards.is_some();
@@ -54,7 +55,8 @@ impl ShardVerdicts<'_> {
         let objects = self.inventory.objects.iter();
         for object in objects.filter(|object| object.whose == whose) {
             match object.kind {
-                // The setting is the server's: a migration of another database of it may need the name.
+                // The setting belongs to the whole server. A migration in another database of this server may need the
+                // name.
                 ObjectKind::StandbyName if !is_on_shard => {
                     self.add(object, SweepVerdict::Decide, NAME_OF_SERVER);
                 }
@@ -88,7 +90,7 @@ impl ShardVerdicts<'_> {
         }
     }
 
-    /// The guard of one map's keys that were given away.
+    /// Decides about the guard of one map's released keys.
     fn judge_released_keys(
         &mut self,
         ground: &SweepInput,
@@ -176,7 +178,7 @@ fn judge_shard(
     (shard.leftovers, shard.sweeps)
 }
 
-/// Migrations that left something here and are not live.
+/// Returns the migrations that left objects on this shard and are not unfinished.
 fn orphans<'a>(ground: &SweepInput, inventory: &'a Inventory) -> BTreeSet<&'a MigrationId> {
     let objects = inventory.objects.iter();
     let ids = objects.filter_map(|object| match &object.whose {
@@ -203,12 +205,12 @@ fn named(object: &Object) -> String {
 }
 
 fn is_of(object: &Object, released: &ReleasedKeys) -> bool {
-    // Function guard_away_<map>, triggers shardwright_guard_away_<map>_<event>.
+    // The names are guard_away_<map> for the function, and shardwright_guard_away_<map>_<event> for the triggers.
     object.name.contains(&released_keys_function(&released.map))
         || object.name == released.map.as_str()
 }
 
-/// Another store's migration that somebody works for is not an orphan: this controller may be the wrong one.
+/// Checks for another store's migration with a live agent. It is not leftover: this may be the wrong controller.
 fn in_use(
     ground: &SweepInput,
     inventory: &Inventory,
@@ -233,8 +235,8 @@ fn in_use(
     })
 }
 
-/// Another store's migration about a map that this store does not have is not an orphan either, though nobody works for
-/// it right now: its controller may be stopped.
+/// Checks for another store's migration of a map that this store does not have. It is not leftover, even without a live
+/// agent: its controller may be stopped.
 fn unexplained(ground: &SweepInput, own: Option<&ObservedMove>) -> Option<MoveVerdict> {
     let own = own?;
     let about = own.about.as_ref()?;
@@ -270,7 +272,7 @@ impl MoveVerdict {
 }
 
 impl Guards {
-    /// Everything of the migration goes, and nothing stays refused.
+    /// Creates the decision to remove all objects of the migration. No keys stay refused.
     fn of(own: &ObservedMove) -> Self {
         let about = own.about.as_ref();
         Self {
@@ -343,7 +345,7 @@ fn judge_move(
     )
 }
 
-/// Why the map may be older than the fleet.
+/// Returns a reason why the map may be older than the fleet.
 fn doubt(
     inventories: &[Inventory],
     inventory: &Inventory,
@@ -362,7 +364,8 @@ fn doubt(
     ))
 }
 
-/// Another shard that takes writes for the keys and was told of the flip that this one was told of, or of a later one.
+/// Returns another shard that accepts writes to the keys, and that has recorded the same flip as this shard or a later
+/// one.
 fn rival<'a>(
     inventories: &'a [Inventory],
     inventory: &Inventory,
@@ -381,7 +384,8 @@ fn rival<'a>(
     Some(&rival.shard)
 }
 
-/// A shard that takes writes for the keys goes on so, unless it is known that another one owns them.
+/// Decides about a shard that accepts writes to the keys. It continues to accept them, unless another shard is known to
+/// own them.
 fn judge_open(
     ground: &SweepInput,
     inventory: &Inventory,
@@ -433,7 +437,7 @@ fn judge_open(
     }
 }
 
-/// Those of `keys` that `shard` owns; none: nobody knows.
+/// Returns those of `keys` that `shard` owns; `None`: the owner is unknown.
 fn owned_keys_on(
     ground: &SweepInput,
     map: &MapName,

@@ -1,4 +1,4 @@
-//! What a sweep removes, and what it keeps.
+//! Tests which objects a sweep removes, and which it keeps.
 
 use super::*;
 use crate::id::MapVersion;
@@ -55,7 +55,7 @@ fn inventory(shard: &str, role: &str, flipped: Option<i64>, register: i64) -> In
     }
 }
 
-/// The map with all its keys on one shard.
+/// Returns the map with all its keys on one shard.
 fn map(owner: &str) -> ShardMap {
     ShardMap {
         name: MapName::from("m"),
@@ -74,7 +74,7 @@ fn map(owner: &str) -> ShardMap {
     }
 }
 
-/// The store that ordered the migrations, without their map.
+/// Returns the store that started the migrations, without their map.
 fn own_store() -> SweepInput {
     SweepInput {
         incarnation: "lost".to_owned(),
@@ -89,7 +89,7 @@ fn owner(shard: &str) -> SweepInput {
     }
 }
 
-/// Verdicts of slot and register, and what becomes of the guards.
+/// Returns the decisions about slot and register, and about the guards.
 fn judged(
     ground: &SweepInput,
     inventories: &[Inventory],
@@ -182,14 +182,14 @@ fn what_was_brought_stays_while_a_live_migration_brings_the_same_keys() {
     };
     inventories[0].moves.push(other.clone());
     assert_eq!(copied(&inventories, &live), (SweepVerdict::Decide, false));
-    // Both were left: what both brought goes.
+    // Both migrations left objects: the copied rows of both are removed.
     assert_eq!(
         copied(&inventories, &owner("a")),
         (SweepVerdict::Remove, true)
     );
     let (_, _, guards) = judged(&owner("a"), &inventories);
     assert_eq!(guards.unwrap().left_too, [MigrationId::from("y")]);
-    // The other one was opened: clients have written there.
+    // The shard was opened for the other migration, so clients have written there.
     inventories[0].moves[1].flipped = Some(5);
     assert_eq!(
         copied(&inventories, &owner("a")),
@@ -212,7 +212,7 @@ fn a_map_that_may_have_lost_the_flip_opens_no_source() {
         ..SweepInput::default()
     };
     let with = |target: Inventory| judged(&named, &[source.clone(), target]).1;
-    // Both were told of the same flip, and the target is open.
+    // Both shards have recorded the same flip, and the target is open.
     assert_eq!(
         with(inventory("b", "target", Some(2), 0)),
         SweepVerdict::Decide
@@ -253,7 +253,7 @@ fn a_live_migration_and_one_that_somebody_works_for_are_left_alone() {
     assert!(keeps(&SweepInput::default(), &inventories));
 }
 
-/// Two control stores with shards in one database: neither sweeps what the other one moves.
+/// Two control stores have shards in one database. Neither sweeps what the other one moves.
 #[test]
 fn what_another_store_ordered_about_a_map_of_its_own_is_left_alone() {
     for (role, flipped, register) in [
@@ -277,7 +277,7 @@ fn what_another_store_ordered_about_a_map_of_its_own_is_left_alone() {
                 .all(|left| left.verdict == SweepVerdict::Decide)
         );
         assert_eq!(sweeps, []);
-        // An operator's word about another map says nothing of this one.
+        // An operator's decision about another map does not affect this one.
         let (map, shard) = (MapName::from("other"), ShardName::from("a"));
         other.owners = BTreeMap::from([(map, shard)]);
         assert_eq!(judge(&other, &inventories).remove(0).1, []);
@@ -285,7 +285,7 @@ fn what_another_store_ordered_about_a_map_of_its_own_is_left_alone() {
     }
 }
 
-/// The setting is the server's: the migration is in another database of it, of this controller's or of another one's.
+/// The setting belongs to the whole server. The migration is in another database, of this controller or of another one.
 #[test]
 fn a_name_that_commits_of_another_database_wait_for_is_left_alone() {
     let mut inventories = [inventory("a", "source", None, 0)];

@@ -1,4 +1,4 @@
-//! What must hold for any fleet, checked by doing the moves in their order.
+//! Properties that hold for any fleet. The tests carry the moves out in their order.
 
 use super::{LIMITS, everywhere};
 use crate::rebalance::board::at;
@@ -99,7 +99,7 @@ fn cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Many small items on shards that can all take them.
+/// Many small items on shards that can all receive them.
 fn feasible_cases() -> impl Strategy<Value = Case> {
     let capacities = prop::collection::vec(10_u64..30, 2..8);
     let items = prop::collection::vec((any::<prop::sample::Index>(), 1_u64..10, 0_u64..90), 600);
@@ -127,7 +127,7 @@ fn feasible_cases() -> impl Strategy<Value = Case> {
     })
 }
 
-/// Relative loads compare by cross multiplication; what has no capacity is infinitely loaded.
+/// Compares relative loads by cross multiplication. A shard without capacity is infinitely loaded.
 fn less((load, weight): (u64, u64), (other, other_weight): (u64, u64)) -> bool {
     let weight = if load == 0 { 1 } else { weight };
     let other_weight = if other == 0 { 1 } else { other_weight };

@@ -1,4 +1,4 @@
-//! Mappings in JSON or YAML: a list of entries with keys as a request names them.
+//! Reads mappings from JSON or YAML: a list of entries, with keys in the syntax of a request.
 
 use super::{ImportEntry, ImportError, ImportForm, InputPosition};
 use crate::id::ShardName;
@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_saphyr::{Options, Spanned};
 
-/// One entry, as it is written.
+/// One entry of the document.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct DocumentEntry {
@@ -48,9 +48,9 @@ pub(super) fn read(
         .collect())
 }
 
-/// The same problems with lines in the place of entries; looked for only when something is wrong.
+/// Replaces the entry numbers in problems by lines. This parses the text again, so it is done only after an error.
 pub(super) fn with_lines(mut error: ImportError, text: &str) -> ImportError {
-    // JSON is YAML but for a few odd characters; then the entries' numbers must do.
+    // A few characters of JSON are not valid YAML. Then the problems keep their entry numbers.
     let found =
         serde_saphyr::from_str_with_options::<Vec<Spanned<IgnoredAny>>>(text, options(text));
     let Ok(spans) = found else { return error };
@@ -66,7 +66,7 @@ pub(super) fn with_lines(mut error: ImportError, text: &str) -> ImportError {
     error
 }
 
-/// A file of mappings may be long: as many events are allowed as it has bytes.
+/// A file of mappings may be long, so the parser may produce as many events as the file has bytes.
 fn options(text: &str) -> Options {
     let mut options = Options::default();
     if let Some(budget) = &mut options.budget {

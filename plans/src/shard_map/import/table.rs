@@ -1,4 +1,4 @@
-//! Mappings in rows and columns: CSV and directory tables.
+//! Reads mappings from rows and columns: CSV and directory tables.
 
 use super::{ImportEntry, ImportError, InputPosition};
 use crate::id::ShardName;
@@ -6,7 +6,7 @@ use crate::key::{self, Key, KeyType};
 use crate::key_set::KeySet;
 use crate::shard_map::{ShardMap, Strategy, cell};
 
-/// Which column is what.
+/// The meaning of each column.
 struct TableLayout {
     shard: usize,
     keys: KeyColumnIndexes,
@@ -41,7 +41,7 @@ pub(super) fn read_csv(text: &str, shape: &ShardMap) -> Result<Vec<ImportEntry>,
             .map_or(InputPosition::Whole, |at| InputPosition::Line(at.line()));
         let read = if record.len() == names.len() {
             let bounds = matches!(layout.keys, KeyColumnIndexes::Bounds { .. });
-            // An empty cell is no bound, but it is a key.
+            // An empty cell is a missing bound, but a valid key.
             let cell = |index: usize| {
                 let cell = record.get(index);
                 let cell =
@@ -84,7 +84,7 @@ fn columns_differ(found: usize, expected: usize) -> String {
     format!("{found} value(s), but there are {expected} column(s)")
 }
 
-/// The names of the columns, in the form that a map like this is exported in.
+/// Returns the names of the columns that an export of such a map has.
 pub(in crate::shard_map) fn header(shape: &ShardMap) -> Vec<&'static str> {
     match shape.strategy {
         Strategy::Range => vec!["from", "to", "shard"],
@@ -145,7 +145,7 @@ fn by_position(columns: &[String], shape: &ShardMap) -> Result<TableLayout, Stri
     })
 }
 
-/// The columns at `places`: those of the keys, then that of the shard.
+/// Returns the layout with the columns `places`: those of the keys, then that of the shard.
 fn laid_out(places: &[usize], shape: &ShardMap) -> Option<TableLayout> {
     let (shard, keys) = places.split_last()?;
     let keys = match (shape.strategy, keys) {
@@ -218,7 +218,7 @@ fn bucket(cell: Option<&str>, shape: &ShardMap) -> Result<u32, String> {
     number.ok_or_else(|| format!("{text:?} is no virtual shard of {}", shape.buckets))
 }
 
-/// One end of a range; no value at all is no bound.
+/// Reads one end of a range. Without any value the bound is missing.
 fn bound(cells: &[Option<&str>], types: &[KeyType]) -> Result<Option<Key>, String> {
     match (cells, types) {
         ([None], _) => Ok(None),

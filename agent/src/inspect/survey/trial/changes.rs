@@ -1,4 +1,4 @@
-//! Changes of rows of the sample as the apply makes them: each row goes, comes back and is written once more.
+//! Changes rows of the sample as the stream applies changes: each row is deleted, inserted again, and updated.
 
 use plans::table::MovingTable;
 
@@ -6,17 +6,18 @@ use crate::compare::{self, MovingRows, RepairValues};
 use crate::error::StepError;
 use crate::stream::apply::{Applier, Executor, PlannedChanges, RowChange};
 
-/// Rows of a table that are changed: enough to be changed by sets.
-const CHANGED: i64 = 10;
+/// The number of rows that are changed. It is large enough for the apply to change them in sets.
+const CHANGED_ROWS: i64 = 10;
 
-/// Changes the first row alone, then the first ones by sets. All values travel as text, whatever the stream's form will be.
+/// Changes first one row, then several rows in sets. All values are sent as text, although the stream may use another
+/// format.
 pub(super) async fn run(
     executor: &mut Executor,
     applier: &mut Applier,
-    at: usize,
+    table_index: usize,
     table: &MovingTable,
 ) -> Result<(), StepError> {
-    let rows = rows(executor, table).await?;
+    let rows = read_rows(executor, table).await?;
     let Some(first) = rows.first() else {
         return Ok(());
     };
@@ -24,9 +25,9 @@ pub(super) async fn run(
         let (mut deletes, mut inserts) = (Vec::new(), Vec::new());
         let mut updates: Vec<RowChange> = Vec::new();
         for row in rows {
-            deletes.push(applier.delete_read(at, row.clone())?);
-            inserts.push(applier.insert_read(at, row.clone())?);
-            updates.push(applier.update_read(at, row.clone())?);
+            deletes.push(applier.delete_read(table_index, row.clone())?);
+            inserts.push(applier.insert_read(table_index, row.clone())?);
+            updates.push(applier.update_read(table_index, row.clone())?);
         }
         for changes in [&deletes, &inserts, &updates] {
             executor.execute(&PlannedChanges::of(changes)).await?;
@@ -35,10 +36,13 @@ pub(super) async fn run(
     Ok(())
 }
 
-async fn rows(executor: &Executor, table: &MovingTable) -> Result<Vec<RepairValues>, StepError> {
-    let side = executor.session();
+async fn read_rows(
+    executor: &Executor,
+    table: &MovingTable,
+) -> Result<Vec<RepairValues>, StepError> {
+    let session = executor.session();
     let moving = MovingRows::of_rows(table, "true".to_owned());
-    let keys = compare::read_keys(side, &moving, CHANGED).await?;
-    let rows = compare::read_rows(side, &moving, &keys).await?;
+    let keys = compare::read_keys(session, &moving, CHANGED_ROWS).await?;
+    let rows = compare::read_rows(session, &moving, &keys).await?;
     Ok(rows.into_iter().map(|(_, values)| values).collect())
 }

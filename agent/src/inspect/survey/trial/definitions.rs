@@ -1,4 +1,4 @@
-//! Makes and drops objects of the kinds that a move makes of its own: event triggers of the application may refuse them.
+//! Creates and drops objects of the kinds that a move creates: event triggers of the application may refuse them.
 
 use connect::Connected;
 
@@ -6,9 +6,9 @@ use super::failure::{self, TrialEnd};
 use super::{RunningTrial, epoch};
 use crate::error::{StepError, WithIntent};
 
-/// Those that fire; an extension may have brought them.
-const NAMES: &str = "select pg_catalog.string_agg(evtname, ', ' order by evtname) from pg_catalog.pg_event_trigger where evtenabled <> 'D'";
-/// All of it is in a schema of its own: no lock is on a table of the application.
+/// The enabled event triggers, including those of extensions.
+const EVENT_TRIGGER_NAMES: &str = "select pg_catalog.string_agg(evtname, ', ' order by evtname) from pg_catalog.pg_event_trigger where evtenabled <> 'D'";
+/// Creates and drops everything in a schema of its own, so that it locks no table of the application.
 const PROBE: &str = "
     create schema shardwright_trial;
     create table shardwright_trial.made (id bigint primary key);
@@ -27,45 +27,47 @@ const PROBE: &str = "
     drop schema shardwright_trial";
 
 impl RunningTrial<'_> {
-    /// On the source, in a transaction of its own, which is rolled back.
-    pub(super) async fn define_on_source(&mut self) -> Result<(), TrialEnd> {
+    /// Tries it on the source, in a separate transaction that is rolled back.
+    pub(super) async fn probe_event_triggers_on_source(&mut self) -> Result<(), TrialEnd> {
         let shard = self.source.name.clone();
-        let Some(triggers) = event_triggers(&self.here).await? else {
+        let Some(triggers) = enabled_event_triggers(&self.source_session).await? else {
             return Ok(());
         };
         let session = self.source.session("trial").await?;
-        let begin = format!("begin; {}", super::PATIENCE[1]);
-        let begun = session.batch_execute(&begin).await;
-        begun.at(format_args!("shard {shard}: beginning a trial"))?;
+        let begin = format!("begin; {}", super::LOCK_TIMEOUTS[1]);
+        let result = session.batch_execute(&begin).await;
+        result.at(format_args!("shard {shard}: beginning a trial"))?;
         let defined = session.batch_execute(PROBE).await;
         epoch::rollback(&session).await;
         match defined {
             Ok(()) => Ok(()),
-            Err(error) => self.note(failure::of_event_triggers(&shard, &triggers, &error)),
+            Err(error) => {
+                self.add_failure(failure::event_trigger_failure(&shard, &triggers, &error))
+            }
         }
     }
 
-    /// On the target, with the event triggers that it has by then.
-    pub(super) async fn define_on_target(&mut self) -> Result<(), TrialEnd> {
-        let shard = self.target();
-        let Some(triggers) = event_triggers(self.there()).await? else {
+    /// Tries it on the target, with the event triggers that it has at this point of the trial.
+    pub(super) async fn probe_event_triggers_on_target(&mut self) -> Result<(), TrialEnd> {
+        let shard = self.target_name();
+        let Some(triggers) = enabled_event_triggers(self.target_session()).await? else {
             return Ok(());
         };
-        self.savepoint().await?;
-        let defined = self.there().batch_execute(PROBE).await;
+        self.set_savepoint().await?;
+        let defined = self.target_session().batch_execute(PROBE).await;
         match defined {
-            Ok(()) => Ok(self.release().await?),
+            Ok(()) => Ok(self.release_savepoint().await?),
             Err(error) => {
-                let failed = failure::of_event_triggers(shard, &triggers, &error);
-                self.roll_back(failed).await
+                let trial_end = failure::event_trigger_failure(shard, &triggers, &error);
+                self.roll_back_to_savepoint(trial_end).await
             }
         }
     }
 }
 
-async fn event_triggers(client: &Connected) -> Result<Option<String>, StepError> {
+async fn enabled_event_triggers(client: &Connected) -> Result<Option<String>, StepError> {
     let shard = client.name();
-    let row = client.query_one(NAMES, &[]).await;
+    let row = client.query_one(EVENT_TRIGGER_NAMES, &[]).await;
     let row = row.at(format_args!("shard {shard}: listing event triggers"))?;
     Ok(row.get(0))
 }

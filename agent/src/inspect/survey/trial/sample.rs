@@ -1,8 +1,8 @@
-//! Which rows a trial copies, and their copy.
+//! Chooses the rows that a trial copies, and copies them.
 //!
-//! A hundredth of a table's pages is read, at least a few: some at random, and the last ones, where new rows are. Of the
-//! rows there that move the first are taken, and of each column the least and the greatest value or the widest, a NULL,
-//! and each value of an enum.
+//! The agent reads one percent of a table's pages, with a minimum: some random pages and the last ones, which contain
+//! the newest rows. Of the moving rows in these pages, it takes the first ones, and for each column a row with the
+//! least and the greatest value or with the widest value, a row with a NULL, and a row with each value of an enum.
 
 use bytes::Bytes;
 use connect::Connected;
@@ -14,23 +14,23 @@ use tokio_postgres::{Error, Row};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::copy_stream;
 
-/// Rows of a table that are taken whatever they hold.
-pub(super) const FIRST: i64 = 200;
-/// Rows of the pages that are looked at.
-const SEEN: i64 = 2_000;
-/// Pages that are read of a table that has more than a hundred times as many.
-const PAGES: i64 = 16;
-/// The last pages.
-const NEWEST: i64 = 4;
-/// Columns that are looked at; a statement has room for so many results.
-const COLUMNS: usize = 500;
-/// A value is taken for its width up to so many bytes.
-const WIDEST: i64 = 1 << 20;
-/// Bytes that a sample may have on its way.
-const LARGEST: usize = 64 << 20;
+/// The number of rows that are taken first, regardless of their values.
+pub(super) const FIRST_ROWS: i64 = 200;
+/// The maximum number of rows that are read from the random pages.
+const CANDIDATE_ROWS: i64 = 2_000;
+/// The minimum number of pages that are read.
+const MIN_PAGES: i64 = 16;
+/// The number of pages at the end of the table that are read.
+const LAST_PAGES: i64 = 4;
+/// The number of columns that are considered, because a statement can return only a limited number of results.
+const MAX_COLUMNS: usize = 500;
+/// The largest value that is taken because it is the widest, in bytes.
+const MAX_VALUE_BYTES: i64 = 1 << 20;
+/// The maximum size of a sample, in bytes.
+const MAX_SAMPLE_BYTES: usize = 64 << 20;
 
-/// Types whose least and greatest values are taken, as `format_type` prints them before a modifier.
-const ORDERED: [&str; 10] = [
+/// The types whose least and greatest values are taken, as `format_type` prints them without a modifier.
+const ORDERED_TYPES: [&str; 10] = [
     "smallint",
     "integer",
     "bigint",
@@ -44,33 +44,33 @@ const ORDERED: [&str; 10] = [
 ];
 
 fn is_ordered(data_type: &str) -> bool {
-    let mut names = ORDERED.iter();
+    let mut names = ORDERED_TYPES.iter();
     let is = |rest: &str| rest.is_empty() || rest.starts_with(['(', ' ']);
-    let named = names.any(|name| data_type.strip_prefix(name).is_some_and(is));
-    named && !data_type.ends_with("[]")
+    let has_name = names.any(|name| data_type.strip_prefix(name).is_some_and(is));
+    has_name && !data_type.ends_with("[]")
 }
 
-/// Pages of each table, and its columns of an enum.
-const SIZED: &str = "select pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::pg_catalog.int8,
+/// The number of pages of each table, and its columns of an enum type.
+const SIZES_SQL: &str = "select pg_catalog.pg_relation_size(c.oid) / pg_catalog.current_setting('block_size')::pg_catalog.int8,
     array(select a.attname::pg_catalog.text from pg_catalog.pg_attribute a join pg_catalog.pg_type y on y.oid = a.atttypid
           where a.attrelid = c.oid and y.typtype = 'e')
     from pg_catalog.unnest($1::pg_catalog.text[]) with ordinality given (name, place)
     cross join lateral (select pg_catalog.to_regclass(given.name)::pg_catalog.oid as oid) c order by given.place";
 
-/// How large a table is, as far as its sample depends on it.
+/// The size of a table and its enum columns, which determine the sample.
 pub(super) struct TableSize {
     pub(super) pages: i64,
     enums: Vec<String>,
 }
 
-/// The sizes of tables, in their order.
+/// Returns the sizes of the tables, in the order of the tables.
 pub(super) async fn sizes(
     client: &Connected,
     tables: &[MovingTable],
 ) -> Result<Vec<TableSize>, StepError> {
     let shard = client.name();
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
-    let rows = client.query(SIZED, &[&names]).await;
+    let rows = client.query(SIZES_SQL, &[&names]).await;
     let rows = rows.at(format_args!("shard {shard}: reading the sizes of tables"))?;
     let size = |row: &Row| TableSize {
         pages: row.get::<_, Option<i64>>(0).unwrap_or_default(),
@@ -79,102 +79,102 @@ pub(super) async fn sizes(
     Ok(rows.iter().map(size).collect())
 }
 
-/// Rows of one table.
+/// The sample of one table.
 #[derive(Default)]
 pub(super) struct RowSample {
-    /// Where they are on the source.
-    pub(super) places: Vec<String>,
+    /// The row ids (`ctid`) on the source.
+    pub(super) row_ids: Vec<String>,
     pub(super) rows: u64,
     pub(super) bytes: u64,
 }
 
 impl RowSample {
-    /// The condition on a row called `t` of the source.
+    /// Returns the SQL condition that selects the sample from the source's table `t`.
     pub(super) fn condition(&self) -> String {
-        among(&self.places)
+        row_id_condition(&self.row_ids)
     }
 }
 
-fn among(places: &[String]) -> String {
+fn row_id_condition(row_ids: &[String]) -> String {
     format!(
         "t.ctid = any ('{{\"{}\"}}'::pg_catalog.tid[])",
-        places.join("\",\"")
+        row_ids.join("\",\"")
     )
 }
 
-/// Where the rows of the sample are on the source; none where none was seen that moves.
-pub(super) async fn places(
+/// Returns the row ids of the sample on the source. Empty if no moving row was found.
+pub(super) async fn row_ids(
     client: &Connected,
     table: &MovingTable,
     size: &TableSize,
     predicate: &str,
 ) -> Result<Vec<String>, StepError> {
     let shard = client.name();
-    let what = format!("shard {shard}: taking a sample of {}", table.table);
+    let action = format!("shard {shard}: taking a sample of {}", table.table);
     let name = table.table.sql();
-    let sql = places_sql(table, predicate, size);
-    let rows = client.query(&sql, &[]).await.at(&what)?;
-    let found: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
-    if !found.is_empty() {
-        return Ok(found);
+    let sql = row_ids_sql(table, predicate, size);
+    let rows = client.query(&sql, &[]).await.at(&action)?;
+    let ids: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    if !ids.is_empty() {
+        return Ok(ids);
     }
-    by_index(client, &name, predicate, &what).await
+    row_ids_by_index(client, &name, predicate, &action).await
 }
 
-/// The rows of the pages that are read: some at random, the same ones each time, and the last.
+/// Returns the query for the rows of the chosen pages: random pages, the same ones each time, and the last pages.
 fn pages_sql(name: &str, columns: &[String], predicate: &str, pages: i64) -> String {
-    let some = (pages / 100).max(PAGES);
-    let percent = (some as f64 * 100.0 / pages.max(1) as f64).min(100.0);
-    let newest = (pages - NEWEST).max(0);
+    let page_count = (pages / 100).max(MIN_PAGES);
+    let percent = (page_count as f64 * 100.0 / pages.max(1) as f64).min(100.0);
+    let newest = (pages - LAST_PAGES).max(0);
     let columns = columns.join(", ");
-    let half = |of: &str, rows: i64| {
+    let part = |of: &str, rows: i64| {
         format!(
             "(select t.ctid as shardwright_ctid, {columns} from only {name} t {of} and {predicate} limit {rows})"
         )
     };
     format!(
         "{} union all {}",
-        half(
+        part(
             &format!("tablesample system ({percent}) repeatable (1) where true"),
-            SEEN
+            CANDIDATE_ROWS
         ),
-        half(
+        part(
             &format!("where t.ctid >= '({newest},0)'::pg_catalog.tid"),
-            SEEN / 4
+            CANDIDATE_ROWS / 4
         )
     )
 }
 
-/// The query for the places.
-fn places_sql(table: &MovingTable, predicate: &str, size: &TableSize) -> String {
+/// Returns the query for the row ids of the sample.
+fn row_ids_sql(table: &MovingTable, predicate: &str, size: &TableSize) -> String {
     let mut columns: Vec<String> = Vec::new();
     let (mut ends, mut picked) = (Vec::new(), Vec::new());
     let mut each = Vec::new();
-    for (at, column) in table.written_columns().enumerate().take(COLUMNS) {
-        let own = format!("c{at}");
-        columns.push(format!("t.{} as {own}", quote_ident(&column.name)));
+    for (index, column) in table.written_columns().enumerate().take(MAX_COLUMNS) {
+        let alias = format!("c{index}");
+        columns.push(format!("t.{} as {alias}", quote_ident(&column.name)));
         if is_ordered(&column.data_type) {
             for (end, of) in [("least", "min"), ("most", "max")] {
-                ends.push(format!("pg_catalog.{of}(s.{own}) as {end}_{at}"));
+                ends.push(format!("pg_catalog.{of}(s.{alias}) as {end}_{index}"));
                 picked.push(format!(
-                    "pg_catalog.min(s.shardwright_ctid) filter (where s.{own} = e.{end}_{at})"
+                    "pg_catalog.min(s.shardwright_ctid) filter (where s.{alias} = e.{end}_{index})"
                 ));
             }
         } else {
-            let width = format!("pg_catalog.pg_column_size(s.{own})");
+            let width = format!("pg_catalog.pg_column_size(s.{alias})");
             ends.push(format!(
-                "pg_catalog.max({width}) filter (where {width} <= {WIDEST}) as most_{at}"
+                "pg_catalog.max({width}) filter (where {width} <= {MAX_VALUE_BYTES}) as most_{index}"
             ));
             picked.push(format!(
-                "pg_catalog.min(s.shardwright_ctid) filter (where {width} = e.most_{at})"
+                "pg_catalog.min(s.shardwright_ctid) filter (where {width} = e.most_{index})"
             ));
         }
         picked.push(format!(
-            "pg_catalog.min(s.shardwright_ctid) filter (where s.{own} is null)"
+            "pg_catalog.min(s.shardwright_ctid) filter (where s.{alias} is null)"
         ));
         if size.enums.contains(&column.name) {
             each.push(format!(
-                "union select pg_catalog.min(s.shardwright_ctid) from s group by s.{own}"
+                "union select pg_catalog.min(s.shardwright_ctid) from s group by s.{alias}"
             ));
         }
     }
@@ -187,7 +187,7 @@ fn places_sql(table: &MovingTable, predicate: &str, size: &TableSize) -> String 
         "with s as materialized ({rows}),
               e as materialized (select {ends} from s)
          select distinct p::pg_catalog.text from (
-           (select shardwright_ctid as p from s limit {FIRST})
+           (select shardwright_ctid as p from s limit {FIRST_ROWS})
            union (select pg_catalog.unnest(array[{picked}]::pg_catalog.tid[]) from s cross join e)
            {each}) places where p is not null",
         ends = ends.join(", "),
@@ -196,47 +196,47 @@ fn places_sql(table: &MovingTable, predicate: &str, size: &TableSize) -> String 
     )
 }
 
-/// The first rows that move, where an index finds them.
-async fn by_index(
+/// Returns the row ids of the first moving rows, if an index finds them.
+async fn row_ids_by_index(
     client: &Connected,
     name: &str,
     predicate: &str,
-    what: &str,
+    action: &str,
 ) -> Result<Vec<String>, StepError> {
     let sql = format!(
-        "select t.ctid::pg_catalog.text from only {name} t where {predicate} limit {FIRST}"
+        "select t.ctid::pg_catalog.text from only {name} t where {predicate} limit {FIRST_ROWS}"
     );
-    let planned = client
+    let plan = client
         .query_one(&format!("explain (format json) {sql}"), &[])
         .await
-        .at(what)?;
-    let planned: serde_json::Value = planned.get(0);
-    if planned.to_string().contains("\"Seq Scan\"") {
+        .at(action)?;
+    let plan: serde_json::Value = plan.get(0);
+    if plan.to_string().contains("\"Seq Scan\"") {
         return Ok(Vec::new());
     }
-    let rows = client.query(&sql, &[]).await.at(what)?;
+    let rows = client.query(&sql, &[]).await.at(action)?;
     Ok(rows.iter().map(|row| row.get(0)).collect())
 }
 
-/// Reads rows by the statement of the copy; none where they are too large for a trial.
+/// Reads rows with the statement of the copy. Returns nothing if they are too large for a trial.
 pub(super) async fn read(
     client: &Connected,
     table: &MovingTable,
-    places: &[String],
+    row_ids: &[String],
 ) -> Result<Vec<Bytes>, Error> {
     let mut pieces = Vec::new();
-    if places.is_empty() {
+    if row_ids.is_empty() {
         return Ok(pieces);
     }
     let rows = client
-        .copy_out(&copy_stream::out_of(table, &among(places)))
+        .copy_out(&copy_stream::out_of(table, &row_id_condition(row_ids)))
         .await?;
     pin_mut!(rows);
     let mut bytes = 0;
     while let Some(piece) = rows.next().await {
         let piece = piece?;
         bytes += piece.len();
-        if bytes > LARGEST {
+        if bytes > MAX_SAMPLE_BYTES {
             return Ok(Vec::new());
         }
         pieces.push(piece);
@@ -244,7 +244,7 @@ pub(super) async fn read(
     Ok(pieces)
 }
 
-/// Writes rows by the statement of the copy; their number.
+/// Writes rows with the statement of the copy, and returns their number.
 pub(super) async fn write(
     client: &Connected,
     table: &MovingTable,

@@ -1,28 +1,32 @@
-//! Parts of a trial that are rolled back by themselves, on both sides, so that one plan names all that fails.
+//! Rolls back parts of a trial to a savepoint, on both shards, so that the trial continues and one plan reports all
+//! failures.
 
 use super::RunningTrial;
 use super::failure::TrialEnd;
 use crate::error::{StepError, WithIntent};
 
-pub(super) const BACK: &str = "rollback to savepoint trial; release savepoint trial";
+pub(super) const ROLL_BACK: &str = "rollback to savepoint trial; release savepoint trial";
 
 impl RunningTrial<'_> {
-    pub(super) async fn savepoint(&self) -> Result<(), StepError> {
-        self.both("savepoint trial").await
+    pub(super) async fn set_savepoint(&self) -> Result<(), StepError> {
+        self.execute_on_both("savepoint trial").await
     }
 
-    pub(super) async fn release(&self) -> Result<(), StepError> {
-        self.both("release savepoint trial").await
+    pub(super) async fn release_savepoint(&self) -> Result<(), StepError> {
+        self.execute_on_both("release savepoint trial").await
     }
 
-    /// Notes what failed since the savepoint; the trial goes on, unless it is the trial that did.
-    pub(super) async fn roll_back(&mut self, failed: TrialEnd) -> Result<(), TrialEnd> {
-        self.note(failed)?;
-        Ok(self.both(BACK).await?)
+    /// Records what failed since the savepoint, and rolls back to it. Fails if the trial itself failed.
+    pub(super) async fn roll_back_to_savepoint(
+        &mut self,
+        trial_end: TrialEnd,
+    ) -> Result<(), TrialEnd> {
+        self.add_failure(trial_end)?;
+        Ok(self.execute_on_both(ROLL_BACK).await?)
     }
 
-    pub(super) fn note(&mut self, failed: TrialEnd) -> Result<(), TrialEnd> {
-        match failed {
+    pub(super) fn add_failure(&mut self, trial_end: TrialEnd) -> Result<(), TrialEnd> {
+        match trial_end {
             TrialEnd::Step(failure) => {
                 self.failures.push(*failure);
                 Ok(())
@@ -31,12 +35,12 @@ impl RunningTrial<'_> {
         }
     }
 
-    pub(super) async fn both(&self, sql: &str) -> Result<(), StepError> {
-        let (here, there) = (
-            self.here.batch_execute(sql),
-            self.there().batch_execute(sql),
+    pub(super) async fn execute_on_both(&self, sql: &str) -> Result<(), StepError> {
+        let (source, target) = (
+            self.source_session.batch_execute(sql),
+            self.target_session().batch_execute(sql),
         );
-        let done = tokio::try_join!(here, there);
-        done.map(drop).at("a trial of the move")
+        let result = tokio::try_join!(source, target);
+        result.map(drop).at("a trial of the move")
     }
 }

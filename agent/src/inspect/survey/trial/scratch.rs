@@ -1,4 +1,5 @@
-//! Tables for the sample on a live target: like its own, in a schema that goes with the transaction.
+//! Creates tables for the sample on a live target: like the target's tables, in a schema that disappears with the
+//! transaction.
 
 use plans::sql::quote_ident;
 use plans::table::TableName;
@@ -10,28 +11,31 @@ use crate::error::WithIntent;
 use crate::shard::user_code;
 
 impl RunningTrial<'_> {
-    /// Makes a table like each of the target's: its columns, defaults, checks, generated columns and indexes. Foreign keys
-    /// and triggers do not fire where rows are copied and changed.
-    pub(super) async fn make_like(&mut self) -> Result<(), TrialEnd> {
+    /// Creates a table like each table of the target, with its columns, defaults, checks, generated columns and
+    /// indexes. It has no foreign keys and triggers, which do not fire anyway when the agent copies and applies.
+    pub(super) async fn create_scratch_tables(&mut self) -> Result<(), TrialEnd> {
         let schema = format!("shardwright_trial_{}", Uuid::new_v4().simple());
-        let what = format!("shard {}: setting up a trial", self.target());
-        let made = format!("create schema {}", quote_ident(&schema));
-        self.there().batch_execute(&made).await.at(what)?;
-        for (at, table) in self.tables.iter().enumerate() {
+        let action = format!("shard {}: setting up a trial", self.target_name());
+        let create = format!("create schema {}", quote_ident(&schema));
+        self.target_session()
+            .batch_execute(&create)
+            .await
+            .at(action)?;
+        for (index, table) in self.tables.iter().enumerate() {
             let name = TableName {
                 schema: schema.clone(),
-                name: format!("t{at}"),
+                name: format!("t{index}"),
             };
             let like = format!(
                 "create table {} (like {} including all)",
                 name.sql(),
                 table.table.sql()
             );
-            let made = self.there().batch_execute(&like).await;
-            made.map_err(|error| failure::of_rows(self.target(), table, &error))?;
-            self.copies[at].table = name;
-            self.copies[at].partition_of = None;
+            let result = self.target_session().batch_execute(&like).await;
+            result.map_err(|error| failure::rows_failure(self.target_name(), table, &error))?;
+            self.copies[index].table = name;
+            self.copies[index].partition_of = None;
         }
-        Ok(user_code::prove(self.there(), &self.copies).await?)
+        Ok(user_code::prove(self.target_session(), &self.copies).await?)
     }
 }

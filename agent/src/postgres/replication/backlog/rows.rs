@@ -1,5 +1,5 @@
-//! Positions and messages out of what COPY gives in binary form; of a very large message only what is to be kept is
-//! ever in memory.
+//! Parses rows of a position and a message from a binary COPY. Of a very large message, only the trimmed part is in
+//! memory.
 
 use std::collections::VecDeque;
 use std::io;
@@ -9,26 +9,26 @@ use bytes::{Buf, Bytes, BytesMut};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{MessageTrimmer, WHOLE};
 
-/// A signature, flags, and the length of what stands behind them.
+/// Length of the COPY header: signature, flags and the length of the header extension.
 const HEADER: usize = 19;
-/// The number of fields: each row has two, behind the last one there are none.
+/// Length of the field count of a row. Each row has two fields; after the last row the count is [`LAST`].
 const FIELDS: usize = 2;
 const LAST: i16 = -1;
-/// That number, a position behind its length, and the length of a message.
+/// Length of everything before a message: the field count, the position with its length, and the length of the message.
 const HEAD: usize = FIELDS + 4 + 8 + 4;
 
-/// Follows the rows, however their bytes are cut.
+/// Parses rows of which the bytes can be split anywhere.
 #[derive(Debug)]
 pub(super) struct BacklogRows {
-    /// Very large values are left out.
+    /// True if very large values are removed.
     trims: bool,
     begun: bool,
-    /// A row of which more is to come.
+    /// The start of a row that is not complete.
     pending: BytesMut,
     large: Option<TrimmedRow>,
 }
 
-/// A message that is trimmed while it comes.
+/// A message that is trimmed while it arrives.
 #[derive(Debug)]
 struct TrimmedRow {
     at: Lsn,
@@ -47,10 +47,11 @@ impl BacklogRows {
         }
     }
 
-    /// Takes what came next, and adds the messages that are complete with it; how many bytes they have.
+    /// Processes the next bytes, and appends the messages that are complete to `messages`. Returns the number of bytes
+    /// in them.
     ///
     /// # Errors
-    /// These are no such rows.
+    /// Returns an error if the bytes are not such rows.
     pub(super) fn take(
         &mut self,
         bytes: &[u8],
@@ -100,11 +101,11 @@ impl BacklogRows {
         Ok(Some((at, self.pending.split_to(size).freeze())))
     }
 
-    /// The position and the size of the next message, once they are there.
+    /// Returns the position and the size of the next message, once they have arrived.
     fn head(&self) -> io::Result<Option<(Lsn, usize)>> {
         let mut head = &self.pending[..];
         if head.len() < HEAD {
-            // Behind the last row less than that comes, and nothing more.
+            // The file trailer after the last row is shorter than this.
             return Ok(None);
         }
         let (fields, _, at, size) = (

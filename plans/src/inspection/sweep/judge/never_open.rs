@@ -1,11 +1,12 @@
-//! What a target keeps of a migration whose flip it was never told of; pure.
+//! Decides about a target that has recorded no flip of the migration. No I/O.
 
 use super::super::super::inventory::{About, CLOSED, Inventory, ObservedMove};
 use super::super::{Guards, SweepInput};
 use super::MoveVerdict;
 use crate::key_set::KeySet;
 
-/// A target that no flip was told of: clients never wrote there, unless another migration brought the keys.
+/// Decides about a target without a recorded flip. Clients never wrote there, unless another migration moved the keys
+/// to it.
 pub(super) fn judge(
     ground: &SweepInput,
     inventories: &[Inventory],
@@ -38,7 +39,7 @@ pub(super) fn judge(
     )
 }
 
-/// Rows and tables of a migration on a shard that never owned its keys.
+/// Decides about the rows and tables of a migration on a shard that never owned its keys.
 fn judge_copied_rows(
     ground: &SweepInput,
     inventory: &Inventory,
@@ -76,7 +77,7 @@ fn judge_copied_rows(
     )
 }
 
-/// Those of a migration's keys that its former owner takes writes for: nothing refuses them there for good.
+/// Returns those of a migration's keys to which its old owner accepts writes, and which no permanent guard refuses.
 fn open_keys(old_owner: &Inventory, own: &ObservedMove, about: &About) -> KeySet {
     let released = old_owner
         .released_keys

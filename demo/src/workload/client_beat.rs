@@ -1,4 +1,4 @@
-//! The beat of a client: turn after turn until it is told to stop, and a rest while it is told to pause.
+//! The loop of a client: turn after turn until it is stopped, with a break while it is paused.
 
 use std::io;
 use std::sync::Arc;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::watch;
 use tokio::time::MissedTickBehavior;
 
-/// What the clients are told.
+/// The commands to the clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ClientCommand {
     Go,
@@ -17,22 +17,22 @@ pub(super) enum ClientCommand {
 
 /// One client.
 pub(super) trait ClientFuture {
-    /// Does one thing from its beginning to its end, and writes it down.
+    /// Executes one action completely, and records it.
     fn turn(&mut self) -> impl Future<Output = io::Result<()>> + Send;
 }
 
-/// What a client works by.
+/// The timing of a client.
 #[derive(Debug)]
 pub(super) struct ClientBeat {
-    /// From turn to turn, at least.
+    /// The least time between the beginnings of two turns.
     pub(super) period: Duration,
-    /// Clients that rest.
+    /// The number of paused clients.
     pub(super) idle: Arc<AtomicU64>,
     pub(super) command: watch::Receiver<ClientCommand>,
 }
 
 impl ClientBeat {
-    /// Lets the client work until it is told to stop; never leaves a turn in the middle.
+    /// Runs the client until it is stopped. It never ends in the middle of a turn.
     pub(super) async fn drive(mut self, mut client: impl ClientFuture) -> io::Result<()> {
         let mut ticks = tokio::time::interval(self.period);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -1,24 +1,24 @@
-//! How well the ends of steps were foreseen, as the controller's report tells.
+//! The errors of the estimated end times of steps, from the controller's report.
 
 use serde::{Deserialize, Serialize};
 
 /// One step of a migration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct StepForecast {
-    /// Its name.
+    /// The name of the step.
     pub step: String,
-    /// How long it took, seconds.
+    /// The duration in seconds.
     pub seconds: f64,
-    /// Readings that foresaw its end, from 30 % of it on.
+    /// The number of estimates after 30 % of the step.
     pub readings: usize,
-    /// The error farthest from zero, as a part of its time; above zero is too late.
+    /// The greatest error, as a part of the duration. A positive value means that the estimated end was too late.
     pub worst: f64,
-    /// The error in the middle.
+    /// The median error.
     pub median: f64,
 }
 
 impl StepForecast {
-    /// In plain words.
+    /// Returns the errors as text.
     pub(crate) fn text(all: &[Self]) -> Option<String> {
         let one = |foreseen: &Self| {
             format!(

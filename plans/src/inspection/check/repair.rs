@@ -1,7 +1,7 @@
-//! What mends a defect: a request that the operator reads first, and the tasks that agents perform.
+//! Repairs of defects: a request that the operator reads first, and the tasks that agents carry out.
 //!
-//! Nothing is mended by itself. Each mend is idempotent and refuses when the shards are not as the
-//! check saw them.
+//! No repair starts without an operator. Each repair is idempotent, and refuses if the shards have changed since the
+//! check.
 
 use super::Defect;
 use crate::fleet::ShardRef;
@@ -13,36 +13,36 @@ use crate::table::TableName;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// One thing to mend.
+/// One repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "mend", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Repair {
-    /// Give keys that nobody owns to a shard, by a new version of the map.
+    /// Maps keys that no shard owns to a shard, with a new version of the map.
     MapKeys {
         /// The keys.
         keys: KeySet,
-        /// Their owner from then on.
+        /// The new owner of the keys.
         shard: ShardName,
     },
-    /// Put the guard of keys that were given away on a table again.
+    /// Creates the guard of released keys on a table again.
     RecreateGuard {
         /// The shard.
         shard: ShardName,
         /// The table.
         table: TableName,
     },
-    /// Make a sequence issue values of its shard's own again, beyond what any shard has issued.
+    /// Makes a sequence issue its shard's own values again, beyond all values that any shard has issued.
     Restride {
         /// The shard.
         shard: ShardName,
-        /// The sequence, quoted, with its schema.
+        /// The quoted name of the sequence, with its schema.
         sequence: String,
-        /// Its step when it was checked.
+        /// The increment of the sequence when it was checked.
         increment: i64,
-        /// The furthest value that a shard had issued.
+        /// The greatest value that a shard had issued.
         past: i64,
     },
-    /// Make a reference table's rows those of another shard.
+    /// Replaces a reference table's rows by those of another shard.
     CopyReference {
         /// The table.
         table: TableName,
@@ -50,29 +50,29 @@ pub enum Repair {
         from: ShardName,
         /// The shard whose rows are replaced.
         to: ShardName,
-        /// Digest of the right rows when they were checked.
+        /// The digest of the correct rows when they were checked.
         from_digest: String,
-        /// Digest of the wrong rows when they were checked.
+        /// The digest of the wrong rows when they were checked.
         to_digest: String,
     },
-    /// Delete rows that their key's owner has too, after a comparison row by row.
+    /// Deletes rows that the owner of their key has too, after a comparison row by row.
     DeleteStray {
-        /// The shard that should not have them.
+        /// The shard that should not have the rows.
         shard: ShardName,
         /// The owner of the keys.
         owner: ShardName,
         /// The keys.
         keys: Vec<Key>,
     },
-    /// Somebody has to decide.
+    /// A person has to decide.
     ByHand {
-        /// What there is to decide.
+        /// The decision, and advice for it.
         advice: String,
     },
 }
 
 impl Repair {
-    /// The shards that an agent must reach for it; empty for what no agent mends.
+    /// Returns the shards that an agent must reach for the repair; empty if no agent carries it out.
     #[must_use]
     pub fn shards(&self) -> Vec<&ShardName> {
         match self {
@@ -84,62 +84,62 @@ impl Repair {
     }
 }
 
-/// What `map check --request` writes and `map repair` applies.
+/// A list of repairs. The command `map check --request` writes it, and `map repair` applies it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RepairRequest {
     /// The map.
     pub map: MapName,
-    /// The version that was checked.
+    /// The version of the map that was checked.
     pub map_version: MapVersion,
-    /// What to mend, in this order; leave out what should stay.
+    /// The repairs, in this order. An operator can remove some of them.
     #[serde(rename = "mends")]
     pub repairs: Vec<Repair>,
 }
 
-/// Why a request to mend is refused.
+/// Why a list of repairs is refused.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RepairError {
-    /// Not YAML of this form.
+    /// The text is not YAML of this form.
     #[error("the request to mend cannot be read: {message}")]
     Malformed {
-        /// The parser's words.
+        /// The error message of the parser.
         message: String,
     },
-    /// The map is another one, or has changed.
+    /// The list is for another map, or the map has changed.
     #[error(
         "the request was made for map {map} version {version}, at hand is {found} version {at}"
     )]
     Stale {
-        /// The request's map.
+        /// The map of the list.
         map: MapName,
-        /// The request's version.
+        /// The map version of the list.
         version: MapVersion,
-        /// The map at hand.
+        /// The existing map.
         found: MapName,
-        /// Its version.
+        /// The version of the existing map.
         at: MapVersion,
     },
-    /// A shard that is not registered, or that only other maps have keys on.
+    /// The shard is not registered, or has only keys of other maps.
     #[error("shard {shard} is not registered, or only other maps have keys there")]
     UnknownShard {
         /// The shard.
         shard: ShardName,
     },
-    /// Rows of keys would be deleted on the shard that owns them, or kept on one that does not.
+    /// The repair would delete rows on the shard that owns their keys, or keep them on a shard that does not.
     #[error("shard {shard} must not own {key}, and shard {owner} must")]
     Owner {
-        /// Where rows would be deleted.
+        /// The shard on which the rows would be deleted.
         shard: ShardName,
-        /// Where they would stay.
+        /// The shard on which they would stay.
         owner: ShardName,
-        /// The first key that contradicts.
+        /// The first key for which this is wrong.
         key: Key,
     },
 }
 
 impl RepairRequest {
-    /// Everything that the defects propose, each once.
+    /// Returns all repairs that the defects propose, each once.
     #[must_use]
     pub fn propose(map: &ShardMap, defects: &[Defect]) -> Self {
         let mut repairs: Vec<Repair> = Vec::new();
@@ -155,7 +155,7 @@ impl RepairRequest {
         }
     }
 
-    /// Reads a request from YAML or JSON.
+    /// Parses a list of repairs from YAML or JSON.
     ///
     /// # Errors
     /// [`RepairError::Malformed`].
@@ -165,10 +165,10 @@ impl RepairRequest {
         })
     }
 
-    /// The tasks for agents, in order; mappings and decisions are not among them.
+    /// Returns the tasks for agents, in order. New mappings and decisions are not among them.
     ///
     /// # Errors
-    /// [`RepairError`] unless the request is about this version of the map and its shards.
+    /// [`RepairError`] unless the list is for this version of the map and its shards.
     pub fn tasks(
         &self,
         map: &ShardMap,
@@ -226,27 +226,27 @@ fn check_owner(repair: &Repair, map: &ShardMap) -> Result<(), RepairError> {
     }
 }
 
-/// A mend for an agent; the caller has seen to it that no migration moves the keys meanwhile.
+/// A repair for an agent. The caller ensures that no migration moves the keys meanwhile.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RepairTask {
     /// The map.
     pub map: MapName,
-    /// Types of the key's columns.
+    /// The types of the key's columns.
     pub key: Vec<KeyType>,
-    /// What the map says of its tables.
+    /// The settings of the map.
     pub settings: MapSettings,
-    /// The shards that [`Repair::shards`] names, in its order.
+    /// The shards of [`Repair::shards`], in the same order.
     pub shards: Vec<ShardRef>,
-    /// What to do.
+    /// The repair.
     #[serde(rename = "mend")]
     pub repair: Repair,
 }
 
-/// What was mended.
+/// The result of a repair.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RepairResult {
-    /// What was done, for people; also when there was nothing to do any more.
+    /// What was done, for people; also if nothing had to be done.
     pub done: String,
-    /// Rows that were written or deleted.
+    /// The number of rows that were written or deleted.
     pub rows: u64,
 }

@@ -1,8 +1,8 @@
-//! Rows that a repair deletes are written to files first, and kept for some time.
+//! Writes the rows that a repair deletes to files, and keeps the files for some time.
 //!
-//! One folder for each repair: a file in PostgreSQL's COPY text format for each table, and `rows.json`, which says of
-//! which table each is and by which statement psql puts it back. The files hold rows: nobody but the agent's user may
-//! read them.
+//! Each repair has a folder with one file in PostgreSQL's COPY text format for each table. The file `rows.json` lists
+//! the table of each file, and the psql command that restores it. Because the files contain rows, only the agent's user
+//! may read them.
 
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -20,24 +20,24 @@ use tokio::io::AsyncWriteExt;
 
 use crate::error::{StepError, WithIntent};
 
-/// The folder, inside an agent's own, that holds the rows of all its repairs.
-const FOLDER: &str = "deleted-rows";
+/// The folder for the files of all repairs, inside the agent's folder.
+const REPAIRS_FOLDER: &str = "deleted-rows";
 
-/// The file that says what the others are.
-const CONTENTS: &str = "rows.json";
+/// The name of the file that describes the other files.
+const CONTENTS_FILE: &str = "rows.json";
 
 /// The files of one repair.
 pub(super) struct KeptRows {
     folder: PathBuf,
     shard: ShardName,
     tables: Vec<Value>,
-    closed: bool,
+    finished: bool,
 }
 
 impl Drop for KeptRows {
-    /// A repair that was refused, or failed, before its files were whole has deleted nothing: no row stays in a file.
+    /// Removes the files if the repair failed before they were complete: then it has deleted no row.
     fn drop(&mut self) {
-        if self.closed {
+        if self.finished {
             return;
         }
         if let Err(error) = std::fs::remove_dir_all(&self.folder) {
@@ -48,26 +48,26 @@ impl Drop for KeptRows {
 }
 
 impl KeptRows {
-    /// A folder of its own in the agent's.
+    /// Creates a new folder for one repair in the agent's folder.
     pub(super) fn create(agent: &Path, shard: &ShardName) -> Result<Self, StepError> {
         let now = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         let seconds = now.map_or(0, |since| since.as_secs());
-        let named = format!("{seconds}-{}", uuid::Uuid::new_v4());
-        let folder = agent.join(FOLDER).join(named);
-        let made = std::fs::DirBuilder::new()
+        let folder_name = format!("{seconds}-{}", uuid::Uuid::new_v4());
+        let folder = agent.join(REPAIRS_FOLDER).join(folder_name);
+        let result = std::fs::DirBuilder::new()
             .recursive(true)
             .mode(0o700)
             .create(&folder);
-        made.at(format_args!("creating folder {}", folder.display()))?;
+        result.at(format_args!("creating folder {}", folder.display()))?;
         Ok(Self {
             folder,
             shard: shard.clone(),
             tables: Vec::new(),
-            closed: false,
+            finished: false,
         })
     }
 
-    /// Writes the rows of a table that fulfil the predicate over `t`; they are on the disk when this returns.
+    /// Writes the rows `t` of a table that satisfy the predicate. The rows are on disk when the function returns.
     pub(super) async fn write(
         &mut self,
         client: &Connected,
@@ -77,7 +77,7 @@ impl KeptRows {
     ) -> Result<(), StepError> {
         let name = format!("{}.copy", self.tables.len() + 1);
         let path = self.folder.join(&name);
-        let what = format!(
+        let action = format!(
             "shard {}: writing the rows of {table} that are deleted to {}",
             self.shard,
             path.display()
@@ -88,13 +88,13 @@ impl KeptRows {
             "copy (select {list} from {} t where {predicate}) to stdout",
             table.sql()
         );
-        let mut file = private(&path).at(&what)?;
-        let rows = client.copy_out(&sql).await.at(&what)?;
+        let mut file = create_private_file(&path).at(&action)?;
+        let rows = client.copy_out(&sql).await.at(&action)?;
         let mut rows = std::pin::pin!(rows);
-        while let Some(part) = rows.try_next().await.at(&what)? {
-            file.write_all(&part).await.at(&what)?;
+        while let Some(part) = rows.try_next().await.at(&action)? {
+            file.write_all(&part).await.at(&action)?;
         }
-        file.sync_all().await.at(&what)?;
+        file.sync_all().await.at(&action)?;
         self.tables.push(json!({
             "file": name,
             "table": table,
@@ -103,30 +103,31 @@ impl KeptRows {
         Ok(())
     }
 
-    /// Says what the files are; the folder, for the journal.
-    pub(super) async fn close(mut self, owner: &ShardName) -> Result<String, StepError> {
-        let path = self.folder.join(CONTENTS);
-        let what = format!("writing {}", path.display());
+    /// Writes the file that describes the others. Returns the folder, for the journal.
+    pub(super) async fn finish(mut self, owner: &ShardName) -> Result<String, StepError> {
+        let path = self.folder.join(CONTENTS_FILE);
+        let action = format!("writing {}", path.display());
         let contents = json!({
             "deleted_from": self.shard,
             "owner": owner,
             "tables": self.tables,
         });
-        let mut file = private(&path).at(&what)?;
+        let mut file = create_private_file(&path).at(&action)?;
         let text = format!("{contents:#}\n");
-        file.write_all(text.as_bytes()).await.at(&what)?;
-        file.sync_all().await.at(&what)?;
-        // The entries too: rows are deleted only once their files outlive a crash of the host.
+        file.write_all(text.as_bytes()).await.at(&action)?;
+        file.sync_all().await.at(&action)?;
+        // The directory entries are flushed too, so that the files survive a crash of the host before the rows are
+        // deleted.
         for folder in self.folder.ancestors().take(3) {
-            let folder = File::open(folder).await.at(&what)?;
-            folder.sync_all().await.at(&what)?;
+            let folder = File::open(folder).await.at(&action)?;
+            folder.sync_all().await.at(&action)?;
         }
-        self.closed = true;
+        self.finished = true;
         Ok(self.folder.display().to_string())
     }
 }
 
-fn private(path: &Path) -> io::Result<File> {
+fn create_private_file(path: &Path) -> io::Result<File> {
     let mut options = std::fs::OpenOptions::new();
     let file = options
         .write(true)
@@ -136,14 +137,14 @@ fn private(path: &Path) -> io::Result<File> {
     Ok(File::from_std(file))
 }
 
-/// Removes the rows of repairs that are older than `keep`.
-pub(crate) fn clear(agent: &Path, keep: Duration) {
-    let Ok(repairs) = std::fs::read_dir(agent.join(FOLDER)) else {
+/// Removes the files of repairs that are older than `keep`.
+pub(crate) fn delete_expired(agent: &Path, keep: Duration) {
+    let Ok(repairs) = std::fs::read_dir(agent.join(REPAIRS_FOLDER)) else {
         return;
     };
     let now = SystemTime::now();
     for repair in repairs.flatten() {
-        let age = repair.metadata().and_then(|known| known.modified());
+        let age = repair.metadata().and_then(|metadata| metadata.modified());
         let age = age.ok().and_then(|at| now.duration_since(at).ok());
         if age.is_none_or(|age| age <= keep) {
             continue;
@@ -169,10 +170,14 @@ mod tests {
         let agent = std::env::temp_dir().join(format!("shardwright-kept-{}", uuid::Uuid::new_v4()));
         let (shard, owner) = (ShardName::from("a"), ShardName::from("b"));
         drop(KeptRows::create(&agent, &shard).expect("a folder"));
-        let repairs = || std::fs::read_dir(agent.join(FOLDER)).expect("read").count();
+        let repairs = || {
+            std::fs::read_dir(agent.join(REPAIRS_FOLDER))
+                .expect("read")
+                .count()
+        };
         assert_eq!(repairs(), 0);
         let whole = KeptRows::create(&agent, &shard).expect("a folder");
-        whole.close(&owner).await.expect("written");
+        whole.finish(&owner).await.expect("written");
         assert_eq!(repairs(), 1);
         std::fs::remove_dir_all(&agent).expect("removed");
     }

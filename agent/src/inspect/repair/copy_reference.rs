@@ -1,7 +1,7 @@
-//! Makes a reference table's rows those of another shard, in one transaction.
+//! Replaces the rows of a reference table by those of another shard, in one transaction.
 //!
-//! Writers of the table wait meanwhile, readers do not. Ordinary triggers do not fire, so foreign keys
-//! to rows that would go are looked at here.
+//! Meanwhile sessions can read the table, and its writers wait. Ordinary triggers do not fire. The agent therefore
+//! checks itself whether foreign keys reference rows that it would delete.
 
 use connect::Connected;
 use futures::{SinkExt, TryStreamExt};
@@ -11,16 +11,16 @@ use plans::sql::quote_ident;
 use plans::table::{MovingTable, TableKey, TableName};
 
 use super::super::reference::digest;
-use super::changed;
+use super::changed_since_check;
 use crate::error::{StepError, WithIntent};
 use crate::postgres::catalog;
 use crate::shard::identity::{self, TimelineRule};
 use crate::shard::user_code::{self, CodeProver};
 
-/// The right rows, for the time of the transaction.
-const ROWS: &str = "pg_temp.shardwright_rows";
+/// The temporary table with the rows of the source; it exists until the transaction ends.
+const SOURCE_ROWS: &str = "pg_temp.shardwright_rows";
 
-/// Shards come with the digest that the check saw there.
+/// Copies the rows. The digests are those that the check found on each shard.
 pub(super) async fn run(
     from: &ShardRef,
     from_digest: &str,
@@ -31,59 +31,61 @@ pub(super) async fn run(
     let source = super::super::session_to_change(from, "mend").await?;
     let target = super::super::shard(to)?;
     let target = target.replica_session("mend").await?;
-    let what = format!(
+    let action = format!(
         "shard {}: copying {table} from shard {}",
         to.name, from.name
     );
     let name = table.sql();
-    let bare = [MovingTable::bare(table.clone(), TableKey::Reference)];
+    let tables = [MovingTable::bare(table.clone(), TableKey::Reference)];
     source
         .batch_execute("begin isolation level repeatable read read only")
         .await
-        .at(&what)?;
+        .at(&action)?;
     target
         .batch_execute(&format!(
             "begin; set local lock_timeout = '5s'; set local shardwright.bypass = 'on'; {}; lock table {name} in share row exclusive mode",
             identity::proof_sql(TimelineRule::Same)
         ))
         .await
-        .at(&what)?;
+        .at(&action)?;
     let prover = CodeProver::open(&super::super::shard(from)?).await?;
-    prover.prove(&source, &bare).await?;
-    user_code::prove(&target, &bare).await?;
-    let right = digest(&source, table).await?;
-    let wrong = digest(&target, table).await?;
-    let (Some(right), Some(wrong)) = (right, wrong) else {
-        return Err(changed(format_args!("table {table}")));
+    prover.prove(&source, &tables).await?;
+    user_code::prove(&target, &tables).await?;
+    let source_digest = digest(&source, table).await?;
+    let target_digest = digest(&target, table).await?;
+    let (Some(source_digest), Some(target_digest)) = (source_digest, target_digest) else {
+        return Err(changed_since_check(format_args!("table {table}")));
     };
-    if right == wrong {
+    if source_digest == target_digest {
         return Ok(RepairResult {
-            done: format!("{what}: both shards have the same rows"),
+            done: format!("{action}: both shards have the same rows"),
             rows: 0,
         });
     }
-    if right.digest != from_digest || wrong.digest != to_digest {
-        return Err(changed(format_args!("table {table}")));
+    if source_digest.digest != from_digest || target_digest.digest != to_digest {
+        return Err(changed_since_check(format_args!("table {table}")));
     }
     let columns = ReferenceColumns::read(&target, table).await?;
-    stage(&source, &target, table, &columns).await.at(&what)?;
-    refuse_dangling(&target, table, &columns).await?;
-    let rows = replace(&target, table, &columns).await.at(&what)?;
-    if digest(&target, table).await? != Some(right) {
+    copy_source_rows(&source, &target, table, &columns)
+        .await
+        .at(&action)?;
+    refuse_dangling_references(&target, table, &columns).await?;
+    let rows = replace_rows(&target, table, &columns).await.at(&action)?;
+    if digest(&target, table).await? != Some(source_digest) {
         return Err(StepError::refused(
             "mend.reference",
-            format!("{what}: the rows still differ; nothing was changed"),
+            format!("{action}: the rows still differ; nothing was changed"),
             "compare the table's definition on both shards",
         ));
     }
-    target.batch_execute("commit").await.at(&what)?;
+    target.batch_execute("commit").await.at(&action)?;
     Ok(RepairResult {
-        done: format!("{what}: {rows} row(s) written or deleted"),
+        done: format!("{action}: {rows} row(s) written or deleted"),
         rows,
     })
 }
 
-/// Columns as SQL.
+/// The columns as quoted SQL names.
 struct ReferenceColumns {
     written: Vec<String>,
     primary: Vec<String>,
@@ -112,13 +114,13 @@ impl ReferenceColumns {
         })
     }
 
-    fn list(&self, row: &str) -> String {
+    fn column_list(&self, row: &str) -> String {
         let columns = self.written.iter();
         let columns: Vec<String> = columns.map(|column| format!("{row}{column}")).collect();
         columns.join(", ")
     }
 
-    fn same_key(&self) -> String {
+    fn same_key_condition(&self) -> String {
         let pairs = self.primary.iter();
         let pairs: Vec<String> = pairs
             .map(|column| format!("s.{column} = t.{column}"))
@@ -127,14 +129,14 @@ impl ReferenceColumns {
     }
 }
 
-/// Brings the right rows over.
-async fn stage(
+/// Copies the rows of the source into a temporary table on the target.
+async fn copy_source_rows(
     source: &Connected,
     target: &Connected,
     table: &TableName,
     columns: &ReferenceColumns,
 ) -> Result<(), tokio_postgres::Error> {
-    let (name, list) = (table.sql(), columns.list(""));
+    let (name, list) = (table.sql(), columns.column_list(""));
     target
         .batch_execute(&format!(
             "create temporary table shardwright_rows on commit drop as select {list} from {name} limit 0"
@@ -144,7 +146,7 @@ async fn stage(
         .copy_out(&format!("copy (select {list} from {name}) to stdout"))
         .await?;
     let into = target
-        .copy_in(&format!("copy {ROWS} ({list}) from stdin"))
+        .copy_in(&format!("copy {SOURCE_ROWS} ({list}) from stdin"))
         .await?;
     let (mut out, mut into) = (std::pin::pin!(out), std::pin::pin!(into));
     while let Some(chunk) = out.try_next().await? {
@@ -153,8 +155,8 @@ async fn stage(
     into.finish().await.map(|_| ())
 }
 
-/// Rows that go must not be referred to.
-async fn refuse_dangling(
+/// Fails if a row that would be deleted is referenced.
+async fn refuse_dangling_references(
     client: &Connected,
     table: &TableName,
     columns: &ReferenceColumns,
@@ -164,17 +166,23 @@ async fn refuse_dangling(
         if &key.to != table {
             continue;
         }
-        let joined: Vec<String> = key
+        let join_conditions: Vec<String> = key
             .columns
             .iter()
-            .map(|(own, theirs)| format!("c.{} = t.{}", quote_ident(own), quote_ident(theirs)))
+            .map(|(referencing, referenced)| {
+                format!(
+                    "c.{} = t.{}",
+                    quote_ident(referencing),
+                    quote_ident(referenced)
+                )
+            })
             .collect();
         let sql = format!(
-            "select exists (select from {} t join {} c on {} where not exists (select from {ROWS} s where {}))",
+            "select exists (select from {} t join {} c on {} where not exists (select from {SOURCE_ROWS} s where {}))",
             table.sql(),
             key.from.sql(),
-            joined.join(" and "),
-            columns.same_key()
+            join_conditions.join(" and "),
+            columns.same_key_condition()
         );
         let row = client.query_one(&sql, &[]).await.at(format_args!(
             "shard {shard}: looking for rows that refer to {table}"
@@ -193,20 +201,21 @@ async fn refuse_dangling(
     Ok(())
 }
 
-/// Deletes what is not among the right rows and inserts what is missing; returns how many rows.
-async fn replace(
+/// Deletes the rows that differ from those of the source, and inserts the missing ones. Returns the number of rows that
+/// were deleted or inserted.
+async fn replace_rows(
     client: &Connected,
     table: &TableName,
     columns: &ReferenceColumns,
 ) -> Result<u64, tokio_postgres::Error> {
-    let (name, same_key) = (table.sql(), columns.same_key());
+    let (name, same_key) = (table.sql(), columns.same_key_condition());
     let deleted = client
         .execute(
             &format!(
                 "delete from {name} t where not exists (
-                   select from {ROWS} s where {same_key} and row({})::text = row({})::text)",
-                columns.list("s."),
-                columns.list("t.")
+                   select from {SOURCE_ROWS} s where {same_key} and row({})::text = row({})::text)",
+                columns.column_list("s."),
+                columns.column_list("t.")
             ),
             &[],
         )
@@ -214,9 +223,9 @@ async fn replace(
     let inserted = client
         .execute(
             &format!(
-                "insert into {name} ({list}) overriding system value select {list} from {ROWS} s
+                "insert into {name} ({list}) overriding system value select {list} from {SOURCE_ROWS} s
                  where not exists (select from {name} t where {same_key})",
-                list = columns.list("")
+                list = columns.column_list("")
             ),
             &[],
         )

@@ -1,13 +1,13 @@
-//! Mends one defect that a check found, because an operator asked for it.
+//! Repairs one defect that a map check found, at the request of an operator.
 //!
-//! Each mend looks again first: it does nothing where nothing is wrong any more, and refuses when the
-//! shards are not as the check saw them.
+//! Each repair first checks the defect again. It changes nothing if the defect no longer exists, and fails if the
+//! shards differ from what the check found.
 
 mod copy_reference;
 mod delete_stray;
 mod kept_rows;
 
-pub(crate) use kept_rows::clear;
+pub(crate) use kept_rows::delete_expired;
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ use crate::postgres::catalog;
 use crate::shard::released_keys_check;
 use crate::shard::sequences::{BLOCK_BITS, STRIDE};
 
-/// `files`: the agent's folder, for rows that are deleted.
+/// Repairs the defect. `files` is the agent's folder, in which a repair keeps the rows that it deletes.
 pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult, StepError> {
     match &task.repair {
         Repair::RecreateGuard { table, .. } => recreate_guard(task, table).await,
@@ -33,7 +33,7 @@ pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult,
             increment,
             past,
             ..
-        } => restride(task, sequence, *increment, *past).await,
+        } => repair_sequence(task, sequence, *increment, *past).await,
         Repair::CopyReference {
             table,
             from_digest,
@@ -64,33 +64,36 @@ fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
     })
 }
 
-fn changed(what: impl std::fmt::Display) -> StepError {
+fn changed_since_check(subject: impl std::fmt::Display) -> StepError {
     StepError::refused(
         "mend.changed",
-        format!("{what} is not as the check saw it; nothing was changed"),
+        format!("{subject} is not as the check saw it; nothing was changed"),
         "check the map again",
     )
 }
 
-/// The map's tables on a shard, parents before children, without their columns.
-async fn tables(client: &Connected, task: &RepairTask) -> Result<Vec<MovingTable>, StepError> {
+/// Returns the map's tables on a shard, parents before children, without their columns.
+async fn read_sharded_tables(
+    client: &Connected,
+    task: &RepairTask,
+) -> Result<Vec<MovingTable>, StepError> {
     let shard = client.name();
     let foreign_keys = catalog::foreign_keys(client).await?;
-    let found = catalog::tables(client).await?;
-    let (tied, untied) = keys::resolve(&task.settings, &task.key, &foreign_keys);
-    if let Some(unknown) = untied.into_iter().next() {
+    let existing = catalog::tables(client).await?;
+    let (keyed, unkeyed) = keys::resolve(&task.settings, &task.key, &foreign_keys);
+    if let Some(unkeyed_table) = unkeyed.into_iter().next() {
         return Err(StepError::refused(
             "mend.untied",
             format!(
                 "shard {shard}, table {}: {}",
-                unknown.table, unknown.problem
+                unkeyed_table.table, unkeyed_table.problem
             ),
-            unknown.remedy,
+            unkeyed_table.remedy,
         ));
     }
-    let mut tables = Vec::with_capacity(tied.len());
-    for (table, key) in tied {
-        if let Some(facts) = found.get(&table) {
+    let mut tables = Vec::with_capacity(keyed.len());
+    for (table, key) in keyed {
+        if let Some(facts) = existing.get(&table) {
             tables.push(MovingTable {
                 identity: facts.identity(&key),
                 lookup_columns: facts.lookup_columns(&key),
@@ -106,33 +109,33 @@ async fn recreate_guard(task: &RepairTask, name: &TableName) -> Result<RepairRes
     let reference = shard(task, 0)?;
     let client = super::session_to_change(reference, "mend").await?;
     let shard = reference.name.as_str();
-    let nothing = |why: &str| RepairResult {
+    let report = |why: &str| RepairResult {
         done: format!("shard {shard}, table {name}: {why}"),
         rows: 0,
     };
     let Some(keys) = released_keys_check::read_keys(&client, &task.map).await? else {
-        return Ok(nothing("no keys were given away, so no guard is needed"));
+        return Ok(report("no keys were given away, so no guard is needed"));
     };
-    let tables = tables(&client, task).await?;
+    let tables = read_sharded_tables(&client, task).await?;
     let Some(table) = tables
         .iter()
         .find(|table| &table.table == name && table.has_key())
     else {
-        return Err(changed(format_args!("shard {shard}, table {name}")));
+        return Err(changed_since_check(format_args!(
+            "shard {shard}, table {name}"
+        )));
     };
     if released_keys_check::find_problems(&client, &task.map, &keys, table)
         .await?
         .is_empty()
     {
-        return Ok(nothing("the guard stands"));
+        return Ok(report("the guard stands"));
     }
     released_keys_check::recreate_guard(&client, &task.map, &keys, table).await?;
-    Ok(nothing(&format!(
-        "the guard refuses writes to {keys} again"
-    )))
+    Ok(report(&format!("the guard refuses writes to {keys} again")))
 }
 
-async fn restride(
+async fn repair_sequence(
     task: &RepairTask,
     sequence: &str,
     increment: i64,
@@ -141,36 +144,36 @@ async fn restride(
     let reference = shard(task, 0)?;
     let client = super::session_to_change(reference, "mend").await?;
     let shard = reference.name.as_str();
-    let what = format!("shard {shard}: sharing out sequence {sequence}");
+    let action = format!("shard {shard}: sharing out sequence {sequence}");
     let policy = task.settings.sequences;
-    let number = i64::from(reference.number);
-    let seen = check::sequence(&client, sequence).await?;
+    let shard_number = i64::from(reference.number);
+    let observed = check::read_sequence(&client, sequence).await?;
     let step = match policy {
-        Sequences::Stride => STRIDE * seen.increment.signum(),
-        Sequences::Block | Sequences::Keep => seen.increment,
+        Sequences::Stride => STRIDE * observed.increment.signum(),
+        Sequences::Block | Sequences::Keep => observed.increment,
     };
-    if seen.increment != increment && seen.increment != step {
-        return Err(changed(&what));
+    if observed.increment != increment && observed.increment != step {
+        return Err(changed_since_check(&action));
     }
     let literal = quote_literal(sequence);
-    // ALTER SEQUENCE keeps everybody else from the next value until the commit.
+    // After ALTER SEQUENCE no other session can take a value until the commit.
     client
         .batch_execute(&format!(
             "begin; set local lock_timeout = '5s'; alter sequence {sequence} increment by {step}"
         ))
         .await
-        .at(&what)?;
-    let now = check::sequence(&client, sequence).await?;
+        .at(&action)?;
+    let current = check::read_sequence(&client, sequence).await?;
     let last = match policy {
-        Sequences::Stride => stride(now.last, past, step, number),
-        Sequences::Block => block(now.last, number),
-        Sequences::Keep => Some(now.last),
+        Sequences::Stride => next_strided_value(current.last, past, step, shard_number),
+        Sequences::Block => next_block_value(current.last, shard_number),
+        Sequences::Keep => Some(current.last),
     };
-    let Some(last) = last.filter(|last| (now.min..=now.max).contains(last)) else {
+    let Some(last) = last.filter(|last| (current.min..=current.max).contains(last)) else {
         let _ = client.batch_execute("rollback").await;
         return Err(StepError::refused(
             "mend.sequence",
-            format!("{what}: it has no value of the shard's own left"),
+            format!("{action}: it has no value of the shard's own left"),
             "give the sequence a larger type, then check again",
         ));
     };
@@ -179,28 +182,30 @@ async fn restride(
             "select pg_catalog.setval({literal}::pg_catalog.regclass, {last}); commit"
         ))
         .await
-        .at(&what)?;
+        .at(&action)?;
     Ok(RepairResult {
         done: format!("shard {shard}: sequence {sequence} goes on after {last} by {step}"),
         rows: 0,
     })
 }
 
-/// The first value of the shard's remainder at or beyond what was issued anywhere.
-fn stride(last: i64, past: i64, step: i64, number: i64) -> Option<i64> {
-    let apart = |value: i64| number.rem_euclid(STRIDE) - value.rem_euclid(STRIDE);
+/// Returns the first value that has the remainder of this shard modulo the stride and is not before any value that a
+/// shard has issued.
+fn next_strided_value(last: i64, past: i64, step: i64, shard_number: i64) -> Option<i64> {
+    let remainder_distance =
+        |value: i64| shard_number.rem_euclid(STRIDE) - value.rem_euclid(STRIDE);
     if step > 0 {
         let value = last.max(past);
-        value.checked_add(apart(value).rem_euclid(STRIDE))
+        value.checked_add(remainder_distance(value).rem_euclid(STRIDE))
     } else {
         let value = last.min(past);
-        value.checked_sub((-apart(value)).rem_euclid(STRIDE))
+        value.checked_sub((-remainder_distance(value)).rem_euclid(STRIDE))
     }
 }
 
-fn block(last: i64, number: i64) -> Option<i64> {
-    let first = number.checked_shl(BLOCK_BITS)?;
-    Some(if last >> BLOCK_BITS == number {
+fn next_block_value(last: i64, shard_number: i64) -> Option<i64> {
+    let first = shard_number.checked_shl(BLOCK_BITS)?;
+    Some(if last >> BLOCK_BITS == shard_number {
         last
     } else {
         first
@@ -213,8 +218,8 @@ mod tests {
 
     #[test]
     fn a_strided_value_lies_beyond_what_was_issued_and_is_the_shards_own() {
-        assert_eq!(stride(10, 200, 64, 3), Some(259));
-        assert_eq!(stride(259, 200, 64, 3), Some(259));
-        assert_eq!(stride(-10, -200, -64, 3), Some(-253));
+        assert_eq!(next_strided_value(10, 200, 64, 3), Some(259));
+        assert_eq!(next_strided_value(259, 200, 64, 3), Some(259));
+        assert_eq!(next_strided_value(-10, -200, -64, 3), Some(-253));
     }
 }

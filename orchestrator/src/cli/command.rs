@@ -1,6 +1,6 @@
-//! Orders to a migration or an operation: said, consented to, given.
+//! Commands to a migration or an operation: described, confirmed, sent.
 //!
-//! A dry run asks the controller whether the order is possible now, and gives none.
+//! A dry run queries the controller whether the command is possible now, and sends none.
 
 use super::client::Client;
 use super::consent::{Consent, DryRun};
@@ -14,27 +14,27 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-/// An order that is taken back by another one.
+/// A command that another one undoes.
 #[derive(Debug, Args)]
-pub(super) struct Order {
+pub(super) struct CommandArgs {
     #[command(flatten)]
-    given: Given,
+    target: CommandTarget,
     #[command(flatten)]
     dry: DryRun,
 }
 
-/// An order that is not taken back easily.
+/// A command that is not undone easily.
 #[derive(Debug, Args)]
-pub(super) struct GraveOrder {
+pub(super) struct ConfirmedCommandArgs {
     #[command(flatten)]
-    given: Given,
+    target: CommandTarget,
     #[command(flatten)]
     consent: Consent,
 }
 
-/// What every order says.
+/// What every command has.
 #[derive(Debug, Args)]
-struct Given {
+struct CommandTarget {
     /// The operation or migration.
     id: String,
     /// Why; kept in the journal.
@@ -44,34 +44,36 @@ struct Given {
     output: Output,
 }
 
-impl Order {
-    pub(super) async fn give(self, client: &Client, command: Command) -> Result<u8, CliError> {
+impl CommandArgs {
+    pub(super) async fn send(self, client: &Client, command: Command) -> Result<u8, CliError> {
         let dry = self.dry;
-        let ask = |what: &str| Ok(dry.goes_on(what));
-        self.given.give(client, command, dry, ask).await
+        let confirm = |what: &str| Ok(dry.goes_on(what));
+        self.target.send(client, command, dry, confirm).await
     }
 }
 
-impl GraveOrder {
-    pub(super) async fn give(self, client: &Client, command: Command) -> Result<u8, CliError> {
-        let (consent, id) = (self.consent, self.given.id.clone());
-        let ask = |what: &str| consent.is_given(what, &id);
-        self.given.give(client, command, consent.dry(), ask).await
+impl ConfirmedCommandArgs {
+    pub(super) async fn send(self, client: &Client, command: Command) -> Result<u8, CliError> {
+        let (consent, id) = (self.consent, self.target.id.clone());
+        let confirm = |what: &str| consent.is_confirmed(what, &id);
+        self.target
+            .send(client, command, consent.dry(), confirm)
+            .await
     }
 }
 
-impl Given {
-    async fn give(
+impl CommandTarget {
+    async fn send(
         self,
         client: &Client,
         command: Command,
         dry: DryRun,
-        ask: impl FnOnce(&str) -> Result<bool, CliError>,
+        confirm: impl FnOnce(&str) -> Result<bool, CliError>,
     ) -> Result<u8, CliError> {
         if operation::with_moves(client, &self.id).await?.is_some() {
             let path = format!("{}/{command}", operation::path(&self.id));
             let possible = self.tried(client, &path, dry).await?;
-            let consented = ask(effect_on_all(command))?;
+            let consented = confirm(effect_on_all(command))?;
             let view: OperationView = self.answer(client, &path, consented, possible).await?;
             return self.output.print(&view, |view| format!("{}\n", view.state));
         }
@@ -80,7 +82,7 @@ impl Given {
         let possible = self.tried(client, &path, dry).await?;
         let m: MigrationView = client.get(&migration).await?;
         let back = m.summary.map_version.back.is_some();
-        let consented = ask(&effect(command, &m.plan, m.cancel.as_ref(), back))?;
+        let consented = confirm(&effect(command, &m.plan, m.cancel.as_ref(), back))?;
         let view: MigrationView = self.answer(client, &path, consented, possible).await?;
         if let Some(wait) = view.waits.first().filter(|_| more_wanted(command, &view)) {
             eprintln!("it {wait}");
@@ -89,7 +91,7 @@ impl Given {
             .print(&view, |view| format!("{}\n", view.summary.state))
     }
 
-    /// What the controller says to an order that is only tried.
+    /// The controller's answer to a command that is only tried.
     async fn tried<V: DeserializeOwned>(
         &self,
         client: &Client,
@@ -102,7 +104,7 @@ impl Given {
         }
     }
 
-    /// What the order made of it, or what it would be made of.
+    /// The view after the command, or the one that was tried.
     async fn answer<V: DeserializeOwned + Serialize>(
         &self,
         client: &Client,

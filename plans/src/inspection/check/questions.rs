@@ -1,4 +1,4 @@
-//! What to ask of which shard, and what to ask once the first answers are there.
+//! Determines which parts each shard must check, and the further parts after the first results.
 
 use super::{CheckFinding, CheckSubject, CheckTask, Checked, SAMPLE};
 use crate::fleet::ShardRef;
@@ -9,10 +9,10 @@ use crate::shard_map::ShardMap;
 use crate::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The parts of a check: every shard is asked for rows, table by table, and for its guards; the shards
-/// that own keys also for definitions, reference tables and sequences.
+/// Returns the parts of a check. Every shard checks rows, table by table, and its guards. Shards that own keys also
+/// check definitions, reference tables and sequences.
 ///
-/// `moving_keys`: keys of migrations that have not ended.
+/// `moving_keys`: the keys of unfinished migrations.
 #[must_use]
 pub fn questions(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> Vec<CheckTask> {
     let settings = &map.settings;
@@ -41,7 +41,7 @@ pub fn questions(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> V
     tasks
 }
 
-/// Asks owners whether they have rows of keys that were found on other shards.
+/// Returns the parts by which owners check whether they have rows of keys that were found on other shards.
 #[must_use]
 pub fn follow_up(
     map: &ShardMap,

@@ -1,4 +1,4 @@
-//! What runs beside a write, and who else reads or writes by logical replication.
+//! Activity that is affected by moves: concurrent jobs, and other users of logical replication.
 
 use super::{FindingCode, Refused, Warning};
 

@@ -1,11 +1,11 @@
-//! How the replication client comes to a session that is open already.
+//! Connects the replication client to a session that is already open.
 //!
-//! The client makes its own connections: to one host, and without binding a password to TLS. So
-//! [`connect::Walsender`] finds the server, protects the connection and logs in; the client is then
-//! led to it through a Unix socket that nobody else can reach and that is gone after one use.
+//! The client can only connect to one host, and cannot bind a password to TLS (channel binding). So
+//! [`connect::Walsender`] selects the server, sets up TLS and logs in. The client then connects to this session through
+//! a Unix socket that no other user can access and that accepts one connection.
 //!
-//! Order: listen in a new folder of mode 0700, accept the client, remove the folder, tell the
-//! client that it is logged in, pass bytes on until one side ends.
+//! The proxy listens in a new folder of mode 0700, accepts the client, and removes the folder. It reports to the client
+//! that it is logged in, and forwards bytes until one side closes.
 
 use std::io;
 use std::os::unix::fs::DirBuilderExt;
@@ -23,54 +23,55 @@ use super::trimming::MessageFilter;
 
 /// `AuthenticationOk`, then `ReadyForQuery` outside of a transaction.
 const LOGGED_IN: [u8; 15] = [
-    b'R', 0, 0, 0, 8, 0, 0, 0, 0, // logged in
-    b'Z', 0, 0, 0, 5, b'I', // ready
+    b'R', 0, 0, 0, 8, 0, 0, 0, 0, // AuthenticationOk
+    b'Z', 0, 0, 0, 5, b'I', // ReadyForQuery
 ];
 
-/// The longest start message that a server would take.
+/// Maximum length of a startup message, as in PostgreSQL.
 const START_LIMIT_BYTES: u32 = 10_000;
 
-/// What is taken from the server at once: changes come in great numbers.
+/// Buffer size for data from the server, large because many changes arrive at once.
 const BUFFER_BYTES: usize = 128 << 10;
 
-/// In a flood, what the server says is taken this much apart.
+/// Pause between two reads while many changes arrive.
 const PAUSE: Duration = Duration::from_millis(1);
 
-/// So much within a pause is a flood: several thousand changes in a second.
+/// If this many bytes arrive within one pause (several thousand changes per second), the proxy pauses before the next
+/// read.
 const FLOOD_BYTES: usize = 6 << 10;
 
-/// The port in the socket's name; there is no other socket in the folder.
+/// The port in the socket's name. The folder contains no other socket.
 pub(super) const PORT: u16 = 5432;
 
-/// How the server's messages are passed on.
+/// How the proxy forwards the server's messages.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ProxyOptions {
     pub(super) feedback: FeedbackMode,
-    /// Very large values are left out of row changes.
+    /// The proxy removes very large values from row changes.
     pub(super) trims: bool,
 }
 
-/// A folder with a socket that leads to one session. Dropping it removes the folder.
+/// A folder with a socket that leads to one session. If this value is dropped, the folder is removed.
 #[derive(Debug)]
 pub(super) struct ReplicationProxy(PathBuf);
 
 impl ReplicationProxy {
-    /// Listens, and serves the first that comes in the background.
+    /// Listens, and serves the first client in a background task.
     pub(super) fn open(session: Walsender, passage: ProxyOptions) -> io::Result<Self> {
         let folder = std::env::temp_dir().join(format!("shardwright-{}", uuid::Uuid::new_v4()));
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-        let door = Self(folder);
-        let listener = UnixListener::bind(door.0.join(format!(".s.PGSQL.{PORT}")))?;
+        let proxy = Self(folder);
+        let listener = UnixListener::bind(proxy.0.join(format!(".s.PGSQL.{PORT}")))?;
         tokio::spawn(async move {
             let server = session.server().to_owned();
             if let Err(error) = serve(listener, session, passage).await {
                 tracing::debug!(server, %error, "replication session ended");
             }
         });
-        Ok(door)
+        Ok(proxy)
     }
 
-    /// The folder that the client takes for its host.
+    /// Returns the folder, which the client uses as its host.
     pub(super) fn folder(&self) -> &Path {
         &self.0
     }
@@ -97,7 +98,7 @@ async fn serve(
     pass_on(client, server, passage).await
 }
 
-/// The client's own start message says what was said already.
+/// Skips the client's startup message, because the session is already logged in.
 async fn skip_start(client: &mut UnixStream) -> io::Result<()> {
     let length = client.read_u32().await?;
     if !(4..=START_LIMIT_BYTES).contains(&length) {
@@ -111,7 +112,7 @@ async fn skip_start(client: &mut UnixStream) -> io::Result<()> {
     }
 }
 
-/// Ends as soon as one side does; what that side had said has been passed on by then.
+/// Forwards bytes in both directions until one side closes. All bytes that this side sent have been forwarded by then.
 async fn pass_on(
     client: UnixStream,
     server: impl AsyncRead + AsyncWrite,
@@ -133,10 +134,11 @@ async fn pass_on(
     }
 }
 
-/// Passes on what a server says, until it ends.
+/// Forwards the server's messages until the server closes.
 ///
-/// A walsender sends each change by itself, and a reader that waits for it is woken by each. So a flood is let come in
-/// and taken in pieces, unless commits wait for it; what comes behind it is a millisecond or two later.
+/// A walsender sends each change in a message of its own, and each message wakes the reader. If many changes arrive and
+/// no commit waits for them, the proxy therefore pauses, and reads many changes at once. This adds a delay of one or
+/// two milliseconds.
 async fn pour(
     from: &mut (impl AsyncRead + Unpin),
     to: &mut (impl AsyncWrite + Unpin),
@@ -159,7 +161,7 @@ async fn pour(
     Ok(())
 }
 
-/// How much has come lately.
+/// The number of bytes that arrived within the current pause interval.
 struct FlowMeter {
     since: Instant,
     taken: usize,
@@ -173,7 +175,8 @@ impl FlowMeter {
         }
     }
 
-    /// Whether so much has come that the rest of it is worth waiting for; a buffer that is full has it behind it.
+    /// Returns whether so many bytes have arrived that the proxy should pause. A full buffer means that more bytes are
+    /// already waiting.
     fn is_flood(&mut self, arrived: usize, now: Instant) -> bool {
         if now - self.since >= PAUSE {
             *self = Self::new(now);

@@ -1,4 +1,4 @@
-//! One read-only transaction on a shard, and what its catalog says.
+//! A read-only transaction on a shard, and its catalog.
 
 use crate::error::DiscoverError;
 use crate::facts::{Column, Facts, Index, Reference, Table};
@@ -8,11 +8,11 @@ use plans::key::KeyType;
 use plans::table::TableName;
 use tokio_postgres::Row;
 
-/// A statement that would take longer is given up: the look must not weigh on a shard that is in use.
+/// Longer statements are cancelled, so that the reads do not load a shard that is in use.
 const BEGIN: &str = "begin isolation level repeatable read read only;
     set local statement_timeout = '60s'; set local lock_timeout = '5s'";
 
-/// A shard that is being looked at, at one moment of its life.
+/// A session on a shard with an open read-only transaction, so that all reads use one snapshot.
 #[derive(Debug)]
 pub(crate) struct ShardSnapshot {
     pub(crate) shard: ShardName,
@@ -20,7 +20,7 @@ pub(crate) struct ShardSnapshot {
 }
 
 impl ShardSnapshot {
-    /// Opens the transaction; it ends when the look is dropped.
+    /// Connects to the shard and begins the transaction. It ends when the value is dropped.
     pub(crate) async fn open(shard: &ShardName, dsn: &Dsn) -> Result<Self, DiscoverError> {
         let client = connect(dsn, &Session::named("shardwright init")).await;
         let client = client.map_err(|source| DiscoverError::Connect {
@@ -36,7 +36,7 @@ impl ShardSnapshot {
         Ok(snapshot)
     }
 
-    /// Asks; `action` is what for, as in "could not ...".
+    /// Runs `sql`. `action` completes the error message "could not ...".
     pub(crate) async fn query(&self, sql: &str, action: &str) -> Result<Vec<Row>, DiscoverError> {
         let rows = self.client.query(sql, &[]).await;
         rows.map_err(|source| self.failed(action, source))
@@ -50,7 +50,7 @@ impl ShardSnapshot {
         }
     }
 
-    /// The catalog.
+    /// Reads tables, columns, indexes and foreign keys.
     pub(crate) async fn facts(&self) -> Result<Facts, DiscoverError> {
         let mut facts = Facts::default();
         for row in self.query(TABLES, "list the tables").await? {
@@ -100,7 +100,7 @@ fn name(row: &Row, at: usize) -> TableName {
     }
 }
 
-/// The type of a key in a column whose type `pg_type` calls `name`.
+/// Returns the key type of columns with the type `name` of `pg_type`.
 fn key_type(name: &str) -> Option<KeyType> {
     let name = if name == "varchar" { "text" } else { name };
     KeyType::ALL
@@ -108,7 +108,7 @@ fn key_type(name: &str) -> Option<KeyType> {
         .find(|kind| kind.catalog_name() == name)
 }
 
-/// Tables of the user's schemas, without partitions.
+/// Selects the tables of the user's schemas, without partitions.
 const TABLES: &str = "
     select n.nspname::text, c.relname::text, c.relkind = 'f',
            exists (select from pg_catalog.pg_depend d
@@ -135,7 +135,7 @@ const COLUMNS: &str = "
     where a.attnum > 0 and not a.attisdropped and c.relkind in ('r', 'p', 'f') and not c.relispartition
     order by a.attrelid, a.attnum";
 
-/// Valid indexes of whole tables, by columns alone; the primary key first.
+/// Selects valid indexes without predicate and expressions, the primary key first.
 const INDEXES: &str = "
     select n.nspname::text, c.relname::text,
            array(select a.attname::text from pg_catalog.unnest(x.indkey::int2[]) with ordinality k (attnum, place)

@@ -1,4 +1,4 @@
-//! Who is let in, and by which door: tokens, TLS, read-only.
+//! Which clients are admitted, and how: tokens, TLS, read-only.
 
 use crate::access::{AccessRule, AuditRule, Secret, SecretDigest};
 use crate::api::{ServeError, ServerCertificate};
@@ -10,9 +10,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tokio_rustls::rustls::ServerConfig;
 
-/// Options of `serve` about who is let in.
+/// Options of `serve` about which clients are admitted.
 #[derive(Debug, Args)]
-pub(super) struct Door {
+pub(super) struct ListenerArgs {
     /// Know no tokens but those of the store; without it a controller on loopback has a token of this machine, which
     /// commands and agents of the same account find by themselves.
     #[arg(long, env = "SHARDWRIGHT_TOKENS", conflicts_with = "open")]
@@ -47,16 +47,16 @@ pub(super) struct Door {
     /// Speak HTTP without TLS beyond loopback, because something in front of it speaks TLS.
     #[arg(long, env = "SHARDWRIGHT_PLAIN_HTTP")]
     plain_http: bool,
-    /// What becomes of an order whose line in the audit trail cannot be written: it is carried out and noted in the log,
+    /// What becomes of a command whose line in the audit trail cannot be written: it is carried out and noted in the log,
     /// or refused.
     #[arg(long, value_enum, env = "SHARDWRIGHT_AUDIT", default_value_t)]
     pub(super) audit: AuditRule,
-    /// Let nobody change anything through this controller; agents go on.
+    /// Refuse every change through this controller; agents continue.
     #[arg(long, env = "SHARDWRIGHT_READ_ONLY")]
     pub(super) read_only: bool,
 }
 
-impl Door {
+impl ListenerArgs {
     /// Who must show a token.
     pub(super) fn rule(&self) -> AccessRule {
         match self.open {
