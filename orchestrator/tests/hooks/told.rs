@@ -197,7 +197,7 @@ async fn a_hook_is_tried_without_a_controller() {
     assert!(String::from_utf8_lossy(&no.stderr).contains("the hook refuses: no room"));
     ear.say(DOWN);
     assert_eq!(tried("log").await.unwrap().status.code(), Some(1));
-    assert_eq!(tried("lost").await.unwrap().status.code(), Some(64));
+    assert_eq!(tried("lost").await.unwrap().status.code(), Some(3));
     let broken = folder.write("broken.yaml", "hooks:\n- {name: a, on: [failed]}\n");
     let run = program("").args(["serve", "--hooks"]).arg(&broken).output();
     let run = run.await.unwrap();
