@@ -57,6 +57,7 @@ pub(crate) struct StreamSpec {
     pub(crate) downstream: Shard,
     /// The server that the upstream shard must be (I10).
     pub(crate) system: SystemIdentity,
+    /// The proof of the agent's epoch, which each write on a shard contains.
     pub(crate) token: EpochToken,
     pub(crate) tables: Arc<Vec<MovingTable>>,
     /// The number of sessions on the downstream shard that may apply a backlog; at most two are used.
@@ -65,7 +66,8 @@ pub(crate) struct StreamSpec {
     pub(crate) spool: Option<SpoolLocation>,
     /// If set, commits on the upstream shard wait for the stream while the stream has no lag (synchronous dual-write).
     pub(crate) dual_write: Option<DualWrite>,
-    /// A live stream starts to spool when the upstream shard retains more than this many bytes of WAL for it.
+    /// A stream that applies changes directly ([`StreamMode::Live`]) starts to spool when the upstream shard retains
+    /// more than this many bytes of WAL for it.
     pub(crate) spool_beyond: u64,
     /// The upstream shard retains this many bytes of WAL that are also in the spool, for an agent that does not have
     /// this spool.
@@ -76,7 +78,7 @@ pub(crate) struct StreamSpec {
     pub(crate) max_attempts: u32,
 }
 
-/// Settings of a stream that its owner can change at any time. They remain in effect when the stream restarts.
+/// Settings of a stream that the steps can change at any time. They remain in effect when the stream restarts.
 #[derive(Debug)]
 pub(crate) struct StreamCommands {
     /// If true, the stream records the key of each arriving change as dirty, to be compared again.
@@ -94,7 +96,7 @@ pub(crate) struct StreamCommands {
 /// A request to a running stream.
 #[derive(Debug)]
 enum StreamRequest {
-    /// One of the commands has changed, and the stream must read them again.
+    /// One of the settings in [`StreamCommands`] has changed, and the stream must read them again.
     CheckCommands,
     /// Hold: from now on the stream applies no further transaction until a `Park` or `Resume` request follows. It
     /// answers when it applies nothing more.
@@ -229,14 +231,15 @@ impl ApplyStream {
 
     /// Makes the stream apply no further transaction, so that the caller can choose the point to park at.
     ///
-    /// Returns when the stream applies nothing more. If the stream has read rows again in a later state than its
-    /// position, it first applies the changes up to that state. The stream continues when the returned value is
-    /// dropped.
+    /// Returns when the stream applies nothing more. If the stream has read rows again on the upstream shard, their
+    /// state belongs to a log position that the stream has not reached yet; it first applies all changes up to that
+    /// position. The stream continues when the returned value is dropped.
     ///
     /// # Errors
     /// `stream.ended`, or the stream's failure, if it gave up.
     pub(crate) async fn hold(&self) -> Result<HeldStream<'_>, StepError> {
-        // A held stream confirms nothing: synchronous commits would wait for it, and the point for those commits.
+        // A held stream confirms nothing, so synchronous commits would wait for it, and the choice of the point would
+        // wait for these commits. The keeper of dual-write therefore makes commits asynchronous meanwhile.
         self.commands.hold_count.fetch_add(1, Ordering::SeqCst);
         self.commands.changed.notify_one();
         let (settled, done) = oneshot::channel();
@@ -283,7 +286,8 @@ impl Drop for PromptCommits {
     }
 }
 
-/// A stream that does not pass its point. When this value is dropped, the stream continues.
+/// A stream that applies nothing more until [`HeldStream::park`] is called. When this value is dropped, the stream
+/// continues.
 #[derive(Debug)]
 pub(crate) struct HeldStream<'a>(&'a ApplyStream);
 
@@ -297,8 +301,8 @@ impl Drop for HeldStream<'_> {
 impl HeldStream<'_> {
     /// Makes the stream apply every transaction that committed before the point, and none after it.
     ///
-    /// Returns when the stream has reached the point. This requires a commit after the point. The snapshot must be
-    /// importable until then.
+    /// Returns when the stream has reached the point. The stream notices this only when a transaction that commits
+    /// after the point arrives, so the caller makes sure that one follows. The snapshot must be importable until then.
     ///
     /// # Errors
     /// `stream.passed` if the stream was already past that point, `stream.restarted`, or the stream's failure if it
@@ -379,7 +383,7 @@ struct StreamState {
     pause: Option<run::PausePoint>,
     /// Callers of `hold` that still wait for the answer.
     waiting_holders: Vec<oneshot::Sender<()>>,
-    /// True if the stream lags so far that its next run begins with the spool.
+    /// True if the stream lags so far that its next run first writes changes to the spool.
     lags: bool,
     /// If this token is cancelled, the sessions may be closed.
     close_sessions: CancellationToken,
@@ -423,6 +427,7 @@ impl StreamState {
     }
 }
 
+/// Runs the stream until it ends. If its slot retains more WAL than the limit, drops the slot and reports a failure.
 async fn supervise(
     spec: StreamSpec,
     publish: watch::Sender<StreamObservation>,
@@ -466,6 +471,7 @@ async fn supervise(
         .send_modify(|observation| observation.status.failure = Some(failure));
 }
 
+/// Restarts the stream after each transient failure, until it ends on request or gives up.
 async fn run_until_ended(shared: &mut StreamState) {
     let mut failures = 0;
     loop {
@@ -475,7 +481,8 @@ async fn run_until_ended(shared: &mut StreamState) {
             Ok(run::RunEnd::ChangeMode) => continue,
             Err(error) => error,
         };
-        // The caller of `park` notices the failed run because its channel closes. The stream stays at the halt.
+        // The caller of `park` notices the failed run because its channel closes. The stream stays held: it applies
+        // nothing until `Resume`.
         if matches!(shared.pause, Some(run::PausePoint::BeforeCommit(..))) {
             shared.pause = Some(run::PausePoint::BeforeNext);
         }

@@ -1,12 +1,13 @@
-//! The fewest bytes with which any rebalance could do its work.
+//! A lower bound of the bytes that any rebalance must move.
 
 use plans::rebalance::{AllowedSet, RebalanceItem, RebalanceShard, ShardBalance};
 
-/// Bytes that at least have to move: those of items that must leave their shards, and, per shard that is over its
-/// limit without them, the cheapest bytes of its other items, in fractions, that carry the excess.
+/// Returns a lower bound of the bytes that must move: the bytes of items that must leave their shards, and, for each
+/// shard that exceeds its limit without these items, the bytes of those other items that reduce its load to the limit
+/// with the fewest bytes. The last of these items counts in part.
 ///
-/// Pinned items count as if they could leave, and room elsewhere as if there were enough: the true least is higher.
-/// `before` is the balance that the rebalance reports of the fleet as it is.
+/// The true minimum can be higher, because this bound treats pinned items as movable and assumes that other shards have
+/// enough space. `before` is the balance of the fleet before the moves, as the rebalance reports it.
 #[must_use]
 pub fn least_bytes(
     shards: &[RebalanceShard],
@@ -42,7 +43,8 @@ pub fn least_bytes(
     forced + shed.sum::<u128>()
 }
 
-/// Fewest bytes of (cost, bytes) items that carry `excess`: the most cost per byte first, the last one in part.
+/// Returns the fewest bytes of items, given as (cost, bytes), whose costs have the sum `excess`. Takes the items with
+/// the most cost per byte first, and a fraction of the last one.
 fn cheapest(mut items: Vec<(u64, u64)>, mut excess: u128) -> u128 {
     items.sort_by(|(cost, bytes), (other_cost, other_bytes)| {
         let left = u128::from(*bytes) * u128::from(*other_cost);

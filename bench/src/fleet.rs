@@ -1,4 +1,4 @@
-//! Fleets of any size with skewed load, regions, tiers, pins, misplaced items and drained shards.
+//! Generates fleets of any size with skewed load, regions, pinned items, misplaced items and drained shards.
 
 use plans::rebalance::{
     AllowedId, AllowedSet, AllowedTable, RebalanceItem, RebalanceLimits, RebalanceResult,
@@ -6,19 +6,19 @@ use plans::rebalance::{
 };
 use std::collections::BTreeMap;
 
-/// Regions that shards are in by turns.
+/// The regions. Shard `i` is in region `i` modulo the number of regions.
 const REGIONS: [&str; 4] = ["eu", "us", "ap", "sa"];
 
-/// All that a rebalance takes.
+/// The input of a rebalance.
 #[derive(Debug, Clone)]
 pub struct Fleet {
-    /// Shards by index.
+    /// The shards. An item refers to its shard by the index.
     pub shards: Vec<RebalanceShard>,
-    /// Items by index.
+    /// The items: the keys that a rebalance can move as a unit.
     pub items: Vec<RebalanceItem>,
-    /// Distinct sets of allowed shards.
+    /// The sets of shards on which items are allowed. An item refers to its set by the index.
     pub allowed: Vec<AllowedSet>,
-    /// Threshold 10 %, one move per shard and 16 in all at once.
+    /// The limits: threshold 10 %, at most one concurrent move per shard and 16 in total.
     pub limits: RebalanceLimits,
 }
 
@@ -36,10 +36,10 @@ impl Fleet {
     }
 }
 
-/// `shards` shards with `items` items, most of them on the first half of the shards.
+/// Generates a fleet of `shards` shards with `items` items, most of them on the first half of the shards.
 ///
-/// Half of the items must stay in their region, some must stay off a shard or are pinned to the one where they are;
-/// a few are misplaced; one shard in a hundred is drained.
+/// Half of the items must stay in their region. Some items must not be on a certain shard, or are pinned to their
+/// present shard. A few items may be on a shard that is not allowed for them. One shard in a hundred is drained.
 #[must_use]
 pub fn skewed(shards: u32, items: u32) -> Fleet {
     let fleet: Vec<RebalanceShard> = (0..shards).map(shard).collect();
@@ -109,7 +109,7 @@ fn shard(index: u32) -> RebalanceShard {
     }
 }
 
-/// Splitmix64: small, and the same everywhere.
+/// The random number generator `SplitMix64`. It gives the same numbers on every machine.
 struct Random(u64);
 
 impl Random {
@@ -121,7 +121,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number less than `end`.
+    /// Returns a number from 0 to `end` - 1.
     fn below(&mut self, end: u32) -> u32 {
         (self.next() % u64::from(end)) as u32
     }

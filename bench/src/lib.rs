@@ -1,7 +1,7 @@
-//! What the benchmarks in `benches/` measure on: generated fleets, the bounds that results are held against, and
-//! the whole product beside raw PostgreSQL and its peers.
+//! Parts of the benchmarks: generated fleets for the benchmarks in `benches/`, lower bounds with which their results
+//! are compared, and measurements of the whole product in comparison with plain PostgreSQL and other tools.
 //!
-//! Generated input depends on nothing but its parameters.
+//! Generated input depends only on its parameters.
 
 pub mod bound;
 pub mod fleet;

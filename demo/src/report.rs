@@ -51,7 +51,8 @@ pub struct RunReport {
     pub servers: Servers,
     /// How the run ended.
     pub result: RunOutcome,
-    /// The number of submitted migrations. It is greater than 1 if one was aborted before the flip.
+    /// The number of submitted migrations, not of cutover attempts. It is greater than 1 if a migration was aborted
+    /// before the flip.
     pub attempts: u32,
     /// The moves of the operation, in the order of the plan.
     #[serde(default)]
@@ -76,7 +77,7 @@ pub struct RunReport {
     /// The number of writes that the guards refused in the write-blocked windows of the moves, without rollbacks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub writes_refused: Option<i64>,
-    /// The result of the checker.
+    /// The result of the checker, which compares the ledger (the record of all writes of the clients) with the shards.
     pub ledger: CheckReport,
     /// The migration's own comparison.
     pub verify: ComparedRows,
@@ -96,7 +97,7 @@ pub struct RunReport {
     /// The failures that were caused and repaired.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub troubles: Vec<TroubleReport>,
-    /// The observations while no controller and no agent ran.
+    /// The observations during a cutover that continued while no controller and no agent ran.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub orphan: Option<OrphanedCutover>,
     /// The observations while an agent was stopped in the cutover.
@@ -115,12 +116,12 @@ pub struct RunReport {
     /// The load of the shards, if the operation is a rebalance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub balance: Option<LoadBalance>,
-    /// The errors of the estimated end times of steps.
+    /// The estimated end times of steps, and by how much they differed from the real ones.
     #[serde(default)]
     pub foreseen: Vec<StepForecast>,
     /// The counters of the client library.
     pub clients: ClientCounts,
-    /// The folder of ledger and logs. It is removed after the run unless it is to be kept.
+    /// The path of the folder with the ledger and the logs. The folder is removed after the run unless it must be kept.
     pub evidence: String,
 }
 
@@ -212,7 +213,7 @@ impl RunReport {
         }
     }
 
-    /// Adds the figures of all moves so far; of the write-blocked windows the longest.
+    /// Sets the figures to the sums over `moves`, and the write-blocked window to the longest one.
     pub(crate) fn count(&mut self, moves: &[MigrationStatus]) {
         let sum = |figure: fn(&Copied) -> i64| {
             let copied = moves

@@ -65,7 +65,8 @@ impl KeySet {
         Self::List(keys.into_iter().collect())
     }
 
-    /// Returns the set that contains only `key`, or under a hash map its whole virtual shard.
+    /// Returns the set that contains only `key`, or under a hash map its whole virtual shard. This set determines
+    /// only the strategy (range, hash, list) of the result, not its keys.
     ///
     /// For the last value of a key type the range has no upper end, so it contains only this value.
     #[must_use]
@@ -255,7 +256,7 @@ impl KeySet {
     }
 }
 
-/// Returns the virtual shard of a key.
+/// Returns the number of the key's virtual shard (a bucket) in a hash map with `of` virtual shards.
 #[must_use]
 pub fn bucket_of(key: &Key, of: u32) -> u32 {
     let bucket = key.hash64() & u64::from(of.saturating_sub(1));

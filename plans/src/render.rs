@@ -70,6 +70,7 @@ fn write_end(out: &mut String, plan: &Plan) {
 /// Describes the trial run of a move.
 fn trial_text(trial: &MoveTrial) -> String {
     let figures = &trial.figures;
+    // The number of tables in which the trial run found no moving row.
     let without = match figures.without_rows {
         0 => String::new(),
         number => format!(", of {number} of which no moving row was seen"),
@@ -96,7 +97,8 @@ pub fn is_disruptive(char: char) -> bool {
     turns || char.is_control()
 }
 
-/// Escapes characters of foreign names and texts that would leave the line.
+/// Escapes the disruptive characters ([`is_disruptive`]) of a name or text that comes from a user or a database, so
+/// that it stays on one line and in its place.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
     if !text.contains(is_disruptive) {
@@ -227,7 +229,7 @@ fn write_tables(out: &mut String, planned: &PlannedMove) -> std::fmt::Result {
     Ok(())
 }
 
-/// Writes the effects of the mode, and of the other mode.
+/// Writes the effects of the mode, and of the other mode. The line `write stop` describes the write-blocked window.
 fn write_modes(out: &mut String, plan: &Plan, planned: &PlannedMove) -> std::fmt::Result {
     let amount = bytes(planned.estimate.bytes);
     match planned.mode {

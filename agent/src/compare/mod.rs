@@ -53,7 +53,8 @@ impl<'a> MovingRows<'a> {
         self.table.table.sql()
     }
 
-    /// Returns the expression of all columns as one text, in the order of the plan, whatever the physical order is.
+    /// Returns the expression of all columns as one text, in the order of the plan. The physical order of the
+    /// columns does not matter.
     fn row(&self) -> String {
         text_of(self.table.columns.iter().map(|column| &column.name))
     }
@@ -143,7 +144,7 @@ impl<'a> MovingRows<'a> {
     }
 
     /// Returns the same join as [`MovingRows::join_parameter_keys`] for a table without a key. The text of each row with
-    /// one of the given shard keys is computed once, whatever the number of given rows, and matched by hash. The
+    /// one of the given shard keys is computed once, for any number of given rows, and matched by hash. The
     /// columns of the shard key may have an index.
     fn join_whole(&self) -> String {
         let names = self.table.key_names();

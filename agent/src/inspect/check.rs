@@ -112,6 +112,7 @@ async fn keyed_tables(client: &Connected, task: &CheckTask) -> Result<Vec<Moving
         .collect())
 }
 
+/// Counts the rows of a table that do not belong to the shard, and reads some of their keys.
 async fn count_misplaced_rows(
     client: &Connected,
     task: &CheckTask,
@@ -249,6 +250,7 @@ pub(super) fn key_set_of(keys: &[Key]) -> KeySet {
     KeySet::Range(keys.iter().map(single_key).collect()).normal()
 }
 
+/// Returns those of `keys` that have rows on the shard.
 async fn find_present_keys(
     client: &Connected,
     task: &CheckTask,
@@ -275,6 +277,7 @@ async fn find_present_keys(
     Ok(sums)
 }
 
+/// Reads the definitions of all tables that the map lists.
 async fn read_schema(
     client: &Connected,
     task: &CheckTask,
@@ -293,6 +296,7 @@ async fn read_schema(
         .collect())
 }
 
+/// Computes the number of rows and the digest of each reference table that exists.
 async fn digest_reference_tables(
     client: &Connected,
     task: &CheckTask,
@@ -311,6 +315,7 @@ async fn digest_reference_tables(
     Ok(result)
 }
 
+/// Returns the guards of released keys that are missing or altered.
 async fn find_broken_guards(
     client: &Connected,
     task: &CheckTask,

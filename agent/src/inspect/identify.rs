@@ -1,5 +1,5 @@
-//! Reports to which database a connection string leads. If the task says so, the agent also registers the database: it
-//! stores a random id in it.
+//! Reports to which database a connection string leads. If the task demands it, the agent also registers the database:
+//! it stores a random id in the database.
 
 use connect::Connected;
 use plans::inspection::identify::{Identified, IdentifyTask};

@@ -82,7 +82,8 @@ pub(super) fn resolve(
     (keyed, unkeyed)
 }
 
-/// Returns a table whose parent is already resolved, with the key of the parent.
+/// Returns a table whose parent is already resolved, with the key of the parent. A `reference` in this file is the link
+/// of a dependent table to its parent; [`TableKey::Reference`] is a reference table.
 fn next_through(
     unresolved: &BTreeMap<TableName, &ThroughRef>,
     keyed: &[(TableName, TableKey)],
@@ -132,6 +133,7 @@ fn key_expressions_at(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
             .iter()
             .map(|column| format!("{row}.{}", quote_ident(&column.name)))
             .collect(),
+        // A reference table has no shard key.
         TableKey::Reference => Vec::new(),
         TableKey::Through(through) => {
             let parent = format!("shardwright_key_{depth}");
@@ -150,8 +152,8 @@ fn key_expressions_at(key: &TableKey, row: &str, depth: usize) -> Vec<String> {
     }
 }
 
-/// Returns the SQL condition that the row `row`, or a row on which it depends, has a NULL in the columns that reference
-/// its parent. Such a row has no shard key and does not move.
+/// Returns the SQL condition that a row has no shard key: the row `row`, or a row on which it depends, has a NULL in
+/// the columns that reference its parent. Such a row has no shard key and does not move.
 pub(super) fn has_no_key_condition(through: &ThroughTable, row: &str) -> String {
     let pairs = through.columns.iter();
     let mut conditions: Vec<String> = pairs

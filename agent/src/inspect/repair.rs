@@ -64,6 +64,7 @@ fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
     })
 }
 
+/// Returns the error for a subject that has changed since the check, so that nothing was repaired.
 fn changed_since_check(subject: impl std::fmt::Display) -> StepError {
     StepError::refused(
         "mend.changed",

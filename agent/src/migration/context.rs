@@ -94,7 +94,7 @@ impl StepContext {
         self.token_up_to(self.dispatch.map_version.next())
     }
 
-    /// Returns the proof of epoch for cleanup, which is allowed after any flip.
+    /// Returns the proof of epoch for cleanup and for guards, which is allowed after any flip.
     pub(crate) fn token_for_cleanup(&self) -> EpochToken {
         self.token_up_to(MapVersion(i64::MAX))
     }

@@ -153,10 +153,12 @@ pub(crate) async fn write_from_receiver<F: Future<Output = ()>>(
     written.at(what)
 }
 
+/// Describes the action on the source, for messages.
 fn reading(table: &MovingTable, shard: &str) -> String {
     format!("shard {shard}: copying {}: reading", table.table)
 }
 
+/// Describes the action on the target, for messages.
 fn writing(table: &MovingTable, shard: &str) -> String {
     format!("shard {shard}: copying {}: writing", table.table)
 }
@@ -177,6 +179,7 @@ pub(crate) fn into(table: &MovingTable) -> String {
     format!("copy {name} ({columns}) from stdin (format {format})")
 }
 
+/// Returns the list of the columns that are copied, as SQL.
 fn columns(table: &MovingTable) -> String {
     let columns = table.written_columns().map(|c| quote_ident(&c.name));
     columns.collect::<Vec<_>>().join(", ")

@@ -2,11 +2,11 @@
 //!
 //! The entries are restored in this order: first all of the pre-data section; after the copy, the primary keys; then
 //! the rest of the post-data section (indexes, constraints, foreign keys, triggers). The target stores the statements,
-//! so that a restart continues with the first entry that is missing. The sidecar schema `shardwright`, guards,
+//! so that a restart continues with the first entry that is missing. The agent's own schema `shardwright`, guards,
 //! publications and subscriptions are never restored.
 //!
-//! This module never parses a statement. The fields of the archive and the catalog, in the snapshot that pg_dump reads,
-//! state which object an entry belongs to.
+//! This module never parses a statement. It learns from the fields of the archive to which object an entry belongs, and
+//! reads more about the object from the catalog, in the snapshot that pg_dump uses.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -23,8 +23,8 @@ use tokio_postgres::SimpleQueryMessage;
 use super::archive::{self, ArchiveEntry, ArchiveSection, ObjectId};
 use crate::error::{StepError, WithIntent};
 
-/// Settings of pg_dump's session. They follow the options of the connection string and those that every session of the
-/// agent sets.
+/// Settings of pg_dump's session. They come after the options of the connection string and those that every session of
+/// the agent sets, so they have precedence.
 const DUMP_OPTIONS: &str = "-c lock_timeout=10s";
 
 const FACTS: &str = include_str!("pg_dump/facts.sql");
@@ -95,8 +95,8 @@ impl SchemaEntry {
 /// Number of entries that are sent in one round trip.
 const AT_ONCE: usize = 50;
 
-/// Creates entries in the session's transaction, [`AT_ONCE`] per round trip. Returns the first entry that fails, with
-/// the server's error; the transaction is then aborted.
+/// Restores entries: executes their statements in the session's transaction, [`AT_ONCE`] per round trip. Returns the
+/// first entry that fails, with the server's error; the transaction is then aborted.
 ///
 /// The function uses no savepoints: [`created::record`](crate::shard::created::record) finds the created objects by the
 /// transaction id, and an object that a subtransaction creates has another one.
@@ -141,8 +141,8 @@ async fn run_with_progress(
     Ok(())
 }
 
-/// Creates entries as [`make`] does, but continues after an entry fails. Returns each entry that failed, with the
-/// server's error.
+/// Restores entries as [`make`] does, but uses savepoints and continues after an entry fails. Returns each entry that
+/// failed, with the server's error.
 ///
 /// # Errors
 /// Returns an error if the session cannot continue.
@@ -165,12 +165,13 @@ pub(crate) async fn make_most<'a>(
     Ok(failed)
 }
 
+/// Returns the statements of all entries as one text.
 fn batch(entries: &[&SchemaEntry]) -> String {
     let all: Vec<String> = entries.iter().map(|entry| entry.sql()).collect();
     all.join("\n")
 }
 
-/// Runs statements in a savepoint of the session's transaction. If one fails, all of them are rolled back.
+/// Executes statements in a savepoint of the session's transaction. If one fails, all of them are rolled back.
 async fn made(client: &Connected, sql: &str) -> Result<(), tokio_postgres::Error> {
     let run = format!("savepoint entries; {sql}\nrelease savepoint entries");
     let made = client.batch_execute(&run).await;
@@ -196,7 +197,7 @@ pub(crate) struct DumpSource<'a> {
     pub(crate) shard: &'a str,
 }
 
-/// Reads the schema of a database, without privileges, by the pg_dump in `tools`.
+/// Reads the schema of a database, without the GRANTs, by the pg_dump in `tools`.
 ///
 /// # Errors
 /// Fails with `schema.dump` if pg_dump fails, and with `schema.archive` if its archive cannot be read.
@@ -206,6 +207,7 @@ pub(crate) async fn dump(
 ) -> Result<DumpedSchema, StepError> {
     let listed = archive(dumped, tools).await?;
     let facts = facts(dumped, &listed).await?;
+    // The entries that are omitted.
     let mut left = BTreeSet::new();
     let (mut pre, mut side_by_side, mut post) = (Vec::new(), Vec::new(), Vec::new());
     let mut sections = std::collections::BTreeMap::new();
@@ -226,7 +228,8 @@ pub(crate) async fn dump(
             ArchiveSection::None => {
                 let needed = listed.depends_on.iter();
                 let needed = needed.filter_map(|id| sections.get(id)).max().copied();
-                // The remaining keys do not depend on an entry that needs a key, so this entry can wait.
+                // This entry is restored with the entries that it depends on. If they are in section `Key`, the entry
+                // can wait until `Post`: no entry of section `Key` depends on it.
                 match needed.unwrap_or(RestoreSection::Pre) {
                     RestoreSection::Key => RestoreSection::Post,
                     section @ (RestoreSection::Pre | RestoreSection::Post) => section,
@@ -344,13 +347,17 @@ const OWNED: [&str; 23] = [
 struct EntryFacts {
     /// An ALTER .. OWNER TO statement without the name of the owner.
     give: Option<String>,
+    /// The qualified and quoted name of the object; not the identity of a row.
     identity: Option<String>,
+    /// True if the object is the replica identity of a table: its primary key, or the index that identifies its rows.
     finds_rows: bool,
     /// The size in bytes of the object's index, if the object is or has an index.
     index_bytes: Option<i64>,
+    /// True for a guard and for an event trigger of Shardwright, which are not restored.
     is_ours: bool,
 }
 
+/// Reads the facts about each entry's object from the catalog, in the order of `listed`.
 async fn facts(
     dumped: DumpSource<'_>,
     listed: &[ArchiveEntry],
@@ -441,6 +448,7 @@ fn connect_by(command: &mut Command, resolved: &Resolved) {
     command.env("PGOPTIONS", format!("{own} {pinned} {DUMP_OPTIONS}"));
 }
 
+/// Executes a program. Its first line on stderr is the message of the error.
 async fn run(command: &mut Command, what: &str) -> Result<(), StepError> {
     let output = command
         .stdin(Stdio::null())

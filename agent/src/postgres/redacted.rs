@@ -37,16 +37,19 @@ fn is_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
+/// Copies one character; returns the position after it.
 fn plain(out: &mut String, chars: &[char], at: usize) -> usize {
     out.push(chars[at]);
     at + 1
 }
 
+/// Writes `?` in place of a literal that ends at `end`.
 fn literal(out: &mut String, end: usize) -> usize {
     out.push('?');
     end
 }
 
+/// Writes one space in place of white space or a comment that ends at `end`.
 fn blank(out: &mut String, end: usize) -> usize {
     if !out.ends_with(' ') {
         out.push(' ');
@@ -67,6 +70,7 @@ fn escapes(chars: &[char], at: usize) -> bool {
     matches!(before(1), Some('e' | 'E')) && !before(2).is_some_and(is_word)
 }
 
+/// Returns the end of a string in single quotes. If `escapes` is true, a backslash escapes the next character.
 fn string_end(chars: &[char], at: usize, escapes: bool) -> usize {
     if !escapes {
         return string_like_end(chars, at, '\'');
@@ -115,12 +119,14 @@ fn dollar_end(chars: &[char], at: usize) -> Option<usize> {
     Some(close.map_or(chars.len(), |close| body + close + tag.len()))
 }
 
+/// Returns the end of a number.
 fn number_end(chars: &[char], at: usize) -> usize {
     let more = |c: &char| c.is_ascii_alphanumeric() || *c == '.' || *c == '_';
     let length = chars[at..].iter().take_while(|c| more(c)).count();
     at + length
 }
 
+/// Returns the end of the line.
 fn line_end(chars: &[char], at: usize) -> usize {
     let rest = chars[at..].iter().position(|c| *c == '\n');
     rest.map_or(chars.len(), |length| at + length)

@@ -2,8 +2,9 @@
 //!
 //! With synchronous dual-write a commit must wait for the agent, and for as many of the other standbys as before (R22).
 //! So `FIRST n` becomes `FIRST n+1` with the agent's name first. `ANY n` stays `ANY` only if all of its names are
-//! needed. Otherwise n+1 other standbys could satisfy the quorum without the agent, so it becomes `FIRST n+1` until the
-//! agent's name is removed.
+//! needed. Otherwise n+1 other standbys could satisfy the quorum without the agent, so it becomes `FIRST n+1`.
+//! [`StandbyNames::without`] does not change the method; [`dual_write`](crate::shard::dual_write) then restores the
+//! original text.
 
 use plans::sql::quote_ident;
 
@@ -66,7 +67,8 @@ impl StandbyNames {
         }
     }
 
-    /// Returns the value without the names for which `gone` is true. Commits wait for the others as before.
+    /// Returns the value without the names for which `gone` is true, with the same method. Commits wait for the
+    /// remaining names as before.
     pub(crate) fn without(&self, gone: impl Fn(&str) -> bool) -> Self {
         let names: Vec<String> = self
             .names
@@ -92,7 +94,7 @@ impl StandbyNames {
         self.names
     }
 
-    /// Returns whether `is` is true for one of the names.
+    /// Returns whether one of the names satisfies the predicate `is`.
     pub(crate) fn holds(&self, is: impl Fn(&str) -> bool) -> bool {
         self.names.iter().any(|name| is(name))
     }
@@ -117,6 +119,7 @@ impl StandbyNames {
     }
 }
 
+/// Returns a name as it is written in the setting.
 fn written(name: &str) -> String {
     if name == "*" {
         return name.to_owned();
@@ -134,6 +137,7 @@ enum NamesToken {
     Comma,
 }
 
+/// Returns the value that the tokens make up; `None` if they are not in a documented form.
 fn read(tokens: &[NamesToken]) -> Option<StandbyNames> {
     let (method, number, list) = match tokens {
         [] => (SyncMethod::First, 0, tokens),
@@ -180,6 +184,7 @@ fn names(list: &[NamesToken]) -> Option<Vec<String>> {
         .collect()
 }
 
+/// Divides the value into tokens; `None` if it has a character that no token begins with.
 fn tokens(value: &str) -> Option<Vec<NamesToken>> {
     let mut tokens = Vec::new();
     let mut rest = value.chars().peekable();
@@ -243,6 +248,8 @@ mod tests {
         names.with(OUR_NAME).render()
     }
 
+    // Commits wait for as many of the other standbys as before, and for the agent. To add its name again changes
+    // nothing.
     #[test]
     fn real_standbys_are_waited_for_as_before_and_we_besides() {
         let ours = format!("\"{OUR_NAME}\"");

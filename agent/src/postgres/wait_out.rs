@@ -19,6 +19,7 @@ use crate::error::{StepError, WithIntent};
 /// The pause after the second check for writers; the second check follows the first immediately. Each later pause is
 /// twice as long, up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_micros(250);
+/// The longest pause between two checks for writers.
 const LONGEST_PAUSE: Duration = Duration::from_millis(2);
 
 /// Query for the transactions that hold a writer's lock on the tables `$1`, by virtual transaction id.

@@ -1,5 +1,5 @@
-//! The comparison: chunks cover each row of a table exactly once, and one changed value is found, whatever the names of
-//! the columns are.
+//! The comparison: chunks cover each row of a table exactly once, and one changed value is found, with any names of the
+//! columns.
 
 use std::collections::BTreeMap;
 

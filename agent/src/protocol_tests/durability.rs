@@ -1,4 +1,4 @@
-//! Commits of the agent's sessions are durable, whatever the defaults of the role are (R9).
+//! Commits of the agent's sessions are durable, also if the defaults of the role are not safe (R9).
 
 use super::bench::{Bench, ITEM};
 use crate::shard::register::{self, RegisterSetting};

@@ -1,4 +1,5 @@
-//! A take-over always ends, whatever the previous owner does, and the previous owner is refused afterwards (R11).
+//! A take-over of a migration always ends, with any activity of the previous owner, and the previous owner is refused
+//! afterwards (R11).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};

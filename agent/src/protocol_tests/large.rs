@@ -1,5 +1,5 @@
-//! Values that exceed the size limit of the stream: their rows arrive unchanged, whatever happens to them in the
-//! meantime.
+//! Values that exceed the size limit of the stream: their rows arrive unchanged, also if the application changes
+//! them in the meantime.
 
 use std::collections::BTreeSet;
 

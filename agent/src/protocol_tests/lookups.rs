@@ -1,4 +1,4 @@
-//! A row is found by the index of its identity and by no other index, whatever the statistics of the table are.
+//! A row is found by the index of its identity and by no other index, with any statistics of the table.
 //!
 //! The tests use the server's counters: how often a session scanned each index and the table.
 

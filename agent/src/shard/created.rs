@@ -1,10 +1,10 @@
 //! The objects that a migration created on the target, identified by their OIDs in the target's catalog. The
 //! transactions that create them record them; the agent drops them by the catalog.
 //!
-//! Nothing here parses a statement or a name. The server writes every name (`pg_identify_object`, `format`). An object
-//! that another session has dropped, renamed or created again is no longer an object of this migration.
+//! This module parses no statement and no name. The server writes every name (`pg_identify_object`, `format`). An
+//! object that another session has dropped, renamed or created again is no longer an object of this migration.
 //!
-//! Absent: `CASCADE`. If other objects depend on an object, its drop fails.
+//! The agent never drops an object with `CASCADE`. If other objects depend on an object, its drop fails.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -70,7 +70,7 @@ impl Shard {
             .await
     }
 
-    /// Opens an ordinary session that looks up a row by the index of its identity, whatever the statistics are
+    /// Opens an ordinary session that looks up a row by the index of its identity, with any statistics
     /// ([`MovingTable::lookup`](plans::table::MovingTable::lookup)).
     pub(crate) async fn lookup_session(&self, role: &str) -> Result<Connected, StepError> {
         let session = self.session(role).await?;

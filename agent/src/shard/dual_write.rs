@@ -145,8 +145,8 @@ pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatu
     })
 }
 
-/// Returns whether commits on this shard wait for a stream of Shardwright. Two streams that wait for each other would
-/// never end.
+/// Returns whether commits on this shard wait for any stream of Shardwright, of this migration or another. Two streams
+/// that wait for each other would never end.
 pub(crate) async fn commits_wait_for_us(client: &Connected) -> Result<bool, StepError> {
     let names = read_names(client).await?;
     Ok(names.holds(|name| name.starts_with(OURS)))

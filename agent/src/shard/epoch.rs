@@ -27,7 +27,7 @@ const TAKE_OVER_TRIES: u32 = 60;
 /// The message with which the server refuses an owner that a newer one has replaced.
 const SUPERSEDED: &str = "a newer owner has taken the migration";
 
-/// The proof that an owner presents.
+/// The data with which the agent that owns a migration proves its epoch on a shard. It is no secret.
 #[derive(Debug, Clone)]
 pub(crate) struct EpochToken {
     pub(crate) migration: MigrationId,
@@ -165,7 +165,7 @@ pub(crate) fn proof_sql(token: &EpochToken) -> String {
     )
 }
 
-/// Returns true if the migration has a row on this shard, whichever owner wrote it.
+/// Returns whether the migration has a row on this shard, written by this or an earlier owner of the migration.
 pub(crate) async fn is_enrolled(client: &Connected, token: &EpochToken) -> Result<bool, StepError> {
     Ok(epoch_in_force(client, token).await?.is_some())
 }

@@ -51,8 +51,8 @@ pub(crate) async fn create_register(
         .await
 }
 
-/// Returns the condition of WHEN that is true for every session but the agents': it checks the bypass setting and the
-/// role (R16).
+/// Returns the condition of WHEN that is true for every session except those of Shardwright's agents: it checks the
+/// bypass setting and the role (R16).
 pub(crate) fn foreign_session_sql(our_role: &str) -> String {
     format!(
         "(pg_catalog.current_setting('{BYPASS_SETTING}', true) is distinct from 'on' or session_user <> {})",

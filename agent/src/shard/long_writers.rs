@@ -28,7 +28,7 @@ pub(crate) enum WriteObstacle {
         /// How long the transaction has been open.
         open: Duration,
     },
-    /// A prepared transaction. It belongs to no session, so it does not end by itself.
+    /// A prepared transaction. It belongs to no session, so it ends only if a user commits it or rolls it back.
     Prepared {
         gid: String,
         owner: String,

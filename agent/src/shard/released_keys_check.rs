@@ -23,10 +23,11 @@ const EVENTS: [&str; 3] = ["insert", "update", "delete"];
 const SAMPLE_TABLE: &str = "shardwright_probe";
 /// Number of attempts to create the triggers while another session holds a conflicting lock.
 const LOCK_TRIES: u32 = 150;
-/// Pause between two attempts, in which writers that queue after the agent's lock request proceed.
+/// Pause between two attempts. During the pause, the writers that waited for the agent's lock request continue.
 const LOCK_PAUSE: Duration = Duration::from_millis(200);
 
-/// Returns the keys of a map that this shard has released, if there are any.
+/// Returns the keys of a map that this shard has released, if there are any. The table `shardwright.away` contains
+/// them.
 pub(crate) async fn read_keys(
     client: &Connected,
     map: &MapName,
@@ -47,7 +48,8 @@ pub(crate) async fn read_keys(
         .transpose()
 }
 
-/// Returns the problems of the guard on a table, at most one for each trigger; empty if the guard is complete.
+/// Returns the problems of the guard on a table: at most one for the function, and one for each trigger. The result is
+/// empty if the guard is as expected.
 pub(crate) async fn find_problems(
     client: &Connected,
     map: &MapName,
@@ -70,6 +72,7 @@ async fn compare_triggers(
     table: &MovingTable,
 ) -> Result<Vec<String>, tokio_postgres::Error> {
     lock_guard(client, map).await?;
+    // The body of the guard's function.
     let source = client
         .query_opt(
             "select p.prosrc from pg_catalog.pg_proc p join pg_catalog.pg_namespace n on n.oid = p.pronamespace
@@ -121,8 +124,9 @@ async fn compare_triggers(
     Ok(problems)
 }
 
-/// Returns the state and the definition of each trigger, without the name of the table. If a partition has another
-/// state, the state is `D`.
+/// Returns the state and the definition of each trigger, without the name of the table. The expected state is `A`
+/// (ENABLE ALWAYS). If the trigger has a different state on a partition than on the table, the function returns the
+/// state `D`, which the caller reports as a problem.
 async fn read_triggers(
     client: &Connected,
     table: &MovingTable,

@@ -20,13 +20,13 @@ use crate::shard::epoch;
 use crate::shard::guard::cascade;
 use crate::shard::guard::{self, ddl_guard};
 
-/// One session on each shard.
+/// One session on each shard, to compare the definitions (the shape) of the tables.
 pub(super) struct ShapeSessions<'a> {
     pub(super) source: &'a Connected,
     pub(super) target: &'a Connected,
 }
 
-/// Checks both shards before a step.
+/// Checks the definitions of the moving tables on both shards before a step, if the step needs them.
 ///
 /// # Errors
 /// `schema.drift` with the differences; [`StepError::Reshaped`] if both shards have the same new definition.
@@ -50,7 +50,8 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
     compare_definitions(context, &sessions).await
 }
 
-/// Returns whether both shards have the tables before this step.
+/// Returns whether the definitions are compared before this step. Some steps are excluded although both shards have the
+/// tables.
 fn both_have_tables(kind: StepKind) -> bool {
     match kind {
         StepKind::Copy
@@ -103,8 +104,8 @@ pub(super) async fn compare_definitions(
     accept_common_form(context, sessions, source_fingerprint, without_indexes).await
 }
 
-/// Handles a definition that is the same on both shards and differs from the plan. If only indexes are missing, this is
-/// no error; otherwise returns [`StepError::Reshaped`].
+/// Handles a definition that is the same on both shards and differs from the plan. The function accepts it if only
+/// indexes are missing. Otherwise it returns [`StepError::Reshaped`], with which the agent reports the new definition.
 async fn accept_common_form(
     context: &StepContext,
     sessions: &ShapeSessions<'_>,
@@ -125,6 +126,7 @@ async fn accept_common_form(
     })
 }
 
+/// Returns the columns of each table.
 fn columns(tables: &[MovingTable]) -> Vec<&[plans::table::Column]> {
     tables
         .iter()
@@ -138,6 +140,8 @@ fn lacks_indexes(context: &StepContext) -> Result<bool, StepError> {
     Ok(created.created && !context.is_done(StepKind::BuildIndexes))
 }
 
+/// Creates on both shards the event triggers that refuse DDL on the moving tables. First records them for the cleanup,
+/// with the policy `always`: they are removed after success and after failure.
 async fn create_ddl_guards(
     context: &StepContext,
     sessions: &ShapeSessions<'_>,
@@ -177,6 +181,7 @@ async fn restore_guards(
         let shard = session.name();
         let missing =
             guard::missing_triggers(session, &dispatch.migration, &dispatch.tables).await?;
+        // Without a row of the migration, the shard has no guard of it.
         if missing.is_empty() || !epoch::is_enrolled(session, &token).await? {
             continue;
         }

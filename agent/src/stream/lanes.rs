@@ -1,4 +1,5 @@
-//! The sessions on the downstream shard: one session applies alone, or two sessions share a batch (ADR 39).
+//! The sessions (lanes) of a stream on the downstream shard: one session applies alone, or two sessions share a batch
+//! (ADR 39).
 //!
 //! Order for a shared batch:
 //! 1. Each session proves the epoch and executes its rows.
@@ -25,7 +26,7 @@ use crate::stream::second_lane;
 /// The number of shareable batches that the first session applies alone after sharing has failed.
 const BATCHES_AFTER_CONFLICT: u32 = 16;
 
-/// The sessions. The second one is opened for the first batch that can be shared.
+/// The sessions (lanes). The second one is opened for the first batch that can be shared.
 pub(super) struct ApplyLanes {
     first: Executor,
     second: Option<Executor>,
@@ -45,7 +46,7 @@ impl ApplyLanes {
         }
     }
 
-    /// The session in which the transaction of a batch is open.
+    /// Returns the session in which the transaction of a batch is open.
     pub(super) fn first_session(&self) -> &Executor {
         &self.first
     }

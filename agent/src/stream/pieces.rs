@@ -52,6 +52,7 @@ pub(super) struct PieceQueue {
     permits: Arc<Semaphore>,
 }
 
+/// Whether the sessions are free or execute a piece.
 enum QueueState {
     Idle(Box<ApplyLanes>),
     Busy(PieceExecution),

@@ -83,11 +83,13 @@ impl StreamRun {
         }
     }
 
+    /// Returns whether the batch can be committed: it has changes, no transaction is arriving, and no row is ahead of
+    /// the stream.
     pub(super) fn can_commit(&self) -> bool {
         self.arriving.is_none() && !self.batch.is_empty() && !self.has_row_ahead()
     }
 
-    /// Whether the batch must stay open because a row in it is ahead of the stream.
+    /// Returns whether the batch must stay open because a row in it is ahead of the stream.
     pub(super) fn has_row_ahead(&self) -> bool {
         self.recopied.has_row_ahead()
     }
@@ -334,6 +336,7 @@ impl StreamRun {
         self.batch.has_no_pending_rows().await
     }
 
+    /// Commits the batch, unless a row in it is ahead of the stream.
     pub(super) async fn commit(
         &mut self,
         shared: &mut StreamState,
@@ -380,7 +383,7 @@ impl StreamRun {
         }
         match feed {
             // A commit without changes for this stream may wait for this position. It is confirmed when the progress
-            // is durable (I3), together with whatever is added until then.
+            // is durable (I3), together with the changes that are added until then.
             EventFeed::Live(_) if shared.spec.dual_write.is_some() => {
                 self.batch.advance_to(wal_end)
             }
@@ -412,6 +415,7 @@ fn note_wal_end(shared: &StreamState, wal_end: Lsn) {
     });
 }
 
+/// Returns whether the stream must pause before this transaction.
 fn must_pause_before(shared: &StreamState, begin: &Begin) -> bool {
     match &shared.pause {
         None => false,

@@ -1,4 +1,5 @@
-//! The position of the second lane of a change stream, stored on the downstream shard.
+//! The position of the second lane of a change stream, stored on the downstream shard. A lane is a session that applies
+//! changes on the downstream shard.
 //!
 //! The second lane commits a batch immediately before the first lane does. So it is at the progress, or one batch
 //! ahead of it. Its rows of the transactions between the two positions are already applied (ADR 39).

@@ -345,8 +345,8 @@ async fn close_feed(feed: EventFeed) {
     }
 }
 
-/// Whether the upstream shard retains so much WAL that the stream must spool. This is not checked in a cutover, where
-/// the stream is level.
+/// Returns whether the upstream shard retains so much WAL that the stream must spool. Returns `false` in a cutover, in
+/// which the stream has almost no lag.
 fn lags_too_far(shared: &StreamState, run: &StreamRun) -> bool {
     shared.spec.spool.is_some()
         && shared.stop_at.is_none()

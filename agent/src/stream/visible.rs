@@ -46,7 +46,8 @@ impl CopiedUnit {
     }
 }
 
-/// The snapshots with which the units of the copy were read.
+/// The snapshots with which the units of the copy were read. This value contains no rows; it decides which transactions
+/// the copy already contains.
 #[derive(Debug)]
 pub(super) struct VisibleRows {
     snapshots: Vec<TxSnapshot>,
@@ -61,7 +62,7 @@ impl VisibleRows {
     /// in which no transaction of the stream is visible.
     ///
     /// # Errors
-    /// `copy.snapshot` if a unit was not copied with exactly one snapshot.
+    /// `copy.snapshot` if a unit was copied with no snapshot, or with more than one.
     pub(super) async fn load(
         client: &Connected,
         token: &EpochToken,
@@ -122,13 +123,13 @@ impl VisibleRows {
         }))
     }
 
-    /// Whether the copy may contain changes of a transaction that commits at `commit`.
+    /// Returns whether the copy may contain changes of a transaction that commits at `commit`.
     pub(super) fn may_contain_commit(&self, commit: Lsn) -> bool {
         commit <= self.horizon
     }
 
-    /// Whether the copy contains the effect of transaction `xid` on the row of `table` whose first primary key value,
-    /// as text, is `first`.
+    /// Returns whether the copy contains the effect of transaction `xid` on the row of `table` whose first primary key
+    /// value, as text, is `first`.
     ///
     /// # Errors
     /// `capture.unit` if no unit contains the row: the copy is incomplete.

@@ -1,4 +1,4 @@
-//! `make bench`: Shardwright beside the limits of the machine.
+//! `make bench`: measures Shardwright and what the machine can do without it.
 
 use clap::Parser;
 

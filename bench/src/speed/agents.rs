@@ -1,4 +1,4 @@
-//! Two moves with nothing in common, one after the other and side by side: what a second agent brings.
+//! Measures what a second agent gains: two independent moves run one after the other, and then concurrently.
 //!
 //! Each of the two servers holds the source of one move and the target of the other.
 
@@ -10,12 +10,12 @@ use anyhow::{Context, ensure};
 use std::path::Path;
 use std::time::Instant;
 
-/// Maps, each with its two shards.
+/// The names of the maps. Each map has its own two shards.
 const MAPS: [&str; 2] = ["left", "right"];
-/// Tries to have one move on each agent.
+/// The maximum number of tries until each agent has one of the moves.
 const TRIES: u32 = 8;
 
-/// Measures so many rounds and adds what they say.
+/// Measures `rounds` rounds with `items` rows in the largest table, and adds their samples and figures to the report.
 pub(crate) fn measure(
     programs: &Path,
     (items, rounds): (u64, u32),
@@ -46,7 +46,7 @@ pub(crate) fn measure(
     Ok(())
 }
 
-/// Source and target of each move.
+/// Returns the source and the target of each move.
 fn places(ground: &Ground) -> anyhow::Result<[[Place; 2]; 2]> {
     let (one, other) = (&ground.source, &ground.target);
     Ok([
@@ -59,6 +59,7 @@ fn request(map: &str) -> String {
     format!("operation: move\nmap: {map}\nmoves: [{{source: {map}-a, target: {map}-b}}]\n")
 }
 
+/// Runs the two moves one after the other, and aborts each when it waits for its approval.
 fn one_after_the_other(ground: &Ground, samples: &mut Samples) -> anyhow::Result<()> {
     let mut all = 0.0;
     for map in MAPS {
@@ -72,7 +73,7 @@ fn one_after_the_other(ground: &Ground, samples: &mut Samples) -> anyhow::Result
     Ok(())
 }
 
-/// Until each agent has one of the moves: whichever asks first may have both.
+/// Runs both moves concurrently. Repeats this until each agent has one of the moves, because an agent can claim both.
 fn side_by_side(ground: &Ground, samples: &mut Samples) -> anyhow::Result<()> {
     for _ in 0..TRIES {
         let from = samples.watch.take_sample();

@@ -1,7 +1,9 @@
-//! How fast a backlog is applied: by the stream of a migration that waits for its approval, and by a subscription.
+//! Measures how fast a backlog of changes is applied by the stream of a migration that waits for its approval, and by a
+//! subscription.
 //!
-//! Both copies are held by a lock on their table while the backlog is written, then let go one after the other. They
-//! get the same changes; the migration also marks each changed key, to compare its row before the cutover.
+//! A lock on the table stops the stream and the subscription while the backlog is written. Then one lock after the
+//! other is released. Both apply the same changes. The migration also records each changed key, to compare its row
+//! before the cutover.
 
 use super::figures::Samples;
 use super::ground::Ground;
@@ -12,11 +14,11 @@ use anyhow::bail;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// Row changes of a backlog, ten in a transaction.
+/// The number of row changes of a backlog, ten per transaction.
 pub(crate) const CHANGES: f64 = 400_000.0;
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Half of the changes insert, two fifths update, one tenth deletes.
+/// Returns the SQL of a backlog of 50 % inserts, 40 % updates and 10 % deletes.
 fn mixed(items: u64) -> String {
     format!(
         "do $$ declare base bigint := (select max(id) / 1000 * 1000 + 1000 from order_items); begin
@@ -34,7 +36,7 @@ fn mixed(items: u64) -> String {
     )
 }
 
-/// Nine updates out of ten meet one row in a hundred.
+/// Returns the SQL of a backlog of updates. 90 % of the updates change 1 % of the rows.
 fn skewed(items: u64) -> String {
     format!(
         "do $$ begin
@@ -54,13 +56,13 @@ fn backlogs(items: u64) -> [(&'static str, String); 2] {
     [("mixed", mixed(items)), ("skewed", skewed(items))]
 }
 
-/// The last transaction of a backlog, which tells who has applied it.
+/// Returns the last transaction of a backlog. A database that contains its change has applied the whole backlog.
 fn last(kind: &str) -> String {
     format!("update tenants set name = '{kind}' where tenant_id = 1")
 }
 
-/// A round: both kinds of backlog, applied by a subscription and by a migration, which is taken back; then the first kind
-/// by a migration that has one session for it.
+/// Measures one round: both kinds of backlog, applied by a subscription and by a migration, which is then aborted; then
+/// the first kind, applied by a migration with only one session for changes.
 pub(crate) fn round(
     ground: &Ground,
     (source, target): (&Place, &Place),
@@ -82,8 +84,8 @@ pub(crate) fn round(
         ])?;
         samples.time(&format!("apply.{kind}.decode"), || decode(source))?;
         source.run(&["select pg_drop_replication_slot('bench_decode')"])?;
-        // While the migration waits for its lock its transaction is open, so that old versions are kept everywhere on
-        // that server. The subscription waits before it has an id.
+        // The migration goes first: while it waits for the lock, its transaction is open and prevents vacuum on the
+        // whole server from removing old row versions. The subscription waits before its transaction has an id.
         samples.time(&format!("apply.{kind}.ours"), || let_go(held, kind))?;
         settle(source, target)?;
         samples.time(&format!("apply.{kind}.native"), || let_go(held_other, kind))?;
@@ -99,7 +101,7 @@ pub(crate) fn round(
     ours::take_back(ground, &id)
 }
 
-/// Backlogs of the same kinds, applied by pglogical on servers of its own.
+/// Measures how fast pglogical applies backlogs of the same kinds on its own servers.
 pub(crate) fn by_pglogical(pair: &Pair, items: u64, samples: &mut Samples) -> anyhow::Result<()> {
     for (kind, backlog) in backlogs(items) {
         let held = Held::new(&pair.target)?;
@@ -109,7 +111,7 @@ pub(crate) fn by_pglogical(pair: &Pair, items: u64, samples: &mut Samples) -> an
     Ok(())
 }
 
-/// Reads the backlog as a subscription does, and throws it away.
+/// Reads the backlog as a subscription does, and discards the output. This measures logical decoding alone.
 fn decode(source: &Place) -> anyhow::Result<()> {
     let end = source.run(&["select pg_current_wal_flush_lsn()"])?;
     let mut receive: Command = source.program("pg_recvlogical");
@@ -140,7 +142,7 @@ fn decode(source: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// A table that nothing can be written to, until this is dropped.
+/// A lock on a table that prevents writes. Dropping the value releases the lock.
 struct Held<'a> {
     place: &'a Place,
     child: Child,
@@ -172,7 +174,7 @@ impl Drop for Held<'_> {
     }
 }
 
-/// Lets a table be written to and waits for the last transaction of the backlog.
+/// Releases the lock, and waits until the last transaction of the backlog is applied.
 fn let_go(held: Held<'_>, last: &str) -> anyhow::Result<()> {
     let place = held.place;
     drop(held);
@@ -182,8 +184,8 @@ fn let_go(held: Held<'_>, last: &str) -> anyhow::Result<()> {
     )
 }
 
-/// Waits until the migration is idle: its walsender reads from where the slot was before the backlog, and the keys that
-/// changed are compared.
+/// Waits until the migration is idle: its walsender has sent the whole log (it can begin again at the position of the
+/// slot before the backlog), and the changed keys are compared.
 fn settle(source: &Place, target: &Place) -> anyhow::Result<()> {
     let end = source.run(&["select pg_current_wal_flush_lsn()"])?;
     until(
@@ -196,8 +198,9 @@ fn settle(source: &Place, target: &Place) -> anyhow::Result<()> {
     until(target, "not exists (select from shardwright.dirty)")
 }
 
-/// Waits for a condition within one session: one that is opened for each look takes a seventh of the cores that are
-/// measured. Each look is a transaction: one snapshot for all of them would keep every old version of every row.
+/// Waits until the SQL condition is true. All checks use one session, because a new session for each check takes a
+/// seventh of the measured cores. Each check is its own transaction, because one snapshot for all of them would prevent
+/// vacuum from removing old row versions.
 fn until(place: &Place, condition: &str) -> anyhow::Result<()> {
     let limit = format!("set statement_timeout = '{}s'", LIMIT.as_secs());
     let wait = format!(

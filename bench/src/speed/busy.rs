@@ -1,8 +1,8 @@
-//! How busy the cores were while something was measured, and by whom.
+//! Records how busy the cores were during a measurement, and which processes used them.
 //!
-//! Order: a thread looks several times a second ([`Watch::sample_until_dropped`]) and whoever measures looks once more when a
-//! part begins and ends; what lies between two moments is read off the looks around them, as if the cores had been as
-//! busy throughout. A look takes a few milliseconds of a core, whoever is measured.
+//! A thread takes a sample of the CPU time several times per second ([`Watch::sample_until_dropped`]). A measurement
+//! takes one more sample when it begins and when it ends. The CPU time at a moment between two samples is interpolated
+//! linearly. A sample takes a few milliseconds of CPU time, the same for every tool that is measured.
 
 use super::processes::{Used, used};
 use serde_json::{Value, json};
@@ -13,22 +13,22 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// Between two looks.
+/// The time between two samples.
 const EVERY: Duration = Duration::from_millis(250);
-/// Who is not told apart: the rest of the machine.
+/// The name for all processes that do not belong to the run.
 const OTHERS: &str = "others";
 
-/// Microseconds since 1970.
+/// Returns the present time in microseconds since 1970.
 pub(crate) fn now() -> u128 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH);
     since.unwrap_or_default().as_micros()
 }
 
-/// What was seen, by when.
+/// The samples of the CPU time, by the time at which each was taken, in microseconds since 1970.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Watch(Arc<Mutex<BTreeMap<u128, Used>>>);
 
-/// Looks until it is dropped.
+/// A thread that takes samples until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct SamplerThread {
     over: Arc<AtomicBool>,
@@ -43,14 +43,14 @@ impl Drop for SamplerThread {
 }
 
 impl Watch {
-    /// Looks now; the moment.
+    /// Takes a sample now. Returns its time in microseconds since 1970.
     pub(crate) fn take_sample(&self) -> u128 {
         let (at, used) = (now(), used());
         self.with_samples(|samples| samples.insert(at, used));
         at
     }
 
-    /// Looks again and again, on a thread of its own.
+    /// Starts a thread that takes samples until the returned value is dropped.
     pub(crate) fn sample_until_dropped(&self) -> SamplerThread {
         let over = Arc::new(AtomicBool::new(false));
         let (watch, is_over) = (self.clone(), Arc::clone(&over));
@@ -66,7 +66,7 @@ impl Watch {
         }
     }
 
-    /// What was used from one moment to another, if somebody looked.
+    /// Returns the CPU time that was used from one moment to another; `None` if there are no samples.
     pub(crate) fn between(&self, from: u128, to: u128) -> Option<Profile> {
         let at = |moment| self.with_samples(|samples| estimate(samples, moment));
         Some(Profile::between(&at(from)?, &at(to)?))
@@ -77,7 +77,8 @@ impl Watch {
     }
 }
 
-/// What was used until `moment`, by the looks before and after it; outside of them by the nearest one.
+/// Returns the CPU time that was used until `moment`, interpolated between the samples before and after it. If all
+/// samples are on one side of the moment, returns the nearest one.
 fn estimate(samples: &BTreeMap<u128, Used>, moment: u128) -> Option<Used> {
     let (before, after) = (
         samples.range(..=moment).last(),
@@ -86,7 +87,7 @@ fn estimate(samples: &BTreeMap<u128, Used>, moment: u128) -> Option<Used> {
     let (Some((from, before)), Some((to, after))) = (before, after) else {
         return before.or(after).map(|(_, used)| used.clone());
     };
-    // Who has ended since then counts for its parent now, from its beginning on.
+    // A process that has ended between the samples: the kernel now counts all of its time for its parent.
     if before.by.keys().any(|who| !after.by.contains_key(who)) {
         return Some(before.clone());
     }
@@ -106,7 +107,7 @@ fn estimate(samples: &BTreeMap<u128, Used>, moment: u128) -> Option<Used> {
     })
 }
 
-/// Core-seconds of a part, or of several parts together.
+/// The CPU time of one measurement, or the sum over several measurements, in core-seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Profile(Used);
 
@@ -128,7 +129,7 @@ impl Profile {
         })
     }
 
-    /// Several parts as one, in which longer ones count for more.
+    /// Adds the CPU times of several measurements.
     pub(crate) fn sum<'a>(parts: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut sum = Used::default();
         for Self(part) in parts {
@@ -142,13 +143,13 @@ impl Profile {
         Self(sum)
     }
 
-    /// A part of what all cores could have done.
+    /// Returns `seconds` as a fraction of the time of all cores.
     fn share(&self, seconds: f64) -> f64 {
         let all = self.0.busy + self.0.idle + self.0.steal;
         if all > 0.0 { seconds / all } else { 0.0 }
     }
 
-    /// For people: per cent of all cores, those who took the most first.
+    /// Returns a text for the table: percent of all cores, the largest users first.
     pub(crate) fn text(&self) -> String {
         let percent = |seconds| (self.share(seconds) * 100.0).round();
         let mut text = format!("cores {} % busy", percent(self.0.busy));
@@ -168,7 +169,7 @@ impl Profile {
         text
     }
 
-    /// For programs: shares of all cores.
+    /// Returns JSON: fractions of the time of all cores.
     pub(crate) fn json(&self) -> Value {
         let by = self.0.by.iter();
         let by: BTreeMap<_, _> = by

@@ -1,4 +1,5 @@
-//! Cutover after cutover of one migration, forward and back, on servers of its own: what the agents say of each.
+//! Makes cutovers and rollbacks of one migration repeatedly, on its own servers, and returns the result that the agent
+//! reported for each.
 
 use super::ground::Ground;
 use super::ours;
@@ -9,25 +10,29 @@ use serde_json::Value;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Rows of the largest table.
+/// The number of rows of the largest table.
 pub(crate) const ITEMS: u64 = 200_000;
-/// A cutover may take this long, with all attempts.
+/// The longest time for a cutover with all of its attempts.
 const LIMIT: Duration = Duration::from_secs(300);
+/// The time between two reads of the state of the migration.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// A migration whose keys go back and forth.
+/// A migration that is cut over and rolled back in turn.
 #[derive(Debug)]
 pub(crate) struct Cutovers {
     ground: Ground,
-    /// Who has the keys by turns, the first at first.
+    /// The source and the target. The source owns the keys before the first cutover.
     pub(crate) shards: [Place; 2],
+    /// The id of the migration.
     id: String,
+    /// The number of cutovers and rollbacks that were made.
     made: i64,
+    /// The number of cutover attempts that were given up and repeated.
     given_up: i64,
 }
 
 impl Cutovers {
-    /// Starts everything and lets the migration wait for its first cutover.
+    /// Starts the servers and programs, and a migration. Returns when the migration waits for its first approval.
     pub(crate) fn start(programs: &Path) -> anyhow::Result<Self> {
         let ground = Ground::start(programs)?;
         let source = Place::new(&ground.source, "bench")?;
@@ -46,17 +51,17 @@ impl Cutovers {
         })
     }
 
-    /// Files of the run.
+    /// Returns the folder for the files of the run.
     pub(crate) fn folder(&self) -> &Path {
         self.ground.folder()
     }
 
-    /// Attempts that were given up and made again, so far.
+    /// Returns the number of cutover attempts that were given up and repeated so far.
     pub(crate) fn given_up(&self) -> i64 {
         self.given_up
     }
 
-    /// Makes the next one: what it took.
+    /// Makes the next cutover, or the rollback of the last one, and returns its result.
     pub(crate) fn next(&mut self) -> anyhow::Result<CutoverResult> {
         let (verb, step, then) = match self.made % 2 {
             0 => ("approve", "cutover", "hold"),
@@ -80,6 +85,7 @@ impl Cutovers {
     }
 }
 
+/// Returns the result that the agent reported for a step.
 fn output(step: &Value) -> anyhow::Result<CutoverResult> {
     let output = step.get("output").context("a cutover without an output")?;
     Ok(serde_json::from_value(output.clone())?)

@@ -1,4 +1,4 @@
-//! What was measured, round by round, and what is said of it.
+//! The samples of all rounds, and the figures and the report that are computed from them.
 
 use super::busy::{Profile, Watch};
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::time::Instant;
 
-/// Values by name, one for each round; and how busy the cores were meanwhile.
+/// The samples by name, one for each round, and the CPU times of the rounds.
 #[derive(Debug, Default)]
 pub(crate) struct Samples {
     values: BTreeMap<String, Vec<f64>>,
@@ -15,12 +15,13 @@ pub(crate) struct Samples {
 }
 
 impl Samples {
+    /// Adds the value of a round, and prints it.
     pub(crate) fn add(&mut self, name: &str, value: f64) {
         eprintln!("  {name}: {value:.3}");
         self.values.entry(name.to_owned()).or_default().push(value);
     }
 
-    /// Keeps how busy the cores were from one moment to another, microseconds since 1970, as a round of `name`.
+    /// Adds the CPU time between two moments, in microseconds since 1970, as that of a round of `name`.
     pub(crate) fn profile(&mut self, name: &str, (from, to): (u128, u128)) {
         if let Some(profile) = self.watch.between(from, to) {
             eprintln!("  {name}: {}", profile.text());
@@ -31,7 +32,7 @@ impl Samples {
         }
     }
 
-    /// Runs something and keeps how many seconds it took, and how busy the cores were.
+    /// Runs `work`, and adds its duration in seconds and its CPU time under `name`.
     pub(crate) fn time<T>(
         &mut self,
         name: &str,
@@ -45,26 +46,26 @@ impl Samples {
         Ok(done)
     }
 
-    /// The middle of the values; of an even number of them the mean of both.
+    /// Returns the median of the values.
     pub(crate) fn median(&self, name: &str) -> Option<f64> {
         self.values.get(name).and_then(|values| median(values))
     }
 
-    /// The median of the quotients of two values of the same round.
+    /// Returns the median over all rounds of the quotient `above` / `below` of the same round.
     pub(crate) fn ratio(&self, above: &str, below: &str) -> Option<f64> {
         let (above, below) = (self.values.get(above)?, self.values.get(below)?);
         let quotients: Vec<f64> = above.iter().zip(below).map(|(a, b)| a / b).collect();
         median(&quotients)
     }
 
-    /// How busy the cores were in all rounds of all these parts together.
+    /// Returns a text with the CPU time of all rounds of these parts, which shows what limits the figure.
     fn bound(&self, parts: &[&str]) -> Option<String> {
         let rounds = parts.iter().filter_map(|part| self.profiles.get(*part));
         let rounds: Vec<&Profile> = rounds.flatten().collect();
         (!rounds.is_empty()).then(|| Profile::sum(rounds).text())
     }
 
-    /// The profiles, of all rounds of a part together.
+    /// Returns the CPU times as JSON: for each name the sum over all rounds.
     fn profiles(&self) -> Value {
         let parts = self.profiles.iter();
         let parts = parts.map(|(name, rounds)| (name.clone(), Profile::sum(rounds).json()));
@@ -83,30 +84,30 @@ fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
-/// A figure beside its goal.
+/// A figure of the report with its goal.
 #[derive(Debug)]
 pub(crate) struct Figure {
-    /// Its key in the JSON.
+    /// The key of the figure in the JSON.
     pub(crate) key: &'static str,
     pub(crate) value: Option<f64>,
     pub(crate) goal: Goal,
-    /// What is held against what.
+    /// A description of the figure. For a quotient, the two values with a slash between them.
     pub(crate) about: &'static str,
-    /// Parts whose profiles say what bounds it on this machine.
+    /// The names of the CPU times that show what limits the figure on this machine.
     pub(crate) parts: &'static [&'static str],
 }
 
-/// What a figure should be.
+/// The goal of a figure.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Goal {
     AtLeast(f64),
     AtMost(f64),
-    /// None: it is told beside another figure.
+    /// No goal: the figure is reported in addition to another one.
     Told,
 }
 
 impl Goal {
-    /// Whether it is met, in a word.
+    /// Returns a word that says whether `value` meets the goal.
     fn met(self, value: Option<f64>) -> &'static str {
         let met = match (self, value) {
             (_, None) => return "not measured",
@@ -128,17 +129,17 @@ impl std::fmt::Display for Goal {
     }
 }
 
-/// All that a run has to say.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     pub(crate) samples: Samples,
     pub(crate) figures: Vec<Figure>,
-    /// More keys of the JSON's top level.
+    /// Additional keys for the top level of the JSON.
     pub(crate) more: Map<String, Value>,
 }
 
 impl Report {
-    /// A table for people.
+    /// Returns the figures as a Markdown table.
     pub(crate) fn text(&self) -> String {
         let mut text = String::from(
             "| figure | value | goal | met | about | bound |\n| --- | --- | --- | --- | --- | --- |\n",
@@ -159,7 +160,8 @@ impl Report {
         text
     }
 
-    /// Everything for programs: a figure whose key has a dot lies in an object.
+    /// Returns the figures, samples and CPU times as JSON. A figure whose key is `a.b` is the field `b` of the object
+    /// `a`.
     pub(crate) fn json(&self) -> Value {
         let mut all = self.more.clone();
         for figure in &self.figures {

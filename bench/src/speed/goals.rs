@@ -1,10 +1,12 @@
-//! What the samples say, beside what is wanted.
+//! Computes the figures of the benchmark from the samples, each with its goal.
+//!
+//! In the texts of figures, A / B is the quotient of A and B. Raw pipes are a `COPY` piped to a `COPY`.
 
 use super::figures::{Figure, Goal, Report, Samples};
 use super::{Options, apply};
 use serde_json::json;
 
-/// Adds every figure of the rounds.
+/// Adds the figures of all parts that are measured in rounds. Does not decide whether a goal is met.
 pub(crate) fn judge(report: &mut Report, options: &Options) {
     let samples = &report.samples;
     report.figures = copies(samples);
@@ -28,7 +30,7 @@ pub(crate) fn judge(report: &mut Report, options: &Options) {
     report.more.insert("run".to_owned(), run);
 }
 
-/// Rows, indexes and verification.
+/// Returns the figures of the copy of rows, the building of indexes and the verification.
 fn copies(samples: &Samples) -> Vec<Figure> {
     let sum = |names: &[&str]| {
         names
@@ -79,7 +81,7 @@ fn copies(samples: &Samples) -> Vec<Figure> {
     ]
 }
 
-/// Changes of a backlog.
+/// Returns the figures of a backlog of changes that a migration's stream or another tool applies.
 fn backlogs(samples: &Samples) -> Vec<Figure> {
     vec![
         Figure {
@@ -113,7 +115,8 @@ fn backlogs(samples: &Samples) -> Vec<Figure> {
     ]
 }
 
-/// What an application feels.
+/// Returns the figures of the effect of a migration on the latency of an application, at half of the source's maximum
+/// load. Alone means without a migration.
 fn impact(samples: &Samples) -> Vec<Figure> {
     vec![
         Figure {
@@ -140,7 +143,7 @@ fn impact(samples: &Samples) -> Vec<Figure> {
     ]
 }
 
-/// How well a set point is held.
+/// Returns how far the application's latency (p99) was from the configured latency limit (set point).
 fn throttle(samples: &Samples) -> Vec<Figure> {
     let figure = |key, name, about| Figure {
         key,

@@ -1,4 +1,5 @@
-//! Where everything is measured: two servers of shards, the control store's, a controller and two agents.
+//! Starts what a benchmark needs: two servers for shards, one server for the control store, a controller and one or two
+//! agents.
 
 use super::place::Place;
 use anyhow::{Context, bail};
@@ -10,15 +11,15 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-/// How long the programs have to start.
+/// The longest time for the start of the programs.
 const START_LIMIT: Duration = Duration::from_secs(60);
-/// Agents, which share the moves.
+/// The names of the agents.
 const AGENTS: [&str; 2] = ["agent-1", "agent-2"];
 
-/// The ground. Dropping it ends the programs and removes the servers.
+/// The servers and programs of a benchmark. Dropping the value ends the programs and removes the servers.
 #[derive(Debug)]
 pub(crate) struct Ground {
-    // Dropped in this order.
+    // The fields are dropped in this order, so the programs end before the servers.
     programs: Programs,
     pub(crate) source: Arc<Cluster>,
     pub(crate) target: Arc<Cluster>,
@@ -47,12 +48,12 @@ impl Drop for Ground {
 }
 
 impl Ground {
-    /// Starts servers and programs; the programs lie in `binaries`.
+    /// Starts the servers and the programs, with two agents. `binaries` is the folder of the programs.
     pub(crate) fn start(binaries: &Path) -> anyhow::Result<Self> {
         Self::start_with(binaries, &AGENTS)
     }
 
-    /// As [`Ground::start`], with one agent, which has every move.
+    /// Does the same as [`Ground::start`] with only one agent, which executes all moves.
     pub(crate) fn start_with_one(binaries: &Path) -> anyhow::Result<Self> {
         Self::start_with(binaries, &AGENTS[..1])
     }
@@ -119,17 +120,17 @@ impl Ground {
         Ok(())
     }
 
-    /// The agents' processes.
+    /// Returns the process ids of the agents.
     pub(crate) fn agents(&self) -> Vec<u32> {
         self.programs.0.iter().skip(1).map(Child::id).collect()
     }
 
-    /// Files of the run.
+    /// Returns the folder for the files of the run.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// Runs a command of ours; what it prints.
+    /// Runs the command line program `shardwright`, and returns what it prints.
     pub(crate) fn shardwright(&self, args: &[&str]) -> anyhow::Result<String> {
         let output = Command::new(self.binaries.join("shardwright"))
             .args(args)
@@ -142,7 +143,7 @@ impl Ground {
         Ok(String::from_utf8(output.stdout)?)
     }
 
-    /// Tells the controller what an application on `map` feels.
+    /// Reports a latency (p99, in milliseconds) of an application that uses `map` to the controller.
     pub(crate) fn report_latency(&self, map: &str, p99_ms: f64) -> anyhow::Result<()> {
         let url = format!("{}/api/v1/maps/{map}/latency", self.url);
         let report = serde_json::json!({"p99_ms": p99_ms});
@@ -157,7 +158,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Plans and submits a request; the operation's id.
+    /// Plans and submits a request. Returns the id of the operation.
     pub(crate) fn submit(&self, request: &str) -> anyhow::Result<String> {
         let (file, plan) = (
             self.folder.join("request.yaml"),
@@ -169,20 +170,20 @@ impl Ground {
         Ok(self.shardwright(&["apply", &plan])?.trim().to_owned())
     }
 
-    /// Waits until an operation is in `state`; the migration as JSON.
+    /// Waits until the operation or migration `id` is in `state`, and returns it as JSON.
     pub(crate) fn wait(&self, id: &str, state: &str) -> anyhow::Result<Value> {
         self.shardwright(&["wait", id, "--for", state])?;
         self.show(id)
     }
 
-    /// The migration as JSON.
+    /// Returns the operation or migration `id` as JSON.
     pub(crate) fn show(&self, id: &str) -> anyhow::Result<Value> {
         let shown = self.shardwright(&["show", id, "-o", "json"])?;
         Ok(serde_json::from_str(&shown)?)
     }
 }
 
-/// What each server is set to, whoever is measured on it.
+/// Returns the settings of a server. They are the same for every tool that is measured.
 pub(crate) fn settings(name: &str) -> cluster::Options {
     cluster::Options::temporary(&format!("bench-{name}"))
         .setting("shared_buffers", "1GB")

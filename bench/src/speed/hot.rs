@@ -1,6 +1,7 @@
-//! The write-blocked window where one tenant has most of the writes: it is isolated on each kind of map, and moved.
+//! Measures the write-blocked window if one tenant has most of the writes. The tenant is isolated on each kind of map,
+//! and moved.
 //!
-//! Each operation has a fleet of its own; the migration is cut over and rolled back in turn while the tenant writes.
+//! Each operation has its own fleet. While the tenant writes, the migration is cut over and rolled back repeatedly.
 
 use super::figures::{Figure, Goal, Report};
 use anyhow::Context;
@@ -9,16 +10,19 @@ use plans::shard_map::Strategy;
 use serde_json::{Map, Value, json};
 use std::path::Path;
 
-/// The budget of the write-blocked window that the demo's requests have, milliseconds.
+/// The budget of the write-blocked window in the demo's requests, in milliseconds.
 const BUDGET: f64 = 2_000.0;
-/// On quiet cores no window is longer than this part of it.
+/// The goal: no window is longer than this fraction of the budget, if the machine does nothing else.
 const PART: f64 = 0.25;
-/// Flip and opening lie no further apart, milliseconds.
+/// The goal for the longest time from the flip until the new owner accepts writes, in milliseconds.
 const APART: f64 = 250.0;
+/// The sizes of the demo's data.
 const SCALES: [f64; 2] = [0.2, 1.0];
-/// Of the hot tenant that is moved; an isolated one has the demo's own share, ten of thirteen.
+/// The fraction of the transactions of the hot tenant that is moved. A tenant that is isolated has the demo's fraction,
+/// ten of thirteen.
 const SHARE: f64 = 0.9;
 
+/// Returns the operations, by the names in the output.
 fn tasks() -> [(&'static str, DemoTask); 4] {
     let isolate = |strategy| DemoTask {
         operation: MapOperation::Isolate,
@@ -38,7 +42,7 @@ fn tasks() -> [(&'static str, DemoTask); 4] {
     ]
 }
 
-/// Makes so many cutovers of each operation, forward and back, and adds what they say.
+/// Makes `cutovers` cutovers of each operation, half of them rollbacks, and adds their samples and figures.
 pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> anyhow::Result<()> {
     let runtime = tokio::runtime::Runtime::new()?;
     let (mut longest, mut apart) = (0.0_f64, 0.0_f64);
@@ -96,6 +100,7 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
     Ok(())
 }
 
+/// Returns the distribution of the total length of the windows.
 fn total(stops: &WriteBlocks) -> Option<demo::TimeSpread> {
     let spreads = stops.spreads();
     let total = spreads.iter().find(|(name, _)| *name == "total");

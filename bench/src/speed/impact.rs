@@ -1,4 +1,4 @@
-//! What an application on keys that stay feels of a migration that holds its latency.
+//! Measures the effect of a migration with a latency limit on an application whose keys do not move.
 
 use super::busy::now;
 use super::figures::Samples;
@@ -8,17 +8,19 @@ use super::ours;
 use serde_json::Value;
 use std::time::Duration;
 
-/// The set point, in p99s of the load alone, rounded down to a tenth of a millisecond.
+/// The latency limit (set point), as a multiple of the p99 of the load without a migration. The product is rounded down
+/// to 0.1 milliseconds.
 const SET_POINT: f64 = 1.1;
-/// A transaction is done in time within so many p99s of the load alone.
+/// A transaction is in time if its latency is at most this multiple of the p99 without a migration.
 const IN_TIME: f64 = 2.0;
-/// A transaction is among the slowest beyond so many 99.9th percentiles of the load alone, which is what is wanted of that
-/// percentile.
+/// A transaction is among the slowest if its latency is more than this multiple of the 99.9th percentile without a
+/// migration. It is also the goal for this percentile.
 const SLOWEST: f64 = 1.25;
-/// The migration may take this many times as long as the load alone ran.
+/// The longest duration of the migration, as a multiple of the duration of the load without a migration.
 const AT_MOST: u32 = 20;
 
-/// A round: the load alone, then beside a migration of the other half up to its approval, which is taken back.
+/// Measures one round: the load without a migration, then during a migration of the other half of the tenants. The
+/// migration is aborted when it waits for its approval.
 pub(crate) fn round(
     ground: &Ground,
     load: &Load<'_>,
@@ -61,7 +63,7 @@ pub(crate) fn round(
     while_each_step(&shown, &beside, samples)
 }
 
-/// Adds how long each step took, and how many of the slowest transactions ended meanwhile.
+/// Adds the duration of each step, and how many of the slowest transactions ended during it.
 fn while_each_step(
     shown: &Value,
     slowest: &[Transaction],
@@ -79,7 +81,7 @@ fn while_each_step(
     Ok(())
 }
 
-/// Share of transactions that took longer than `limit`, microseconds, from when they were due.
+/// Returns the fraction of the transactions whose latency is more than `limit` microseconds.
 fn late(all: &[Transaction], limit: f64) -> f64 {
     let late = all.iter().filter(|transaction| transaction.latency > limit);
     late.count() as f64 / all.len() as f64

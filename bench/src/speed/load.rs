@@ -1,5 +1,5 @@
-//! An application on keys that stay: an open-loop load at a fixed rate, whose latencies count from the moment at which
-//! a transaction was due, and which tells the controller what they are.
+//! The load of an application whose keys do not move. It is an open-loop load with a fixed rate: the latency of a
+//! transaction is measured from the time at which it was due. The application reports its latency to the controller.
 
 use super::busy::now;
 use super::figures::Samples;
@@ -12,29 +12,31 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
-/// Of the most that the source can do, what an application is measured at.
+/// The load at which an application is measured, as a fraction of the maximum that the source can execute.
 pub(crate) const HALF: f64 = 0.5;
-/// Connections of the application's pool.
+/// The number of connections of the application's pool.
 const CLIENTS: &str = "16";
-/// What the application does by itself while it holds a connection, so that its pool is what it has the least of, as
-/// is usual, and not the cores, which are the migration's too.
+/// How long the application works without the database while it holds a connection. With this time the pool limits the
+/// load, as is usual for applications, and not the cores, which the migration needs too.
 const OWN_WORK: &str = "12 ms";
-/// The application tells its p99 this often, of as long before.
+/// The interval at which the application reports its p99.
 const REPORTS: Duration = Duration::from_secs(1);
+/// The p99 is that of the transactions that ended in the last two seconds, here in microseconds.
 pub(crate) const OF_THE_LAST: u128 = 2_000_000;
-/// What was due so soon after a pgbench began is left out, microseconds: its sessions are new and know nothing yet, which
-/// an application's pool is not when its load steps.
+/// Transactions that were due in this time after the start of pgbench are left out, in microseconds. The sessions of
+/// pgbench are new and have empty caches then; the sessions of an application's pool are not new when its load changes.
 const COLD: u128 = 500_000;
+/// The duration of one measurement of the maximum load, in seconds.
 const PROBE_SECONDS: u32 = 5;
-/// Probes of the most that the source can do; the least of them counts, for all rounds: a machine that is shared is
-/// not always as quick.
+/// The number of measurements of the maximum load. The smallest result is used in all rounds, because a shared machine
+/// is not always equally fast.
 const PROBES: usize = 3;
 
 /// One transaction of pgbench's log.
 pub(crate) struct Transaction {
-    /// When it ended, microseconds since 1970.
+    /// When the transaction ended, in microseconds since 1970.
     pub(crate) at: u128,
-    /// From when it was due, microseconds.
+    /// The time from when the transaction was due until it ended, in microseconds.
     pub(crate) latency: f64,
 }
 
@@ -44,20 +46,20 @@ impl Transaction {
     }
 }
 
-/// The load, as pgbench makes it.
+/// A load that pgbench generates on the source.
 pub(crate) struct Load<'a> {
     source: &'a Place,
     folder: &'a Path,
     script: PathBuf,
-    /// Transactions a second that the source can do.
+    /// The maximum number of transactions per second that the source can execute.
     pub(crate) most: f64,
 }
 
-/// A pgbench that is under way; it is ended with what it is for.
+/// A running pgbench. Dropping the value ends it.
 pub(crate) struct Running(Child);
 
 impl Running {
-    /// What its log is called by.
+    /// Returns the process id, which is part of the name of pgbench's log.
     pub(crate) fn pid(&self) -> u32 {
         self.0.id()
     }
@@ -66,7 +68,7 @@ impl Running {
         Ok(self.0.try_wait()?.is_some())
     }
 
-    /// Waits for its end.
+    /// Waits until pgbench has ended. Fails if it failed.
     fn finish(mut self) -> anyhow::Result<()> {
         if !self.0.wait()?.success() {
             bail!("pgbench failed");
@@ -83,8 +85,8 @@ impl Drop for Running {
 }
 
 impl<'a> Load<'a> {
-    /// Writes pgbench's script, in which a tenant that stays reads the items of an order, thinks, and changes an account,
-    /// and finds how many of these the source can do.
+    /// Writes pgbench's script and measures the maximum load. A transaction of a tenant that does not move reads the
+    /// items of an order, sleeps for [`OWN_WORK`], and changes an account.
     pub(crate) fn new(source: &'a Place, folder: &'a Path, items: u64) -> anyhow::Result<Self> {
         let first = ours::LAST_MOVING + 1;
         let (accounts, orders) = (items / 20 / 1000 - 1, items / 5 / 1000 - 1);
@@ -110,7 +112,7 @@ impl<'a> Load<'a> {
         Ok(load)
     }
 
-    /// Transactions a second at most, in a closed loop.
+    /// Measures the maximum number of transactions per second in a closed loop.
     fn probe(&self) -> anyhow::Result<f64> {
         let seconds = PROBE_SECONDS.to_string();
         let mut pgbench = self.pgbench(&seconds);
@@ -132,7 +134,7 @@ impl<'a> Load<'a> {
         pgbench
     }
 
-    /// Begins a load of a share of the most, for so many seconds, and logs it under `name`.
+    /// Starts the load for `seconds`, with the fraction `share` of the maximum rate. The prefix of its log is `name`.
     pub(crate) fn start(&self, share: f64, seconds: u32, name: &str) -> anyhow::Result<Running> {
         let rate = (self.most * share).to_string();
         let mut pgbench = self.pgbench(&seconds.to_string());
@@ -144,7 +146,7 @@ impl<'a> Load<'a> {
         Ok(Running(pgbench.spawn()?))
     }
 
-    /// Lets a load of a share of the most run alone for so many seconds; its transactions.
+    /// Runs the load for `seconds` without a migration, and returns its transactions.
     pub(crate) fn alone(&self, share: f64, seconds: u32) -> anyhow::Result<Vec<Transaction>> {
         let running = self.start(share, seconds, "alone")?;
         let pid = running.pid();
@@ -152,7 +154,8 @@ impl<'a> Load<'a> {
         self.logged("alone", pid)
     }
 
-    /// The transactions that a run logged, so far, but for its beginning; a line that is not complete yet is left out.
+    /// Returns the transactions that a pgbench has logged so far, without those of its first half second ([`COLD`]) and
+    /// without an incomplete last line.
     pub(crate) fn logged(&self, name: &str, pid: u32) -> anyhow::Result<Vec<Transaction>> {
         let text = std::fs::read_to_string(self.folder.join(format!("{name}.{pid}")))?;
         let line = |line: &str| {
@@ -174,7 +177,8 @@ impl<'a> Load<'a> {
     }
 }
 
-/// Tells the p99 of a load that is under way until it is over, or `done` says so of the migration; whether that did.
+/// Reports the p99 of a running load to the controller until `done` returns true for the migration `id`, or the load
+/// has ended. Returns true in the first case. `keep` receives each p99 in milliseconds.
 pub(crate) fn record_until(
     ground: &Ground,
     (load, running, name): (&Load<'_>, &mut Running, &str),
@@ -201,7 +205,7 @@ pub(crate) fn record_until(
     Ok(false)
 }
 
-/// Adds the percentiles of a load alone and beside something, milliseconds.
+/// Adds percentiles of the latency in milliseconds, without (`alone`) and with a concurrent migration (`beside`).
 pub(crate) fn compare(
     name: &str,
     (alone, beside): (&[Transaction], &[Transaction]),
@@ -215,7 +219,7 @@ pub(crate) fn compare(
     Ok(())
 }
 
-/// The latency that so large a share does not exceed, microseconds.
+/// Returns the quantile `share` (0 to 1) of the latencies, in microseconds.
 pub(crate) fn quantile(all: &[Transaction], share: f64) -> anyhow::Result<f64> {
     let mut latencies: Vec<f64> = all.iter().map(|transaction| transaction.latency).collect();
     latencies.sort_by(f64::total_cmp);

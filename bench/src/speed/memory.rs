@@ -1,4 +1,5 @@
-//! What an agent has in memory at most: while many narrow rows move, rows of a kibibyte, and few very wide ones.
+//! Measures the maximum memory of an agent for three kinds of tables: many narrow rows, rows of one kibibyte, and a few
+//! very wide rows.
 
 use super::figures::{Figure, Goal, Report};
 use super::ground::Ground;
@@ -7,13 +8,14 @@ use super::resident::resident;
 use super::{Options, ours};
 use anyhow::Context;
 
-/// A table that moves, and the transaction that changes it while its stream goes on.
+/// A table that moves, and a statement that changes its rows after the copy, so that the stream must apply them.
 struct Kind {
     table: &'static str,
     script: &'static str,
     change: &'static str,
-    /// Keys of what is measured up to the approval, and in the end.
+    /// The key of the maximum memory up to the approval.
     copied: &'static str,
+    /// The key of the maximum memory up to the end.
     most: &'static str,
     about: &'static str,
 }
@@ -52,7 +54,7 @@ analyze;",
     },
 ];
 
-/// Moves each table, with agents of its own.
+/// Moves each table with new agents, and adds the figures to the report.
 pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     for kind in &KINDS {
         let (copied, most) = one(options, kind)?;
@@ -73,7 +75,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
     Ok(())
 }
 
-/// MiB that the agent that moved the table had at most: when it was copied and compared, and in the end.
+/// Moves one table. Returns the maximum memory of an agent in MiB, up to the approval and up to the end.
 fn one(options: &Options, kind: &Kind) -> anyhow::Result<(f64, f64)> {
     let table = kind.table;
     let ground = Ground::start(&options.programs)?;
@@ -94,6 +96,7 @@ fn one(options: &Options, kind: &Kind) -> anyhow::Result<(f64, f64)> {
     Ok((copied, most(&ground)?))
 }
 
+/// Returns the largest of the agents' maximum memory, in MiB.
 fn most(ground: &Ground) -> anyhow::Result<f64> {
     let agents = ground.agents().into_iter().map(resident);
     let agents: Vec<f64> = agents

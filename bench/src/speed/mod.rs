@@ -1,8 +1,9 @@
-//! Speed beside its limits: raw PostgreSQL, its own replication, peers and Shardwright in turn, on one machine.
+//! Compares the speed of Shardwright with that of plain PostgreSQL (the limit), of PostgreSQL's logical replication and
+//! of other tools, one after the other on one machine.
 //!
-//! Order: servers and programs ([`ground`]), the data set (`data.sql`), then rounds in which every contender does the
-//! same work once, and at the end medians and ratios ([`figures`]). Meanwhile a thread looks at who uses the cores
-//! ([`busy`]), so that each figure says what bounds it.
+//! First the benchmark starts the servers and programs ([`ground`]) and creates the data set (`data.sql`). Then there
+//! are rounds in which each tool does the same work once. At the end it computes medians and ratios ([`figures`]).
+//! Meanwhile a thread records which processes use the cores ([`busy`]), so that each figure shows what limits it.
 
 mod agents;
 mod apply;
@@ -37,10 +38,11 @@ use ground::Ground;
 pub use options::{Options, Part};
 use place::Place;
 
-/// Runs everything, prints the table, writes the file; a part that fails leaves the others alone.
+/// Measures all parts that the options select, prints the table of figures and writes the JSON file. If a part fails,
+/// the other parts are measured nevertheless.
 ///
 /// # Errors
-/// The parts that failed, each of which was told when it did; or a file that cannot be written.
+/// The names of the parts that failed (the error of each was printed before), or the file cannot be written.
 pub fn run(options: &Options) -> anyhow::Result<()> {
     let mut report = Report::default();
     let _sampler = report.samples.watch.sample_until_dropped();
@@ -100,7 +102,7 @@ pub fn run(options: &Options) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What is known so far.
+/// Writes the results so far to the JSON file, if one is requested.
 fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
     if let Some(path) = &options.json {
         std::fs::write(path, serde_json::to_vec_pretty(&report.json())?)?;
@@ -108,7 +110,8 @@ fn write(options: &Options, report: &Report) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Rounds on one data set: copies, then an application beside a migration.
+/// Measures the parts that have rounds on the common data set: copies, backlogs of changes, then an application during
+/// a migration.
 fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> {
     let ground = Ground::start(&options.programs)?;
     let source = Place::new(&ground.source, "bench")?;
@@ -156,7 +159,7 @@ fn beside_peers(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The same backlogs by pglogical, on servers that are there for no longer than that.
+/// Applies the same backlogs with pglogical, on servers that exist only for this measurement.
 fn by_pglogical(options: &Options, samples: &mut Samples) -> anyhow::Result<()> {
     let (items, rounds) = (options.items(), options.rounds());
     let Some(pair) = pglogical::Pair::start(items)? else {
@@ -170,7 +173,8 @@ fn by_pglogical(options: &Options, samples: &mut Samples) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// Half of the tenants: raw pipes, a subscription, a migration up to its cutover.
+/// Copies half of the tenants with `COPY` through pipes, with a subscription, and with a migration that is aborted
+/// before its cutover.
 fn half(
     ground: &Ground,
     source: &Place,
@@ -201,7 +205,7 @@ fn half(
     ours::take_back(ground, &id)
 }
 
-/// All tenants with every index and foreign key.
+/// Copies all tenants with all indexes and foreign keys, with pgcopydb if it is installed, and with a migration.
 fn whole(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Result<()> {
     if pgcopydb::is_installed() {
         let other = Place::new(&ground.target, "other")?;

@@ -1,4 +1,4 @@
-//! PostgreSQL's own logical replication: the initial copy of a subscription.
+//! Copies rows with PostgreSQL's own logical replication: the initial copy of a subscription.
 
 use super::place::Place;
 use super::raw;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(1800);
 
-/// Subscribes to the rows that match and waits until all tables are copied.
+/// Creates a subscription to the rows that match `predicate`, and waits until all tables are copied.
 pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::Result<()> {
     let tables = raw::TABLES.map(|table| format!("{table} where ({predicate})"));
     source.run(&[
@@ -27,11 +27,12 @@ pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::R
     )
 }
 
-/// Ends it, so that the target can be dropped.
+/// Drops the subscription, so that the database `target` can be dropped.
 pub(crate) fn end(target: &Place) -> anyhow::Result<()> {
     target.run(&["drop subscription bench_native"]).map(|_| ())
 }
 
+/// Waits until the query returns 0.
 fn until_zero(place: &Place, count: &str) -> anyhow::Result<()> {
     let begun = Instant::now();
     while place.number(count)? > 0.0 {

@@ -1,4 +1,4 @@
-//! What is measured, and how much of it.
+//! The command line options: which parts are measured, and the sizes of the measurements.
 
 use clap::{Parser, ValueEnum};
 use std::path::PathBuf;
@@ -67,7 +67,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// True when it is measured in rounds on one data set.
+    /// Returns true if the part is measured in rounds on the common data set.
     pub(super) fn has_rounds(self) -> bool {
         match self {
             Self::Copy | Self::Apply | Self::Impact | Self::Throttle => true,
@@ -84,6 +84,7 @@ impl Part {
 }
 
 impl Options {
+    /// Returns whether the part must be measured.
     pub(super) fn wants(&self, part: Part) -> bool {
         self.only.is_none_or(|only| only == part)
     }
@@ -103,12 +104,13 @@ impl Options {
         self.cutovers.unwrap_or(if self.quick { 20 } else { 1000 })
     }
 
-    /// Cutovers of a hot tenant, of each operation at each scale: half of them forward.
+    /// Returns the number of cutovers of a hot tenant for each operation at each scale. Half of them are rollbacks.
     pub(super) fn cutovers_of_hot(&self) -> u32 {
         self.cutovers.unwrap_or(if self.quick { 4 } else { 60 })
     }
 
-    /// Cutovers beside each kind of writers, and in a round beside an application on keys that stay.
+    /// Returns the number of cutovers for each kind of writer, and for each round with an application on keys that do
+    /// not move.
     pub(super) fn cutovers_beside(&self) -> u32 {
         if self.quick { 3 } else { 10 }
     }

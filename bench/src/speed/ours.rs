@@ -1,4 +1,4 @@
-//! Shardwright by its ordinary programs: what the steps of a migration took.
+//! Runs migrations with Shardwright's own programs, and reads how long their steps took.
 
 use super::ground::Ground;
 use super::place::Place;
@@ -6,39 +6,42 @@ use anyhow::Context;
 use chrono::{DateTime, FixedOffset};
 use serde_json::Value;
 
-/// Rows of this key and below move when half of the database does.
+/// The largest key that moves if half of the database moves.
 pub(crate) const LAST_MOVING: u32 = 500;
 
-/// Two moments, microseconds since 1970.
+/// The beginning and the end of a period, in microseconds since 1970.
 pub(crate) type Span = (u128, u128);
 
-/// How long the parts of a migration took, seconds, and when.
+/// The durations of the parts of a migration in seconds, and when they ran.
 #[derive(Debug)]
 pub(crate) struct Took {
-    /// Rows over the wire, without any index.
+    /// The copy of the rows, without indexes.
     pub(crate) copy: f64,
-    /// Tables, rows, indexes and foreign keys.
+    /// The tables, rows, indexes and foreign keys together.
     pub(crate) database: f64,
-    /// Every row compared on both sides.
+    /// The comparison of all rows of both shards.
     pub(crate) verify: f64,
+    /// When the step `copy` ran.
     pub(crate) copied: Span,
+    /// When the step `build_indexes` ran.
     pub(crate) built: Span,
+    /// When the step `verify` ran.
     pub(crate) verified: Span,
 }
 
 impl Took {
-    /// From the first table to the last key.
+    /// Returns the period from the beginning of the copy until the last index and foreign key was built.
     pub(crate) fn whole(&self) -> Span {
         (self.copied.0, self.built.1)
     }
 }
 
-/// Tells the controller of both shards and a map whose keys all live on `a`.
+/// Registers both shards, and creates a map in which shard `a` owns all keys.
 pub(crate) fn register(ground: &Ground, a: &Place, b: &Place) -> anyhow::Result<()> {
     register_as(ground, "bench", [("a", a), ("b", b)], &super::raw::TABLES)
 }
 
-/// The same for a map of this name and these tables; the first shard has the keys.
+/// Registers both shards, and creates a map with this name and these tables. The first shard owns all keys.
 pub(crate) fn register_as(
     ground: &Ground,
     map: &str,
@@ -59,12 +62,12 @@ pub(crate) fn register_as(
     Ok(())
 }
 
-/// The condition on rows that [`half`] moves.
+/// Returns the SQL condition for the rows that [`half`] moves.
 pub(crate) fn moving() -> String {
     format!("tenant_id <= {LAST_MOVING}")
 }
 
-/// The request that moves half of the tenants.
+/// Returns the request that moves half of the tenants.
 pub(crate) fn half() -> String {
     let next = LAST_MOVING + 1;
     format!(
@@ -73,12 +76,13 @@ pub(crate) fn half() -> String {
     )
 }
 
-/// The request that moves everything.
+/// Returns the request that moves all tenants.
 pub(crate) fn whole() -> String {
     "operation: move\nmap: bench\nmoves: [{source: a, target: b}]\n".to_owned()
 }
 
-/// Runs a request until it waits for the approval of its cutover; its id.
+/// Submits a request and waits until the migration waits for the approval of its cutover. Returns the migration's id
+/// and the durations.
 pub(crate) fn copy_and_verify(ground: &Ground, request: &str) -> anyhow::Result<(String, Took)> {
     let id = ground.submit(request)?;
     let shown = ground.wait(&id, "waiting")?;
@@ -101,18 +105,18 @@ pub(crate) fn copy_and_verify(ground: &Ground, request: &str) -> anyhow::Result<
     Ok((id, took))
 }
 
-/// Takes everything back.
+/// Aborts the migration, and waits until its objects and rows are removed.
 pub(crate) fn take_back(ground: &Ground, id: &str) -> anyhow::Result<()> {
     ground.shardwright(&["abort", id, "--yes"])?;
     ground.wait(id, "unwound").map(|_| ())
 }
 
-/// Whether the rows of a migration are copied.
+/// Returns whether all rows of a migration are copied.
 pub(crate) fn is_copied(shown: &Value) -> bool {
     step(shown, "copy").is_ok_and(|copy| copy["finished_at"].is_string())
 }
 
-/// The step that runs, and what it is slowed to.
+/// Returns a text with the running step and its throttle ratio in percent.
 pub(crate) fn throttle_text(shown: &Value) -> String {
     let running = |step: &&Value| step["state"] == "running";
     let step = shown["steps"]
@@ -126,14 +130,14 @@ pub(crate) fn throttle_text(shown: &Value) -> String {
     format!("{kind} at {:.0} %", share * 100.0)
 }
 
-/// From when to when the rows of a migration were copied, or are being copied still, microseconds since 1970.
+/// Returns the period in which the step `copy` ran. It ends at `now` if the step still runs.
 pub(crate) fn copied_between(shown: &Value, now: u128) -> anyhow::Result<Span> {
     let step = step(shown, "copy")?;
     let to = at(step, "finished_at").map_or(Ok(now), micros)?;
     Ok((micros(at(step, "started_at")?)?, to))
 }
 
-/// From when to when a step ran, microseconds since 1970.
+/// Returns the period in which a step ran. Fails if the step has not ended.
 pub(crate) fn span(shown: &Value, kind: &str) -> anyhow::Result<Span> {
     let step = step(shown, kind)?;
     let (from, to) = (at(step, "started_at")?, at(step, "finished_at")?);
@@ -144,7 +148,7 @@ fn micros(at: DateTime<FixedOffset>) -> anyhow::Result<u128> {
     Ok(u128::try_from(at.timestamp_micros())?)
 }
 
-/// A step of a migration.
+/// Returns the step of this kind from the JSON of a migration.
 pub(crate) fn step<'a>(shown: &'a Value, kind: &str) -> anyhow::Result<&'a Value> {
     let steps = shown["steps"].as_array().context("no steps")?;
     let step = steps.iter().find(|step| step["kind"] == kind);
@@ -156,7 +160,7 @@ fn seconds(shown: &Value, kind: &str) -> anyhow::Result<f64> {
     Ok((at(step, "finished_at")? - at(step, "started_at")?).as_seconds_f64())
 }
 
-/// A moment of a step.
+/// Returns the time in this field of a step.
 fn at(step: &Value, field: &str) -> anyhow::Result<DateTime<FixedOffset>> {
     let text = step[field].as_str();
     let text = text.with_context(|| format!("step {} has no {field}", step["kind"]))?;

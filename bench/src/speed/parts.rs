@@ -1,8 +1,9 @@
-//! A split into several new shards: how often the source's blocks are read for it.
+//! Measures how often a split into several new shards reads the blocks of the source.
 //!
-//! Three quarters of the tenants leave in three equal parts, which one agent copies side by side. Blocks count from the
-//! submission until every row is copied and the sessions have told what they read, a good second later: where indexes
-//! are built more quickly than that, the beginning of a comparison is among them.
+//! Three quarters of the tenants leave the source in three equal parts, which one agent copies concurrently. The blocks
+//! are counted from the submission until every row is copied and the sessions have reported their statistics, 1.2
+//! seconds later. If the indexes are built in less than this time, the count contains the first blocks of the
+//! comparison.
 
 use super::figures::{Figure, Goal, Report, Samples};
 use super::ground::Ground;
@@ -11,23 +12,26 @@ use super::{Options, ours, raw, routed};
 use anyhow::{Context, bail};
 use std::time::{Duration, Instant};
 
-/// The shards, new ones first, and the keys of each.
+/// The shards, the new ones first, and the keys that each owns after the split.
 const PARTS: [(&str, &str); 4] = [
     ("b", "{to: 251}"),
     ("c", "{from: 251, to: 501}"),
     ("d", "{from: 501, to: 751}"),
     ("a", "{from: 751}"),
 ];
+/// The longest wait for the copy.
 const LIMIT: Duration = Duration::from_secs(1800);
+/// The time between two reads of the state of the migration.
 const PAUSE: Duration = Duration::from_millis(200);
-/// A session tells what it has read once a second.
+/// The wait for the statistics of all sessions. A session reports its statistics at most once per second.
 const REPORT_WAIT: Duration = Duration::from_millis(1200);
 
+/// Returns the number of blocks that were read from all tables.
 const READ: &str =
     "select coalesce(sum(heap_blks_read + heap_blks_hit), 0) from pg_statio_user_tables";
 const BLOCKS: &str = "select sum(pg_relation_size(relid) / current_setting('block_size')::int) from pg_statio_user_tables";
 
-/// Measures so many rounds and adds what they say.
+/// Measures `options.rounds()` rounds and adds their samples and figures to the report.
 pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let ground = Ground::start_with_one(&options.programs)?;
     let source = Place::new(&ground.source, "bench")?;
@@ -68,6 +72,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
     Ok(())
 }
 
+/// Measures one split up to the end of the copy, then aborts it.
 fn round(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Result<()> {
     let before = source.number(READ)?;
     let (from, begun) = (samples.watch.take_sample(), Instant::now());
@@ -85,7 +90,8 @@ fn round(ground: &Ground, source: &Place, samples: &mut Samples) -> anyhow::Resu
     Ok(())
 }
 
-/// The same parts by raw pipes: the source read for each of them, and once for all.
+/// Copies the same parts with `COPY` through pipes: first with one read of the source for each part, then with one read
+/// for all parts.
 fn piped(source: &Place, parts: &[Place; 3], samples: &mut Samples) -> anyhow::Result<()> {
     let empty = || {
         parts.iter().try_for_each(|part| {
@@ -108,7 +114,7 @@ fn piped(source: &Place, parts: &[Place; 3], samples: &mut Samples) -> anyhow::R
     parts.iter().try_for_each(Place::remake)
 }
 
-/// The request, with every part under way at once.
+/// Returns the request. All parts are moved concurrently.
 fn request() -> String {
     let mut request = "operation: split\nmap: bench\nsource: a\ninto:\n".to_owned();
     for (shard, keys) in PARTS {
@@ -117,7 +123,8 @@ fn request() -> String {
     request + "options: {moves_at_once: 3, moves_per_shard: 3}\n"
 }
 
-/// Waits until the rows of all moves are copied; their ids, and the seconds of the copy that took longest.
+/// Waits until the rows of all moves are copied. Returns the ids of the moves, and the duration of the longest copy in
+/// seconds.
 fn until_copied(ground: &Ground, id: &str) -> anyhow::Result<(Vec<String>, f64)> {
     let begun = Instant::now();
     let shown = ground.show(id)?;

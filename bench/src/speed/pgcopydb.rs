@@ -1,11 +1,11 @@
-//! pgcopydb, where it is installed: a whole database with its indexes and foreign keys.
+//! Copies a whole database with its indexes and foreign keys with pgcopydb, if it is installed.
 
 use super::place::Place;
 use anyhow::bail;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Whether it can be run here.
+/// Returns whether pgcopydb is installed.
 pub(crate) fn is_installed() -> bool {
     let version = Command::new("pgcopydb")
         .arg("--version")
@@ -14,7 +14,7 @@ pub(crate) fn is_installed() -> bool {
     version.is_ok_and(|status| status.success())
 }
 
-/// Clones everything with four jobs for tables and two for indexes.
+/// Clones the database with four jobs for tables and two for indexes. `folder` is for the files of pgcopydb.
 pub(crate) fn clone(source: &Place, target: &Place, folder: &Path) -> anyhow::Result<()> {
     let output = Command::new("pgcopydb")
         .args(["clone", "--table-jobs", "4", "--index-jobs", "2"])
@@ -37,7 +37,7 @@ pub(crate) fn clone(source: &Place, target: &Place, folder: &Path) -> anyhow::Re
     Ok(())
 }
 
-/// It looks for pg_dump where commands are looked for.
+/// Returns a `PATH` that begins with the server's programs, because pgcopydb searches pg_dump in `PATH`.
 fn with_programs_of(place: &Place) -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     format!("{}:{path}", place.server.binaries().dir().display())

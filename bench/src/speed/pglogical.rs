@@ -1,6 +1,7 @@
-//! pglogical, where it is installed: backlogs of changes, applied by its subscription.
+//! Applies backlogs of changes with a subscription of pglogical, if it is installed.
 //!
-//! It has servers of its own, with the same data: one that loads its library takes minutes to drop a database.
+//! pglogical has its own servers with the same data, because a server that loads its library takes minutes to drop a
+//! database.
 
 use super::place::Place;
 use super::{ground, ours, raw};
@@ -10,7 +11,7 @@ use std::time::{Duration, Instant};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Both ends of a subscription.
+/// The two databases of a pglogical subscription.
 #[derive(Debug)]
 pub(crate) struct Pair {
     pub(crate) source: Place,
@@ -18,8 +19,8 @@ pub(crate) struct Pair {
 }
 
 impl Pair {
-    /// Starts both servers and lets the target, which has half of the rows, follow the source; none where pglogical is
-    /// not installed.
+    /// Starts both servers, copies half of the rows to the target, and subscribes the target to the source. Returns
+    /// `None` if pglogical is not installed.
     pub(crate) fn start(items: u64) -> anyhow::Result<Option<Self>> {
         let binaries = Binaries::find(None)?;
         if !is_installed(&binaries) {
@@ -46,7 +47,7 @@ impl Pair {
         Ok(Some(pair))
     }
 
-    /// Subscribes to the rows that match, from now on.
+    /// Subscribes the target to changes of the rows that match `predicate`. Existing rows are not copied.
     fn follow(&self, predicate: &str) -> anyhow::Result<()> {
         let (source, target) = (&self.source, &self.target);
         make_node(source, "provider")?;
@@ -73,11 +74,12 @@ impl Pair {
     }
 }
 
-/// Whether a server finds its library.
+/// Returns whether the server's installation has pglogical's library.
 fn is_installed(server: &Binaries) -> bool {
     server.dir().join("../lib/pglogical.so").exists()
 }
 
+/// Makes the database a node of pglogical.
 fn make_node(place: &Place, name: &str) -> anyhow::Result<()> {
     let create = format!(
         "select pglogical.create_node(node_name := '{name}', dsn := '{}')",

@@ -1,14 +1,14 @@
-//! A database on one of the servers, used through psql.
+//! A database on one of the servers. The benchmark uses it through psql.
 
 use anyhow::{Context, bail};
 use cluster::Cluster;
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Arc;
 
-/// Every server's superuser, who measures.
+/// The superuser of every server, under whose name the benchmark connects.
 const USER: &str = "postgres";
 
-/// A database.
+/// A database on a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Place {
     pub(crate) server: Arc<Cluster>,
@@ -17,7 +17,7 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The database `name`, which need not exist yet.
+    /// Returns the database `name` of a server. It does not have to exist yet.
     pub(crate) fn new(server: &Arc<Cluster>, name: &str) -> anyhow::Result<Self> {
         let password = std::fs::read_to_string(server.password_file())?;
         Ok(Self {
@@ -27,7 +27,7 @@ impl Place {
         })
     }
 
-    /// Another database of the same server.
+    /// Returns another database of the same server.
     pub(crate) fn beside(&self, name: &str) -> Self {
         Self {
             name: name.to_owned(),
@@ -35,19 +35,19 @@ impl Place {
         }
     }
 
-    /// What Shardwright's programs connect by.
+    /// Returns the connection string for Shardwright's programs.
     pub(crate) fn dsn(&self) -> String {
         self.server.dsn(&self.name, USER)
     }
 
-    /// What PostgreSQL's programs and servers connect by.
+    /// Returns the connection URI for PostgreSQL's programs and for subscriptions. It contains the password.
     pub(crate) fn uri(&self) -> String {
         let (host, port) = (self.server.host(), self.server.port());
         let password = &self.password;
         format!("postgresql://{USER}:{password}@{host}:{port}/{}", self.name)
     }
 
-    /// A program of PostgreSQL's, with the connection in its environment.
+    /// Returns a command for a program of PostgreSQL. The connection parameters are in its environment.
     pub(crate) fn program(&self, name: &str) -> Command {
         let mut command = Command::new(self.server.binaries().path(name));
         command
@@ -66,7 +66,7 @@ impl Place {
         command
     }
 
-    /// Runs statements, each by itself; what they print.
+    /// Runs the statements, each in its own transaction, and returns what they print.
     pub(crate) fn run(&self, statements: &[&str]) -> anyhow::Result<String> {
         let mut command = self.psql();
         for statement in statements {
@@ -76,13 +76,13 @@ impl Place {
         Ok(output.trim().to_owned())
     }
 
-    /// A number that a query yields.
+    /// Runs a query, and returns the number in its result.
     pub(crate) fn number(&self, query: &str) -> anyhow::Result<f64> {
         let text = self.run(&[query])?;
         text.parse().with_context(|| format!("{query}: {text}"))
     }
 
-    /// Runs a script with variables.
+    /// Runs a psql script with these psql variables.
     pub(crate) fn script(&self, script: &str, variables: &[(&str, u64)]) -> anyhow::Result<()> {
         let mut command = self.psql();
         for (name, value) in variables {
@@ -100,14 +100,14 @@ impl Place {
         succeeded(running.wait_with_output()?, "a script").map(|_| ())
     }
 
-    /// Starts a statement whose output another one takes.
+    /// Starts a statement. The caller reads its output from the standard output of the returned process.
     pub(crate) fn produce(&self, statement: &str) -> anyhow::Result<Child> {
         let mut command = self.psql();
         command.args(["-c", statement]).stdout(Stdio::piped());
         Ok(command.spawn()?)
     }
 
-    /// Starts a statement that takes what is written to it.
+    /// Starts a statement. The caller writes its input to the standard input of the returned process.
     pub(crate) fn accept(&self, statement: &str) -> anyhow::Result<Child> {
         let mut command = self.psql();
         command
@@ -117,7 +117,7 @@ impl Place {
         Ok(command.spawn()?)
     }
 
-    /// Runs a statement that takes another one's output.
+    /// Runs a statement whose input is the output of `producer`. Fails if one of the two fails.
     pub(crate) fn consume(&self, statement: &str, producer: Child) -> anyhow::Result<()> {
         let mut producer = producer;
         let from = producer.stdout.take().context("no output")?;
@@ -131,7 +131,7 @@ impl Place {
         Ok(())
     }
 
-    /// Makes the database anew, empty.
+    /// Drops the database if it exists, and creates an empty one.
     pub(crate) fn remake(&self) -> anyhow::Result<()> {
         let (drop, create) = (
             format!("drop database if exists {} with (force)", self.name),
@@ -142,6 +142,7 @@ impl Place {
     }
 }
 
+/// Returns the standard output of a program. Fails with its error output if the program failed.
 fn succeeded(output: Output, what: &str) -> anyhow::Result<String> {
     if !output.status.success() {
         bail!("{what}: {}", String::from_utf8_lossy(&output.stderr));

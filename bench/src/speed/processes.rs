@@ -1,31 +1,33 @@
-//! Who has used the processors so far: servers, programs and clients of this run, and the whole machine.
+//! Reads the CPU time that the servers, programs and clients of this run, and the whole machine, have used so far.
 //!
-//! A process counts for the nearest of its ancestors that is known: a server's first process, the controller, an agent,
-//! or this program itself, whose children are the clients. Their ended children count too, once they were waited for,
-//! as the servers do at once. Exact to a hundredth of a second for each process; a process that ends during the look is
-//! seen by the next one. The machine's own sum is counted by ticks, so that a short time is known roughly.
+//! The time of a process counts for its nearest ancestor with a role: the postmaster of a server, the controller, an
+//! agent, or this program, whose children are the clients. The time of a child that has ended counts after its parent
+//! has waited for it, which PostgreSQL does immediately. The time of each process is exact to 0.01 seconds. If a
+//! process ends while a sample is taken, its time is in the next sample. The kernel counts the time of the machine in
+//! ticks, so it is inexact for short periods.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::read_to_string;
 
-/// Of a second: the unit of /proc, on every architecture that Linux runs on.
+/// The number of ticks per second, the unit of the times in /proc. It is the same on all architectures of Linux.
 const TICKS: f64 = 100.0;
-/// This program and what it started: psql, pgbench, peers, commands; also an application that runs within it.
+/// The role of this program and of its children: psql, pgbench, other tools and commands. It includes an application
+/// that runs inside this program.
 const CLIENTS: &str = "clients";
 
-/// Core-seconds since the machine was started.
+/// The CPU time since the machine was started, in core-seconds.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Used {
-    /// Everything but idle cores and those that waited for a disk.
+    /// The time in which cores were neither idle nor waiting for a disk.
     pub(crate) busy: f64,
     pub(crate) idle: f64,
-    /// What the machine below gave to others.
+    /// The time that the hypervisor gave to other virtual machines.
     pub(crate) steal: f64,
-    /// Of `busy`, by who is known.
+    /// The part of `busy` that belongs to processes with a role, by role.
     pub(crate) by: BTreeMap<String, f64>,
 }
 
-/// What was used until now; what cannot be read is left out.
+/// Reads the CPU time that was used until now. Leaves out what cannot be read.
 pub(crate) fn used() -> Used {
     let mut used = machine(&read_to_string("/proc/stat").unwrap_or_default()).unwrap_or_default();
     let processes = processes();
@@ -42,12 +44,12 @@ pub(crate) fn used() -> Used {
     used
 }
 
-/// A line of /proc/PID/stat.
+/// The fields of a line of /proc/PID/stat.
 #[derive(Debug, Clone, PartialEq)]
 struct Process {
     name: String,
     parent: u32,
-    /// Its own and that of its children which were waited for.
+    /// The CPU time of the process and of its children that have ended and were waited for.
     seconds: f64,
 }
 
@@ -61,7 +63,8 @@ fn processes() -> HashMap<u32, Process> {
     ids.filter_map(process).collect()
 }
 
-/// The name may hold blanks and brackets, so fields are counted from the last bracket.
+/// Parses a line of /proc/PID/stat. The name can contain blanks and brackets, so the fields are counted from the last
+/// bracket.
 fn process(line: &str) -> Option<Process> {
     let (before, after) = line.rsplit_once(')')?;
     let fields: Vec<&str> = after.split_whitespace().collect();
@@ -73,7 +76,7 @@ fn process(line: &str) -> Option<Process> {
     })
 }
 
-/// Of the first line of /proc/stat; a guest's time is the user's already.
+/// Parses the first line of /proc/stat. The user time already includes the time of guests.
 fn machine(stat: &str) -> Option<Used> {
     let fields = stat.lines().next()?.strip_prefix("cpu ")?;
     let ticks: Result<Vec<f64>, _> = fields.split_whitespace().map(str::parse).collect();
@@ -87,7 +90,8 @@ fn machine(stat: &str) -> Option<Used> {
     })
 }
 
-/// What a process is in this run, if it is one that others belong to.
+/// Returns the role of a process in this run; `None` if the process counts for an ancestor or does not belong to the
+/// run.
 fn role((id, process): (u32, &Process), all: &HashMap<u32, Process>, own: u32) -> Option<String> {
     if id == own {
         return Some(CLIENTS.to_owned());
@@ -95,10 +99,10 @@ fn role((id, process): (u32, &Process), all: &HashMap<u32, Process>, own: u32) -
     let arguments = || read_to_string(format!("/proc/{id}/cmdline")).ok();
     let is_ours = process.parent == own;
     match process.name.as_str() {
-        // A process of a server, unless it is the first.
+        // A child of the postmaster has no role; its time counts for the postmaster.
         "postgres" if all.get(&process.parent)?.name == "postgres" => None,
         "postgres" => server(&arguments()?, own),
-        // As much of its name as the kernel keeps.
+        // The kernel keeps only the first 15 characters of a name.
         "shardwright-age" if is_ours => Some("agents".to_owned()),
         "shardwright" if is_ours => {
             let serves = arguments()?.split('\0').nth(1) == Some("serve");
@@ -108,7 +112,8 @@ fn role((id, process): (u32, &Process), all: &HashMap<u32, Process>, own: u32) -
     }
 }
 
-/// What a server of this run is called: its data lie in the folder `bench-NAME-OWN-NUMBER`, or `demo-NAME-OWN-NUMBER`.
+/// Returns the name of a server of this run. Its data directory is in the folder `bench-NAME-PID-NUMBER` or
+/// `demo-NAME-PID-NUMBER`, where PID is the process id `own` of this program.
 fn server(arguments: &str, own: u32) -> Option<String> {
     let data = arguments.split('\0').skip_while(|it| *it != "-D").nth(1)?;
     let folder = data.rsplit('/').nth(1)?;
@@ -116,14 +121,14 @@ fn server(arguments: &str, own: u32) -> Option<String> {
     Some(name.split_once('-')?.1.to_owned())
 }
 
-/// The role of a process or of the nearest of its ancestors that has one.
+/// Returns the role of a process or of its nearest ancestor that has a role.
 fn nearest<'a>(
     id: u32,
     all: &HashMap<u32, Process>,
     known: &'a HashMap<u32, String>,
 ) -> Option<&'a str> {
     let mut at = id;
-    // No deeper than there are processes: an id may have been given away between two readings.
+    // The number of steps is limited, because a process id can be reused between two reads, which can cause a loop.
     for _ in 0..all.len() {
         if let Some(role) = known.get(&at) {
             return Some(role);

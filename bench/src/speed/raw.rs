@@ -1,13 +1,14 @@
-//! The limit: what plain PostgreSQL does when nobody watches, proves or resumes anything.
+//! Measures the limit: plain PostgreSQL copies rows and builds indexes, without progress reports, comparison or the
+//! possibility to resume.
 
 use super::place::Place;
 use anyhow::bail;
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-/// Pipes, and sessions that build, side by side: as many as copy streams.
+/// The number of concurrent pipes, and of concurrent sessions that build indexes.
 const STREAMS: usize = 2;
-/// Tables by size, the largest first, so that both pipes end at about the same time.
+/// The tables, the largest first, so that both pipes end at about the same time.
 pub(crate) const TABLES: [&str; 5] = ["order_items", "events", "orders", "accounts", "tenants"];
 
 const INDEXES: &str = "select case when c.oid is null then pg_get_indexdef(i.indexrelid) \
@@ -19,7 +20,7 @@ const FOREIGN_KEYS: &str = "select format('alter table %s add constraint %I %s n
       pg_get_constraintdef(oid)) || '|' || format('alter table %s validate constraint %I', conrelid::regclass, conname) \
     from pg_constraint where contype = 'f' order by pg_relation_size(conrelid) desc";
 
-/// Makes the tables of the source on the target, without keys and indexes.
+/// Creates the tables of the source on the target, without keys and indexes.
 pub(crate) fn make_tables(source: &Place, target: &Place) -> anyhow::Result<()> {
     let output = source
         .program("pg_dump")
@@ -31,7 +32,7 @@ pub(crate) fn make_tables(source: &Place, target: &Place) -> anyhow::Result<()> 
     target.script(&String::from_utf8(output.stdout)?, &[])
 }
 
-/// Copies the rows that match, a pipe for each table, two at a time.
+/// Copies the rows that match `predicate` through a pipe for each table. Two pipes run concurrently.
 pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::Result<()> {
     side_by_side(TABLES.map(str::to_owned).into(), |table| {
         let out = format!(
@@ -42,7 +43,7 @@ pub(crate) fn copy(source: &Place, target: &Place, predicate: &str) -> anyhow::R
     })
 }
 
-/// Builds what the source has on the target: keys and indexes, then foreign keys.
+/// Builds the keys and indexes of the source on the target, then the foreign keys.
 pub(crate) fn build(source: &Place, target: &Place) -> anyhow::Result<()> {
     let indexes = source.run(&[INDEXES])?;
     let one = |statement: String| target.run(&[&statement]).map(|_| ());
@@ -61,7 +62,7 @@ pub(crate) fn build(source: &Place, target: &Place) -> anyhow::Result<()> {
     )
 }
 
-/// Digests every row that matches, on both servers at once.
+/// Computes a digest of all rows that match `predicate`, on both servers concurrently.
 pub(crate) fn digest(places: [&Place; 2], predicate: &str) -> anyhow::Result<()> {
     let scan = |place: &Place| {
         for table in TABLES {
@@ -78,7 +79,7 @@ pub(crate) fn digest(places: [&Place; 2], predicate: &str) -> anyhow::Result<()>
     })
 }
 
-/// Works through a queue on as many threads as there are streams.
+/// Executes `work` for each item of the queue on [`STREAMS`] threads.
 pub(crate) fn side_by_side(
     queue: VecDeque<String>,
     work: impl Fn(String) -> anyhow::Result<()> + Sync,

@@ -1,20 +1,20 @@
-//! Memory of a process, as the kernel counts it.
+//! Reads the memory of a process from the kernel.
 
 use anyhow::Context;
 
-/// Memory of a process, MiB.
+/// The resident memory of a process, in MiB.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Resident {
-    /// Now.
+    /// The present value.
     pub(crate) now: f64,
-    /// The most since it was started.
+    /// The maximum since the process was started.
     pub(crate) most: f64,
 }
 
-/// What process `id` has in memory.
+/// Returns the resident memory of the process `id`.
 ///
 /// # Errors
-/// The process is gone.
+/// The process does not exist any more.
 pub(crate) fn resident(id: u32) -> anyhow::Result<Resident> {
     let path = format!("/proc/{id}/status");
     let status = std::fs::read_to_string(&path).with_context(|| format!("read {path}"))?;

@@ -1,4 +1,5 @@
-//! The limit of a split: the source's rows read once, each piped to the target that its first column names.
+//! Measures the limit for a split: `COPY` reads the source's rows once, and each row is piped to the target whose
+//! number is in its first column.
 
 use super::place::Place;
 use super::raw;
@@ -6,12 +7,13 @@ use anyhow::{Context, bail};
 use std::io::{BufReader, BufWriter, Read, Write};
 use std::process::{Child, ChildStdin};
 
-/// Signature, flags and the length of an extension that is empty.
+/// The length of the header of COPY's binary format: the signature, the flags and the length of the empty extension.
 const HEADER: usize = 19;
-/// Stands where a row's number of columns does, behind the last row.
+/// The end marker after the last row, in place of the number of columns of a row.
 const END: i16 = -1;
 
-/// Copies the rows of every table once; `part` is the number of a row's target, null where it stays.
+/// Copies the rows of every table to the targets. `part` is an SQL expression for the number of a row's target, null if
+/// the row is not copied.
 pub(crate) fn copy(source: &Place, targets: &[Place], part: &str) -> anyhow::Result<()> {
     raw::side_by_side(raw::TABLES.map(str::to_owned).into(), |table| {
         let out = format!(
@@ -22,6 +24,7 @@ pub(crate) fn copy(source: &Place, targets: &[Place], part: &str) -> anyhow::Res
     })
 }
 
+/// Copies the rows of one table. `out` is the `COPY` statement for the source.
 fn one(source: &Place, targets: &[Place], out: &str, table: &str) -> anyhow::Result<()> {
     let mut producer = source.produce(out)?;
     let rows = producer.stdout.take().context("no output")?;
@@ -44,7 +47,8 @@ fn one(source: &Place, targets: &[Place], out: &str, table: &str) -> anyhow::Res
     Ok(())
 }
 
-/// Splits a stream of COPY in its binary form by the first column, a four-byte number, which is left out.
+/// Writes each row of a binary COPY stream to the output whose number is in the first column (four bytes). This column
+/// is removed.
 fn route(mut from: impl Read, mut to: Vec<impl Write>) -> anyhow::Result<()> {
     let mut header = [0; HEADER];
     from.read_exact(&mut header)?;
@@ -77,6 +81,7 @@ fn route(mut from: impl Read, mut to: Vec<impl Write>) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// Reads `N` bytes.
 fn bytes<const N: usize>(from: &mut impl Read) -> anyhow::Result<[u8; N]> {
     let mut bytes = [0; N];
     from.read_exact(&mut bytes)?;

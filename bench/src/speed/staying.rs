@@ -1,4 +1,5 @@
-//! An application on keys that stay, at half of the most that the source can do, beside cutover after cutover.
+//! Measures the latency of an application whose keys do not move, at half of the source's maximum load, during repeated
+//! cutovers of other keys.
 
 use super::Options;
 use super::busy::now;
@@ -6,10 +7,10 @@ use super::cutovers::{Cutovers, ITEMS};
 use super::figures::{Figure, Goal, Report, Samples};
 use super::load::{HALF, Load, compare};
 
-/// The load ends with the cutovers, before this many seconds.
+/// The longest duration of the load in seconds. It ends when the cutovers have ended, which is earlier.
 const AT_MOST: u32 = 3600;
 
-/// Measures so many rounds and adds what they say.
+/// Measures `options.rounds()` rounds and adds their samples and figures to the report.
 pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<()> {
     let mut series = Cutovers::start(&options.programs)?;
     let (source, folder) = (series.shards[0].clone(), series.folder().to_owned());
@@ -26,7 +27,7 @@ pub(crate) fn measure(options: &Options, report: &mut Report) -> anyhow::Result<
     Ok(())
 }
 
-/// A round: the load alone, then beside cutovers that follow each other.
+/// Measures one round: the load without cutovers, then the load during `cutovers` cutovers.
 fn round(
     series: &mut Cutovers,
     load: &Load<'_>,

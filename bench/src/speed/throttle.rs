@@ -1,4 +1,5 @@
-//! An application that tells its latency, and a migration that holds it at a set point while the load steps.
+//! Measures how well a migration keeps the latency of an application at the configured limit (set point) while the load
+//! of the application changes. The application reports its latency to the controller.
 
 use super::busy::now;
 use super::figures::Samples;
@@ -7,14 +8,14 @@ use super::load::{Load, OF_THE_LAST, Transaction, quantile, record_until};
 use super::ours;
 use std::time::Duration;
 
-/// Shares of the most that the source can do, one after the other, again and again until the copy has ended, and how
-/// many seconds each lasts: so short that a copy of some ten seconds meets more than one.
+/// The phases of the load: the name, the load as a fraction of the source's maximum, and the duration in seconds. They
+/// are repeated until the copy has ended. They are so short that a copy of about ten seconds overlaps more than one.
 const STEPS: [(&str, f64, u32); 3] = [("low", 0.3, 6), ("high", 0.7, 7), ("low", 0.3, 15)];
-/// A copy that is held for longer than this has shown enough.
+/// The maximum number of phases that are measured during one copy.
 const MOST_STEPS: usize = 6;
-/// The set point, in p99s of the heavier load alone.
+/// The latency limit, as a multiple of the p99 of the higher load without a migration.
 const ABOVE_ALONE: f64 = 1.3;
-/// What is left out behind each step of the load, microseconds.
+/// The time after each change of the load whose reports are left out, in microseconds.
 const SETTLING: u128 = 4_000_000;
 
 /// What was observed during a copy.
@@ -24,11 +25,11 @@ struct ThrottleSamples {
     transactions: Vec<Transaction>,
     /// What was reported once the load of a step had settled, milliseconds, by the name of the step.
     reported: Vec<(&'static str, f64)>,
-    /// Steps that it met.
+    /// The number of phases of the load during the copy.
     steps: u32,
 }
 
-/// A round: the heavier load alone, then a copy under a load that steps.
+/// Measures one round: the higher load without a migration, then a copy under a load that changes.
 pub(crate) fn round(
     ground: &Ground,
     load: &Load<'_>,
@@ -65,7 +66,8 @@ pub(crate) fn round(
     Ok(())
 }
 
-/// The p99 of the heavier load alone, milliseconds; also how far those lie apart that would be reported meanwhile.
+/// Returns the p99 of the higher load without a migration, in milliseconds. Also adds the smallest and the largest p99
+/// that the application would report in this time.
 fn alone(load: &Load<'_>, seconds: u32, samples: &mut Samples) -> anyhow::Result<f64> {
     let all = load.alone(STEPS[1].1, seconds)?;
     let p99 = quantile(&all, 0.99)? / 1000.0;
@@ -80,7 +82,7 @@ fn alone(load: &Load<'_>, seconds: u32, samples: &mut Samples) -> anyhow::Result
     Ok(p99)
 }
 
-/// How far a p99 is from the set point.
+/// Adds the quotient of a p99 and the latency limit, and by how much it differs from 1.
 fn add(name: &str, p99: f64, set_point: f64, samples: &mut Samples) {
     let ratio = p99 / set_point;
     samples.add(&format!("throttle.{name}_ratio"), ratio);
@@ -92,7 +94,7 @@ fn middle(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Lets the load step until the copy has ended.
+/// Runs the phases of the load until the copy has ended, at most [`MOST_STEPS`].
 fn steps(ground: &Ground, load: &Load<'_>, id: &str) -> anyhow::Result<ThrottleSamples> {
     let mut observed = ThrottleSamples::default();
     for (name, share, seconds) in STEPS.into_iter().cycle().take(MOST_STEPS) {

@@ -1,15 +1,17 @@
-//! The write stop: cutover after cutover of one migration while the demo's application writes.
+//! Measures the write-blocked window: one migration is cut over and rolled back repeatedly while the demo's application
+//! writes.
 
 use super::figures::{Figure, Goal, Report};
 use demo::WriteBlocks;
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Transactions a second of the application.
+/// The rate of the application, in transactions per second.
 const RATE: f64 = 400.0;
+/// The size of the demo's data.
 const SCALE: f64 = 0.1;
 
-/// Makes so many cutovers, forward and back, and adds what they say.
+/// Makes `cutovers` cutovers, half of them rollbacks, and adds their figures to the report.
 pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> anyhow::Result<()> {
     let options = demo::Options {
         scale: SCALE,

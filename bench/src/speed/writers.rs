@@ -1,5 +1,5 @@
-//! Cutovers beside writers that are in their way: of many keys that changed last, and of transactions that stay open
-//! for longer than writes may be refused.
+//! Measures cutovers while writers delay them: writers that change many keys immediately before the cutover, and
+//! transactions that stay open for longer than the budget of the write-blocked window.
 
 use super::cutovers::Cutovers;
 use super::figures::{Figure, Goal, Report, Samples};
@@ -12,21 +12,22 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 
-/// Keys that a transaction changes which is open when the fence comes, so that they are compared behind it.
+/// The numbers of keys that a transaction changes. The transaction is open when the agent closes the registers (the
+/// fence), so its keys are compared inside the write-blocked window.
 const MANY: [(&str, u64); 2] = [("check.1000", 1000), ("check.4000", 4000)];
-/// How long a transaction of many keys is open, seconds: the fence waits for it.
+/// How long a transaction that changes many keys is open, in seconds. The fence waits for its end.
 const SHORT: f64 = 0.5;
-/// How long a long one is open, in budgets of a write stop.
+/// How long a transaction of a long writer is open, as a multiple of the budget of the write-blocked window.
 const LONG: f64 = 1.5;
 
-/// A writer that opens one transaction after the other, on the shard that takes it.
+/// A writer that executes one transaction after the other, on the shard that owns the keys. It ends when it is dropped.
 struct Writer {
     over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Writer {
-    /// Each transaction changes so many accounts whose keys move, and stays open for so long.
+    /// Starts a writer. Each of its transactions changes `keys` accounts whose keys move, and is open for `seconds`.
     fn start(shards: &[Place; 2], keys: u64, seconds: f64) -> Self {
         let transaction = format!(
             "begin; update accounts set email = 'at ' || clock_timestamp() where (tenant_id, id) in
@@ -39,7 +40,7 @@ impl Writer {
         let thread = std::thread::spawn(move || {
             let [mut here, mut there] = shards;
             while !is_over.load(Ordering::Relaxed) {
-                // A shard that does not have the keys refuses them at once.
+                // A shard that does not own the keys refuses the transaction immediately.
                 if here.run(&[&transaction]).is_err() {
                     std::mem::swap(&mut here, &mut there);
                 }
@@ -59,7 +60,7 @@ impl Drop for Writer {
     }
 }
 
-/// Makes so many cutovers beside each of the writers, and adds what they say.
+/// Makes `cutovers` cutovers for each kind of writer, and adds their samples and figures to the report.
 pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> anyhow::Result<()> {
     let mut series = Cutovers::start(programs)?;
     let samples = &mut report.samples;
@@ -89,7 +90,7 @@ pub(crate) fn measure(programs: &Path, cutovers: u32, report: &mut Report) -> an
     Ok(())
 }
 
-/// So many cutovers, and how many attempts of them were given up.
+/// Makes `cutovers` cutovers. Returns their results, and how many attempts were given up and repeated.
 fn made(series: &mut Cutovers, cutovers: u32) -> anyhow::Result<(Vec<CutoverResult>, i64)> {
     let before = series.given_up();
     let mut cuts = Vec::new();
@@ -99,6 +100,7 @@ fn made(series: &mut Cutovers, cutovers: u32) -> anyhow::Result<(Vec<CutoverResu
     Ok((cuts, series.given_up() - before))
 }
 
+/// Adds the samples of the cutovers under `name`.
 fn keep(name: &str, cuts: &[CutoverResult], samples: &mut Samples) {
     for cut in cuts {
         samples.add(&format!("{name}.keys"), cut.dirty_keys as f64);
@@ -107,7 +109,8 @@ fn keep(name: &str, cuts: &[CutoverResult], samples: &mut Samples) {
     }
 }
 
-/// What a thousand keys more took in each cutover whose fence met the writer's transaction, milliseconds.
+/// Returns how many milliseconds each additional thousand keys took, for each cutover whose fence waited for the
+/// writer's transaction. Those are the cutovers that compared at least half of its keys.
 fn costs(quiet: &[CutoverResult], cuts: &[CutoverResult], keys: u64) -> Vec<f64> {
     let middle = |part: fn(&CutoverResult) -> f64| {
         let mut values: Vec<f64> = quiet.iter().map(part).collect();
@@ -125,6 +128,7 @@ fn costs(quiet: &[CutoverResult], cuts: &[CutoverResult], keys: u64) -> Vec<f64>
         .collect()
 }
 
+/// Adds the figures. `long` are the cutovers with long writers; `budget` is in milliseconds.
 fn judge(long: &[CutoverResult], budget: f64, report: &mut Report) {
     let longest = long
         .iter()

@@ -1,4 +1,4 @@
-//! The golden file: what is so about each key and each set, one line each.
+//! The golden file: the expected results for each key and each key set, one line each.
 
 use super::values::{BUCKETS, Samples};
 use plans::key::Key;
@@ -24,7 +24,7 @@ pub(crate) struct Group {
     pub(crate) sets: Vec<Set>,
 }
 
-/// What is so about a key.
+/// The expected results for a key.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Entry {
     pub(crate) key: Key,
@@ -37,7 +37,7 @@ pub(crate) struct Entry {
     pub(crate) buckets: Vec<u32>,
 }
 
-/// What is so about a key set.
+/// The expected results for a key set.
 #[derive(Debug, PartialEq, Serialize)]
 pub(crate) struct Set {
     pub(crate) set: KeySet,
@@ -46,7 +46,7 @@ pub(crate) struct Set {
 }
 
 impl Group {
-    /// What the Rust twin says.
+    /// Returns the results of the Rust implementation of key functions.
     pub(crate) fn by_twin(samples: &Samples) -> Self {
         let one_column = samples.kinds.len() == 1;
         let entry = |key: &Key| Entry {

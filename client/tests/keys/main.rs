@@ -1,9 +1,9 @@
-//! Keys and key sets against PostgreSQL itself.
+//! Compares the Rust implementation (the Rust twin) of keys and key sets with PostgreSQL.
 //!
 //! A server computes text forms, order, hashes, virtual shards and the members of many key sets for values of
-//! every key type; the Rust twin must say the same, and so must the committed golden file, from which any
-//! other language can be held to it. `UPDATE_GOLDEN=1` writes that file anew.
-//! Every predicate must do as a publication's row filter, as a trigger's WHEN and in COPY.
+//! every key type; the results of the Rust twin must be equal, and so must the committed golden file, with
+//! which implementations in other languages can be tested. `UPDATE_GOLDEN=1` writes that file again.
+//! PostgreSQL must accept every predicate as a publication's row filter, as a trigger's WHEN and in COPY.
 
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 
@@ -48,7 +48,7 @@ async fn the_twin_is_what_postgresql_computes() {
     );
 }
 
-/// Names the first difference instead of printing all of both.
+/// Fails with the first difference; the message does not contain all results.
 fn same(measured: &Group, twin: &Group) {
     let name = &measured.name;
     assert_eq!(measured.keys.len(), twin.keys.len(), "{name}");

@@ -1,5 +1,4 @@
-//! A server whose settings are as far as can be from those that the predicates must not depend on, and what
-//! it says about keys.
+//! A server with unusual settings, on which the predicates must not depend, and the results that it computes for keys.
 
 use super::golden::{Entry, Group, Set, hex};
 use super::values::{BUCKETS, Samples};
@@ -14,7 +13,7 @@ use tokio_postgres::{Client, Row};
 
 const DATABASE: &str = "create database keys template template0 encoding 'UTF8' \
     lc_collate 'C' lc_ctype 'C' locale_provider icu icu_locale 'en-US'";
-/// Strange settings: no predicate or literal may mean something else under them.
+/// Unusual settings. With them, every predicate and literal must have the same meaning as with the default settings.
 const SETTINGS: &str = "-c TimeZone=Asia/Kolkata -c DateStyle=SQL,DMY -c IntervalStyle=sql_standard \
     -c bytea_output=escape -c standard_conforming_strings=off -c escape_string_warning=off";
 const PLAIN: &str = "begin; set local TimeZone = 'UTC'; set local DateStyle = 'ISO'; \
@@ -42,7 +41,7 @@ impl Server {
         }
     }
 
-    /// A table with the samples' keys, written in PostgreSQL's binary form; `id` is the position.
+    /// Creates a table with the samples' keys, written in PostgreSQL's binary form; `id` is the position.
     pub(crate) async fn table(&self, samples: &Samples) -> String {
         let name = format!("t{}_{}", samples.keys.len(), samples.declared.join("_"));
         let columns: Vec<String> = (1..)
@@ -66,7 +65,7 @@ impl Server {
         name
     }
 
-    /// What the server says about the samples in `table`.
+    /// Returns the results that the server computes for the samples, whose rows are in `table`.
     pub(crate) async fn measure(&self, table: &str, samples: &Samples) -> Group {
         self.literals(table, samples).await;
         let columns: Vec<(String, KeyType)> = (1..)
@@ -116,7 +115,7 @@ impl Server {
         }
     }
 
-    /// Every key's literal must be the value that was written in binary form.
+    /// Checks that the literal of every key is equal to the value that was written in binary form.
     async fn literals(&self, table: &str, samples: &Samples) {
         let same: Vec<String> = (0..samples.keys.len())
             .map(|id| {
@@ -161,7 +160,7 @@ fn entry(row: &Row, samples: &Samples) -> Entry {
     }
 }
 
-/// A value in the binary form of its column's type, which no text conversion can spoil.
+/// A value in the binary form of its column's type, which no conversion to text can change.
 #[derive(Debug)]
 struct Binary<'k>(&'k Key);
 

@@ -1,4 +1,4 @@
-//! Every place where a predicate stands must take it and mean the same: publications, triggers, COPY.
+//! PostgreSQL must accept a predicate in publications, triggers and COPY, and give it the same meaning in each.
 
 use super::golden::{Group, Set};
 use super::server::Server;
@@ -8,7 +8,7 @@ use plans::key_set::KeySet;
 use std::collections::BTreeMap;
 use std::mem::discriminant;
 
-/// Sets of each kind that are tried: publications and slots take their time.
+/// The number of sets of each kind that are tested. The number is small because publications and slots take time.
 const OF_EACH_KIND: usize = 3;
 const FIRED: &str = "
     create table if not exists fired (what text, id int);
@@ -68,7 +68,7 @@ pub(crate) async fn check(server: &Server, table: &str, samples: &Samples, group
     run("drop table live".to_owned()).await;
 }
 
-/// Some sets of each kind that divide the keys.
+/// Returns some sets of each kind that contain some of the keys.
 fn chosen(sets: &[Set], keys: usize) -> Vec<&Set> {
     let mut chosen: Vec<&Set> = Vec::new();
     for set in sets {
@@ -96,7 +96,7 @@ async fn fired(server: &Server, what: &str) -> Vec<usize> {
     rows.iter().map(id).collect()
 }
 
-/// Messages of the publication by their kind.
+/// Counts the messages of the publication by their kind.
 async fn sent(server: &Server, publication: usize) -> BTreeMap<String, i64> {
     let query = format!(
         "select chr(get_byte(data, 0)), count(*) from pg_logical_slot_peek_binary_changes(

@@ -1,19 +1,19 @@
-//! Values and key sets that have gone wrong somewhere before, and some that are random but always the same.
+//! Values and key sets with which errors are likely, and random ones, which are the same in each run.
 
 use plans::key::{Key, KeyType};
 use plans::key_set::{BucketRange, Buckets, KeySet};
 use plans::table::{KeyColumn, TableKey};
 
-/// Virtual shards that each type is tried with.
+/// The numbers of virtual shards with which each type is tested.
 pub(crate) const BUCKETS: [u32; 3] = [1, 16, 4096];
 
-/// What one table with a shard key is tried with.
+/// The keys and key sets with which one table is tested.
 #[derive(Debug)]
 pub(crate) struct Samples {
     /// The key columns' types as the table declares them.
     pub(crate) declared: Vec<&'static str>,
     pub(crate) kinds: Vec<KeyType>,
-    /// In key order, each once.
+    /// Different keys, in key order.
     pub(crate) keys: Vec<Key>,
     pub(crate) sets: Vec<KeySet>,
 }
@@ -76,7 +76,7 @@ fn samples(declared: &[&'static str], random: usize, dice: &mut Random) -> Sampl
     }
 }
 
-/// A composite key of few different values, so that later columns matter.
+/// Returns a composite key of few different values, so that the order of keys often depends on the later columns.
 fn row(kinds: &[KeyType], dice: &mut Random) -> Key {
     let value = |kind: &KeyType| {
         let edges = edges(*kind);
@@ -267,7 +267,7 @@ fn any(kind: KeyType, dice: &mut Random) -> Key {
     }
 }
 
-/// Sets of every kind around `keys`, which are in order.
+/// Returns sets of every kind whose limits are near `keys`, which are in order.
 fn sets(keys: &[Key], one_column: bool, dice: &mut Random) -> Vec<KeySet> {
     let mut sets = ranges(keys, dice);
     if one_column {
@@ -334,7 +334,7 @@ fn buckets(keys: &[Key], of: u32, dice: &mut Random) -> Vec<KeySet> {
     sets
 }
 
-/// SplitMix64: the same numbers for ever, whatever a library does.
+/// SplitMix64. The numbers never change, because no library generates them.
 struct Random(u64);
 
 impl Random {

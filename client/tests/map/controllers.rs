@@ -1,4 +1,4 @@
-//! Several controllers: one that is gone, and one that does not tell of changes, do not matter beside another.
+//! Several controllers: the client works if one controller answers, although another one has ended or sends no changes.
 
 use crate::map_server::{MapServer, whole};
 use axum::response::Json;
@@ -18,7 +18,7 @@ async fn connect(urls: &str) -> Result<Map, ClientError> {
     Map::connect_with(urls, &"tenants".into(), access, options).await
 }
 
-/// A URL that nobody listens at.
+/// Returns a URL at which no server listens.
 async fn dead() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     format!("http://{}", listener.local_addr().unwrap())

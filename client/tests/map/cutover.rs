@@ -1,4 +1,4 @@
-//! Transactions that meet a guard, a crash or their own mistakes, on real servers.
+//! Transactions that a guard refuses, that a crash ends, or that have errors of their own, on real servers.
 
 use crate::map_server::{MapServer, whole};
 use client::{ClientError, Key, Map, Options, ShardAccess, TransactionOptions};
@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio_postgres::Error;
 
-/// A register and an AFTER guard, as a migration would make them: 0 is open, anything else refuses.
+/// A register and an AFTER guard, as a migration creates them. The value 0 is open; with any other value the guard
+/// refuses writes.
 const GUARD: &str = "
     create table t (k bigint, n bigint);
     create sequence register minvalue 0 start 0;

@@ -1,4 +1,4 @@
-//! One question to all shards, on real servers.
+//! One query to all shards, on real servers.
 
 use crate::map_server::{MapServer, whole};
 use client::{BoxError, ClientError, FanOut, Map, MapVersion, Options, ShardAccess, ShardName};

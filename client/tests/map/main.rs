@@ -1,4 +1,4 @@
-//! The library beside a stand-in for the controller, most of it on real servers.
+//! Tests of the client library with a test server in place of the controller, most of them on real shards.
 
 #![allow(clippy::unwrap_used, reason = "a failing helper fails its test")]
 

@@ -1,4 +1,4 @@
-//! A stand-in for the controller: serves one map and its changes, and keeps what it is told of its load.
+//! A server for tests in place of the controller: it serves one map and its changes, and stores the reports of load.
 
 use axum::Router;
 use axum::extract::State;
@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_stream::wrappers::WatchStream;
 
-/// Serves until it is dropped.
+/// The test server. It serves requests until this value is dropped.
 #[derive(Debug)]
 pub(crate) struct MapServer {
     map: Arc<watch::Sender<ShardMap>>,
@@ -55,7 +55,7 @@ impl MapServer {
         }
     }
 
-    /// The reported uses of each key, as soon as there are `uses` in all.
+    /// Returns the reported uses of each key when their sum is at least `uses`.
     pub(crate) async fn counters(&self, uses: u64) -> BTreeMap<i64, u64> {
         let mut counters = self.counters.subscribe();
         let all = counters.wait_for(|all| all.values().sum::<u64>() >= uses);
@@ -110,7 +110,7 @@ async fn changes(State(map): Shared) -> Sse<impl Stream<Item = Result<Event, Inf
     Sse::new(events)
 }
 
-/// All keys on `shard`.
+/// Returns a map in which `shard` owns all keys.
 pub(crate) fn whole(shard: &str) -> ShardMap {
     ShardMap {
         name: "tenants".into(),

@@ -1,4 +1,4 @@
-//! What a map is worth when no controller says anything any more.
+//! The use of a cached map when no controller answers any more.
 
 use crate::map_server::{MapServer, whole};
 use client::{ClientError, Map, Options, RouteError, ShardAccess, TransactionOptions};

@@ -13,10 +13,12 @@ const USER: &str = "postgres";
 /// The account. If `switch` is `None`, it is the account of this process.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Account {
+    /// User id and group id of another account.
     switch: Option<(u32, u32)>,
 }
 
 impl Account {
+    /// Determines the account. Fails if this process runs as root and there is no account `postgres`.
     pub(crate) fn detect() -> Result<Self, ClusterError> {
         if !rustix::process::geteuid().is_root() {
             return Ok(Self { switch: None });
@@ -48,6 +50,7 @@ impl Account {
         command
     }
 
+    /// Makes the server's account the owner of the file or folder, if the server runs under another account.
     pub(crate) fn give(&self, path: &Path) -> Result<(), ClusterError> {
         let Some((uid, gid)) = self.switch else {
             return Ok(());

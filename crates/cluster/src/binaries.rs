@@ -15,7 +15,9 @@ use crate::ClusterError;
 
 /// The variable with the folders to search.
 const VARIABLE: &str = "SHARDWRIGHT_PG_BIN";
+/// The folder in which Debian's packages have a folder for each major version.
 const PACKAGED: &str = "/usr/lib/postgresql";
+/// The oldest major version that is supported.
 const OLDEST_MAJOR: u32 = 15;
 const SERVER: WantedPrograms = WantedPrograms {
     what: "server programs",
@@ -92,6 +94,7 @@ impl Binaries {
         self.major
     }
 
+    /// Returns the folder with its version if it has all wanted programs.
     fn probe(dir: &Path, wanted: WantedPrograms) -> Option<Self> {
         if !wanted.programs.iter().all(|it| dir.join(it).is_file()) {
             return None;
@@ -138,6 +141,7 @@ fn is_script(program: &Path) -> bool {
         .is_ok_and(|()| &begin == b"#!")
 }
 
+/// Returns the folders to search, in their order.
 fn candidates() -> Vec<PathBuf> {
     match std::env::var_os(VARIABLE) {
         Some(dirs) => std::env::split_paths(&dirs).collect(),

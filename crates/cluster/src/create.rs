@@ -1,6 +1,7 @@
 //! Creates a cluster with `initdb`, or takes over the cluster of an earlier process.
 //!
-//! The order is: base folder, cluster folder, owner file, password, `initdb` under a temporary name, rename.
+//! The order is: base folder, cluster folder, owner file (it names the process to which the cluster belongs), password,
+//! `initdb` under a temporary name, rename.
 
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU16};
@@ -112,7 +113,8 @@ impl Cluster {
         })
     }
 
-    /// Fills the folder with everything except the data.
+    /// Writes the owner file and the file with the password `secret` into the cluster's folder, and makes the server's
+    /// account the owner of the folder. It does not create the data.
     pub(crate) fn furnish(&self, secret: &str) -> Result<(), ClusterError> {
         owner::claim(&self.dir, self.options.keep)?;
         let password = self.password_file();
@@ -150,6 +152,7 @@ impl Cluster {
         command.args(["--username", SUPERUSER, "--encoding", "UTF8", "--no-locale"]);
         command.args(["--auth-host", "scram-sha-256", "--auth-local", "trust"]);
         command.arg("--no-instructions");
+        // A cluster that is removed with its process need not survive a crash of the machine.
         if !self.options.keep {
             command.arg("--no-sync");
         }
@@ -165,6 +168,7 @@ impl Cluster {
     }
 }
 
+/// Creates a file that only its owner can read.
 fn write_private(path: &Path, text: &str) -> Result<(), ClusterError> {
     use std::io::Write;
     use std::os::unix::fs::OpenOptionsExt;
@@ -174,6 +178,7 @@ fn write_private(path: &Path, text: &str) -> Result<(), ClusterError> {
         .map_err(ClusterError::io("write", path))
 }
 
+/// Returns the port in the settings file of the cluster.
 fn configured_port(dir: &Path) -> Option<u16> {
     let text = std::fs::read_to_string(dir.join("data").join(SETTINGS_FILE)).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("port = "))?;

@@ -8,13 +8,17 @@ use rustix::process::Signal;
 use crate::process::Process;
 use crate::{ClusterError, postmaster};
 
+/// The file in a cluster's folder that names the process to which the cluster belongs: process id, start time, boot id,
+/// and whether the cluster is kept.
 const OWNER_FILE: &str = "owner";
+/// The file in the base folder that a sweep locks.
 const SWEEP_LOCK: &str = ".sweep";
+/// The last word of the owner file of a cluster that no sweep removes.
 const KEPT: &str = "kept";
 /// The longest wait for an immediate stop. It takes milliseconds, unless the server is frozen.
 const QUIT_LIMIT: Duration = Duration::from_secs(10);
 
-/// Records this process as the owner of the cluster in `dir`.
+/// Records in the owner file that the cluster in `dir` belongs to this process, and whether it is kept.
 pub(crate) fn claim(dir: &Path, keep: bool) -> Result<(), ClusterError> {
     let path = dir.join(OWNER_FILE);
     let own = i32::try_from(std::process::id())
@@ -78,6 +82,7 @@ pub(crate) fn remove(dir: &Path) -> Result<(), ClusterError> {
     Ok(())
 }
 
+/// Returns whether the process of this cluster has ended, and the cluster is not kept.
 fn is_orphan(dir: &Path) -> bool {
     let Ok(text) = std::fs::read_to_string(dir.join(OWNER_FILE)) else {
         return false;
@@ -93,6 +98,7 @@ fn is_orphan(dir: &Path) -> bool {
     !lives && policy != KEPT
 }
 
+/// Returns the kernel's id of this boot: process ids of an earlier boot mean nothing.
 fn boot_id() -> String {
     let id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id");
     id.map_or_else(|_| "unknown".to_owned(), |id| id.trim().to_owned())

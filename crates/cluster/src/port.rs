@@ -6,7 +6,9 @@
 use std::io::Read;
 use std::net::{Ipv4Addr, TcpListener};
 
+/// The lowest port that is tried.
 const LOWEST: u16 = 10_240;
+/// The number of ports that are tried.
 const ATTEMPTS: u32 = 200;
 
 /// Returns a port of loopback that is free now, and that no outgoing connection uses.
@@ -35,6 +37,7 @@ pub(crate) fn random<const N: usize>() -> std::io::Result<[u8; N]> {
     Ok(bytes)
 }
 
+/// Returns the first port of the range that the kernel uses for outgoing connections.
 fn first_outgoing() -> u16 {
     let range = std::fs::read_to_string("/proc/sys/net/ipv4/ip_local_port_range");
     let first = range

@@ -10,6 +10,7 @@ use rustix::process::Signal;
 use crate::process::{Process, have_ended_within, wait_until};
 
 const PID_FILE: &str = "postmaster.pid";
+/// The longest wait until a process has stopped after SIGSTOP.
 const FREEZE_LIMIT: Duration = Duration::from_secs(2);
 /// The longest wait after SIGKILL. It works immediately, except while a process waits for a disk.
 pub(crate) const KILL_LIMIT: Duration = Duration::from_secs(30);

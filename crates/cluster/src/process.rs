@@ -9,6 +9,7 @@ use rustix::process::{Pid, Signal, kill_process};
 /// The interval at which conditions are checked.
 const POLL: Duration = Duration::from_millis(5);
 
+/// A process of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
     pub(crate) pid: i32,
@@ -16,6 +17,7 @@ pub(crate) struct Process {
     pub(crate) started: u64,
 }
 
+/// The fields of `/proc/PID/stat` that are used.
 struct ProcessStat {
     state: char,
     parent: i32,

@@ -11,10 +11,15 @@ use crate::account::Account;
 use crate::{Binaries, ClusterError, Options, owner, port, postmaster};
 
 pub(crate) const SETTINGS_FILE: &str = "shardwright.conf";
+/// The number of ports with which a start is tried, unless the port is fixed.
 const PORT_ATTEMPTS: u32 = 10;
+/// The longest wait until a server is ready.
 const START_LIMIT: Duration = Duration::from_secs(120);
+/// The longest wait for a fast shutdown.
 const FAST_LIMIT: Duration = Duration::from_secs(120);
+/// The longest wait for an immediate shutdown.
 const IMMEDIATE_LIMIT: Duration = Duration::from_secs(30);
+/// The number of lines of a program's output that an error contains.
 const REPORTED_LINES: usize = 20;
 
 /// How a server is stopped.
@@ -245,6 +250,7 @@ impl Cluster {
         self.account.give(&path)
     }
 
+    /// Returns the error for a server that has not stopped in this time.
     fn lingering(&self, waited: Duration) -> ClusterError {
         ClusterError::Lingering {
             name: self.name().to_owned(),
@@ -266,6 +272,7 @@ impl Drop for Cluster {
     }
 }
 
+/// Executes a program and returns its status and its output, stdout before stderr.
 pub(crate) fn run(
     mut command: Command,
     program: &'static str,
@@ -278,6 +285,7 @@ pub(crate) fn run(
     Ok((output.status, String::from_utf8_lossy(&text).into_owned()))
 }
 
+/// Returns the last [`REPORTED_LINES`] lines.
 pub(crate) fn tail(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     lines[lines.len().saturating_sub(REPORTED_LINES)..].join("\n")

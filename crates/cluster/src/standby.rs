@@ -9,6 +9,7 @@ use crate::{Cluster, ClusterError, Options};
 use std::path::Path;
 use std::process::Command;
 
+/// The time limit of a promotion in seconds.
 const PROMOTE_LIMIT: &str = "60";
 
 impl Cluster {
@@ -102,10 +103,12 @@ impl Cluster {
         self.done("pg_ctl", command)
     }
 
+    /// Returns the command of a program of this server, under the server's account.
     fn program(&self, name: &str) -> Command {
         self.account.command(&self.binaries.path(name), &self.dir)
     }
 
+    /// Executes a program of the server, and fails if its status is not 0.
     fn done(&self, program: &'static str, command: Command) -> Result<(), ClusterError> {
         let (status, output) = run(command, program, &self.dir)?;
         if status.success() {

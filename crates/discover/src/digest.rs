@@ -10,7 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The size in bytes above which a table is not compared.
 const LARGEST: i64 = 64 << 20;
 
-/// Compares `tables` on `shards` that have tables. A single shard cannot be compared.
+/// Compares the rows of each of `tables` on all `shards`, which must be the shards that have any table. With fewer than
+/// two shards the result is empty. A table that is missing on one of them is different.
 pub(crate) async fn compare(
     shards: &[(&ShardSnapshot, &Facts)],
     tables: &BTreeSet<TableName>,

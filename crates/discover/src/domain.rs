@@ -1,4 +1,4 @@
-//! Groups columns that hold values of the same key, whatever their names are. No I/O.
+//! Groups columns that contain values of the same key, also if their names differ. The module does no I/O.
 //!
 //! First it joins columns that foreign keys make equal; then columns with the same name, if at least one of them has no
 //! foreign key. Names are compared without case and underscores, and without a prefix that all columns of the table
@@ -73,6 +73,7 @@ struct ColumnGroups<'a> {
 }
 
 impl<'a> ColumnGroups<'a> {
+    /// Creates one group for each column whose type can be a key.
     fn of(facts: &'a Facts) -> Self {
         let tables = facts.tables.iter().filter(|(_, table)| table.is_plain());
         let columns = tables.flat_map(|(name, table)| {
@@ -90,6 +91,7 @@ impl<'a> ColumnGroups<'a> {
         }
     }
 
+    /// Merges the group of `other` into the group of `one`.
     fn join(&mut self, one: usize, other: usize) {
         let (from, to) = (self.group[other], self.group[one]);
         for group in &mut self.group {
@@ -99,6 +101,7 @@ impl<'a> ColumnGroups<'a> {
         }
     }
 
+    /// Merges the groups of the two columns of each foreign key.
     fn join_references(&mut self, facts: &'a Facts) {
         for reference in &facts.references {
             for (own, theirs) in &reference.columns {

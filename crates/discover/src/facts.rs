@@ -28,6 +28,7 @@ pub(crate) struct Table {
     pub(crate) rows: i64,
 }
 
+/// A column of a table.
 #[derive(Debug, Clone)]
 pub(crate) struct Column {
     pub(crate) name: String,
@@ -36,6 +37,7 @@ pub(crate) struct Column {
     pub(crate) not_null: bool,
 }
 
+/// An index of a table, with its columns in their order.
 #[derive(Debug, Clone)]
 pub(crate) struct Index {
     pub(crate) columns: Vec<String>,

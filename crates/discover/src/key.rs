@@ -36,6 +36,7 @@ enum KeyTie {
 }
 
 impl KeyTie {
+    /// Returns what a table with this relation to the key adds to the score of the key.
     fn weight(self) -> f64 {
         match self {
             Self::Leads => 2.0,
@@ -254,6 +255,7 @@ pub(crate) fn named(facts: &Facts, wished: &str) -> Result<KeyCandidate, Discove
     })
 }
 
+/// Returns the relation of a table to the key in its column `column`.
 fn tie(facts: &Facts, (name, table): (&TableName, &Table), column: &str) -> KeyTie {
     let mut unique = table.indexes.iter().filter(|index| index.is_unique);
     let not_null = table.column(column).is_some_and(|found| found.not_null);
@@ -337,11 +339,13 @@ fn called(columns: &BTreeMap<TableName, String>, root: Option<&ColumnOfTable>) -
     }
 }
 
+/// Returns whether the column is the first one of a primary or unique key with several columns.
 fn leads_key(table: &Table, column: &str) -> bool {
     let mut keys = table.indexes.iter().filter(|index| index.is_unique);
     keys.any(|index| index.columns.len() > 1 && index.columns.first().is_some_and(|c| c == column))
 }
 
+/// Returns whether the column is the first one of an index, other than a primary key with this column alone.
 fn leads_index(table: &Table, column: &str) -> bool {
     let own_key = |columns: &[String]| columns.len() == 1;
     let mut indexes = table.indexes.iter();
@@ -351,6 +355,7 @@ fn leads_index(table: &Table, column: &str) -> bool {
     })
 }
 
+/// Returns the error for a column that cannot be the shard key.
 fn unfit(facts: &Facts, column: &str) -> DiscoverError {
     let with = facts
         .tables

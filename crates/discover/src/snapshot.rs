@@ -126,6 +126,7 @@ const TABLES: &str = "
     where c.relkind in ('r', 'p', 'f') and not c.relispartition
       and n.nspname not in ('pg_catalog', 'information_schema', 'shardwright') and n.nspname !~ '^pg_(toast|temp)'";
 
+/// The query for the columns of the application's tables.
 const COLUMNS: &str = "
     select n.nspname::text, c.relname::text, a.attname::text, t.typname::text, a.attnotnull
     from pg_catalog.pg_attribute a
@@ -148,6 +149,7 @@ const INDEXES: &str = "
     where x.indisvalid and x.indpred is null and x.indexprs is null and not c.relispartition
     order by x.indrelid, x.indisprimary desc, x.indexrelid";
 
+/// The query for the foreign keys of the application's tables.
 const REFERENCES: &str = "
     select fn.nspname::text, f.relname::text, tn.nspname::text, t.relname::text,
            array(select a.attname::text from pg_catalog.unnest(k.conkey) with ordinality p (attnum, place)

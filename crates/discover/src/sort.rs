@@ -35,7 +35,7 @@ const TOOLS: [&str; 17] = [
     "atlas_schema_revisions",
 ];
 
-/// Whether the shards have the same rows of a table.
+/// The result of the comparison of a table: whether the shards have the same rows of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rows {
     /// Not compared: only one shard has tables, or the table is too large.
@@ -44,7 +44,8 @@ pub(crate) enum Rows {
     Different,
 }
 
-/// The tables that are tied to the key, and the rest.
+/// The tables that are tied to the key, which means that their rows have a key of their own or through another table;
+/// and the remaining tables.
 #[derive(Debug, Default)]
 pub(crate) struct Keyed {
     /// Sharded tables with their key column.

@@ -1,4 +1,4 @@
-//! A program of the fleet: it is started, killed, restarted or stopped. Its output is written to a log file.
+//! A process (controller or agent) that the demo starts, kills, restarts and stops. Its output goes to a log file.
 
 use crate::error::DemoError;
 use rustix::process::{Pid, Signal, kill_process};
@@ -11,6 +11,7 @@ use tokio::process::Command;
 const STOP_LIMIT: Duration = Duration::from_secs(60);
 const TAIL_LINES: usize = 25;
 
+/// A program with its arguments, and its process while it runs.
 #[derive(Debug)]
 pub(crate) struct Child {
     name: String,
@@ -19,7 +20,7 @@ pub(crate) struct Child {
     log: PathBuf,
     /// The folder for temporary files.
     scratch: PathBuf,
-    /// The port of a proxy that replaces the controller's.
+    /// The port of a proxy through which the program reaches the controller; `None`: it connects directly.
     by: Option<u16>,
     process: Option<tokio::process::Child>,
 }

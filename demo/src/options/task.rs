@@ -83,7 +83,7 @@ impl FromStr for MapOperation {
 /// Returns the strategy with this name.
 ///
 /// # Errors
-/// [`OptionError::Strategy`] with the existing names.
+/// [`OptionError::Strategy`], which lists the allowed names.
 pub fn parse_strategy(text: &str) -> Result<Strategy, OptionError> {
     Strategy::parse(text).ok_or_else(|| OptionError::Strategy {
         text: text.to_owned(),
@@ -93,7 +93,7 @@ pub fn parse_strategy(text: &str) -> Result<Strategy, OptionError> {
 /// Returns the shape of a key by the types of its columns.
 ///
 /// # Errors
-/// [`OptionError::Shape`] with the existing names.
+/// [`OptionError::Shape`], which lists the allowed names.
 pub fn parse_shape(text: &str) -> Result<KeyShape, OptionError> {
     match text {
         "bigint" => Ok(KeyShape::Number),
@@ -137,7 +137,8 @@ pub struct DemoTask {
     pub into_live: bool,
     /// The measure of load of a rebalance.
     pub by: Measure,
-    /// A single tenant that moves or is isolated, with this part of the transactions.
+    /// The fraction of all transactions that go to one tenant, which is moved or isolated. `None`: there is no such
+    /// tenant.
     pub hot: Option<f64>,
 }
 
@@ -157,8 +158,8 @@ impl Default for DemoTask {
 }
 
 impl DemoTask {
-    /// Returns whether the task is a single online move between two separate servers, which the operator approves and
-    /// finishes. Only such a run can contain intentional failures.
+    /// Returns whether the task is an online split into two parts, that is, one move between two separate servers,
+    /// which the operator approves and finishes. Only in such a run can the demo inject faults.
     #[must_use]
     pub fn is_plain_split(&self) -> bool {
         self.operation == MapOperation::Split && self.mode == Mode::Online && self.parts == 2

@@ -19,11 +19,13 @@ use std::sync::Arc;
 /// The map of the demo.
 const MAP: &str = "tenants";
 const SHARDS: [&str; 4] = ["a", "b", "c", "d"];
-/// Ten of thirteen transactions use moving keys. Before a rebalance one shard has ten times as many as any other.
+/// Ten of thirteen transactions use moving keys. Before a rebalance, one of the four shards therefore gets ten times as
+/// many transactions as each other shard (10, 1, 1, 1).
 const MOVING_SHARE: f64 = 10.0 / 13.0;
-/// The threshold in the request of a rebalance. It is less than the threshold for the result.
+/// By how many percent a shard may exceed its fair share of the load, in the request of a rebalance. It is less than
+/// [`Scenario::threshold_percent`], because the application writes between the plan and the last count.
 const PLANNED_PERCENT: u32 = 10;
-/// The number of tenants on the hot shard with writes, if load is measured by writes.
+/// The number of tenants on the hot shard that get writes, if load is measured by writes.
 const HOT_TENANTS: usize = 16;
 /// For how many seconds a rebalance by writes observes the log.
 const WATCH_SECONDS: u32 = 4;
@@ -62,6 +64,7 @@ impl Scenario {
         let (live, all) = shards(&task);
         let pieces = KeyPieces::new(&task, &shop, live);
         let map = pieces.map(&SHARDS[..live]);
+        // A plain split names its tables in the request. For any other operation the map has the tables.
         let plain = task.is_plain_split();
         let settings = RequestSettings {
             tables: if plain {
@@ -86,8 +89,8 @@ impl Scenario {
         }
     }
 
-    /// Returns which tenants the clients choose. For a rebalance all tenants are equal, so that virtual shards are hot
-    /// and not single tenants.
+    /// Returns which tenants the clients choose. For a rebalance the clients choose all tenants equally often, so that
+    /// whole virtual shards are hot and not single tenants.
     pub(crate) fn mix(&self) -> TenantMix {
         let all = 1..=self.shop.tenants;
         let moves = |tenant: &i64| self.moving.contains(&self.shop.key(*tenant));
@@ -116,10 +119,12 @@ impl Scenario {
         }
     }
 
-    /// Returns a few of the tenants, each in another virtual shard, so that a measurement of seconds is representative.
+    /// Returns a few of the tenants, no two in the same virtual shard, so that a measurement that lasts only seconds is
+    /// representative.
     fn far_apart(&self, tenants: &[i64]) -> Vec<i64> {
         let none = self.map.no_keys();
         let mut known = BTreeSet::new();
+        // True for the first tenant of its virtual shard: `only` returns all keys of the virtual shard of a key.
         let own = |tenant: &&i64| {
             none.only(&self.shop.key(**tenant))
                 .is_some_and(|keys| known.insert(keys))
@@ -132,8 +137,9 @@ impl Scenario {
             .collect()
     }
 
-    /// Returns by how many percent a shard may exceed its fair share after a rebalance. The application writes between
-    /// the plan and the last count, and a measurement of writes is only a sample.
+    /// Returns by how many percent a shard may exceed its fair share of the load after a rebalance. It is more than
+    /// `PLANNED_PERCENT`, because the application writes between the plan and the last count, and a measurement of
+    /// writes is only a sample.
     pub(crate) fn threshold_percent(&self) -> u32 {
         if self.task.by == Measure::Writes {
             30
@@ -142,7 +148,7 @@ impl Scenario {
         }
     }
 
-    /// Returns the keys whose tenants have ten times as many rows as others.
+    /// Returns the keys of the tenants that have ten times as many rows as others, if the operation is a rebalance.
     pub(crate) fn busy(&self) -> Option<&KeySet> {
         (self.task.operation == MapOperation::Rebalance).then_some(&self.moving)
     }
@@ -164,14 +170,15 @@ fn shop(options: &Options) -> Shop {
             accounts: 4,
             orders: 4,
             events: 4,
+            // With 278 events a tenant has about ten times as many rows in all tables as with 4.
             busy_events: 278,
         };
     }
     shop
 }
 
-/// Returns options without unnecessary approvals, for runs that are not a plain split. The driver still approves and
-/// finishes online moves, to compare the rows of both shards before.
+/// Returns the request options of a run that is not a plain split. An offline move needs no approvals. The driver
+/// approves the cutover of an online move and ends its hold, so that it can compare the rows of both shards before.
 fn quick(mode: Mode) -> Behaviour {
     let (cutover, hold) = match mode {
         Mode::Online => (Cutover::Approve, Hold::UntilFinish),

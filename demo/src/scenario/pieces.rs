@@ -1,4 +1,5 @@
-//! All keys of a shop in equal pieces: ranges in key order, consecutive virtual shards, or listed keys in turn.
+//! All keys of a shop in equal pieces: ranges in key order, consecutive virtual shards, or listed keys that are dealt
+//! to the pieces one by one (round robin). A virtual shard is called bucket in the code.
 
 use super::MAP;
 use crate::options::DemoTask;
@@ -21,6 +22,7 @@ pub(super) struct KeyPieces<'p> {
 }
 
 impl<'p> KeyPieces<'p> {
+    /// Creates the pieces. `live` is the number of shards that own keys initially; it determines the number of buckets.
     pub(super) fn new(task: &'p DemoTask, shop: &Shop, live: usize) -> Self {
         let mut keys: Vec<Key> = (1..=shop.tenants).map(|tenant| shop.key(tenant)).collect();
         keys.sort();
@@ -43,6 +45,7 @@ impl<'p> KeyPieces<'p> {
             let from = (index > 0).then(|| bound(index)).flatten();
             KeySet::range(from, bound(index + 1))
         };
+        // The first bucket of the piece `index`.
         let share = |index: usize| {
             let count = u32::try_from(count).unwrap_or(1);
             self.buckets * u32::try_from(index).unwrap_or_default() / count

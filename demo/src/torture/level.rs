@@ -10,12 +10,13 @@ use crate::ledger::Ledger;
 use crate::workload::Workload;
 use std::time::{Duration, Instant};
 
+/// The time within which the rows of both shards must become equal.
 const LEVEL_LIMIT: Duration = Duration::from_secs(60);
-/// The time limit for clients to finish their transactions. One may wait for a server.
+/// The time limit for clients to finish their transactions. A transaction may have to wait for a server.
 const PAUSE_LIMIT: Duration = Duration::from_secs(60);
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 
-/// The data that a comparison needs.
+/// The check of one hold, with the data that it needs. Level means equal: both shards have the same rows.
 pub(super) struct ComparisonLevel<'l> {
     pub(super) run: &'l FaultRun<'l>,
     pub(super) api: &'l Api,

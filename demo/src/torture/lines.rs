@@ -7,7 +7,7 @@ use crate::error::DemoError;
 use crate::fleet::{AGENTS, ListenAddresses, SOURCE, ServerGroup, TARGET};
 use crate::options::Process;
 
-/// The proxies, by the programs and servers that they connect.
+/// All proxies, by the programs and servers that they connect.
 #[derive(Debug)]
 pub(super) struct NetworkLines {
     /// From the agents to the source.
@@ -18,10 +18,12 @@ pub(super) struct NetworkLines {
     stores: Vec<Proxy>,
     /// For each agent, to each of the controllers.
     agents: Vec<Vec<Proxy>>,
+    /// For each agent, the port to which it connects. A switch forwards each request through the proxy of the
+    /// controller to which the request is addressed.
     switches: Vec<HttpSwitch>,
 }
 
-/// The agent and the controller that a network fault affects.
+/// The component that loses its connections. If it is an agent or a controller, also which of them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NetworkParty {
     pub(super) component: Process,
@@ -32,7 +34,8 @@ pub(super) struct NetworkParty {
 }
 
 impl NetworkLines {
-    /// Starts the proxies. `controllers` are the ports on which the controllers will listen.
+    /// Starts the proxies to the servers in `ground`, and to `controllers`, the ports on which the controllers will
+    /// listen.
     pub(super) async fn start(
         ground: &ServerGroup,
         controllers: &[u16],
@@ -62,7 +65,7 @@ impl NetworkLines {
         Ok(lines)
     }
 
-    /// Returns the ports to which the programs connect.
+    /// Returns the ports of the proxies and switches, to which the programs connect.
     pub(super) fn doors(&self) -> ListenAddresses {
         ListenAddresses {
             shards: [(SOURCE, self.source.port()), (TARGET, self.target.port())].into(),
@@ -78,9 +81,10 @@ impl NetworkLines {
         self.target.lead_to(source);
     }
 
-    /// Returns the proxies that fail when a component loses its connections. For an agent these are those to the
-    /// controllers; for the leading controller those from both agents and to its store; for a server all of its
-    /// proxies.
+    /// Returns the proxies that fail when a component loses its connections:
+    /// - agent: its proxies to the controllers,
+    /// - leading controller: the proxies from both agents to it, and its proxy to the control store,
+    /// - server: all proxies to this server.
     pub(super) fn of(&self, party: NetworkParty) -> Vec<&Proxy> {
         match party.component {
             Process::Agent => {

@@ -1,10 +1,11 @@
-//! Clients of lists: they append small numbers and read. The ledger records each call before it is made and after it
-//! has ended.
+//! Clients that append small numbers to lists and read the lists. The ledger records each call before it is made and
+//! after it has ended. The sequence of these records is the history of a list.
 //!
-//! Each list gets numbers from 1 upwards, in the order in which they arrive. When it is long enough for a checker, a
-//! new list begins. Appends wait for the disk: after a crash their outcome may be unknown, but an acknowledged append
-//! is not lost. All clients share one [`client::Map`]: no client can have seen a write on the new owner while another
-//! still reads with the old map. Therefore plain reads are part of the history too.
+//! Each list gets numbers from 1 upwards, in the order in which they arrive. The demo checks after the run whether each
+//! history is linearizable; so that this stays fast, a new list begins after [`LONGEST`] appends. Appends wait for the
+//! disk: after a crash their outcome may be unknown, but an acknowledged append is not lost. All clients share one
+//! [`client::Map`], so that no client reads from the old owner after another client has observed a write on the new
+//! owner. Therefore a read without a lock is never stale, and the history contains such reads too.
 
 use super::client_beat::ClientFuture;
 use super::focus::{TenantFocus, still_owns};
@@ -24,7 +25,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// The number of appends to a list before the next list begins.
 const LONGEST: i64 = 32;
 
-/// The SQL statements. The tenant is `$1`, the list is `$2`.
+/// The SQL statements. The tenant is `$1`, the list is `$2`. `{key_of_1}` stands for the shard key of tenant `$1`, and
+/// `{is_1}` for the condition that a row has this key.
 #[derive(Debug)]
 pub(super) struct ListStatements {
     append: String,
@@ -60,7 +62,8 @@ struct CurrentList {
 }
 
 impl ListBoard {
-    /// Returns a list of the tenant, and a value that no other call appends to it.
+    /// Returns the tenant's current list, and a value that no other call appends to it. Begins a new list if the
+    /// current one is full. Does not execute SQL.
     fn append(&self, tenant: i64) -> (i64, i64) {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         let current = lists.entry(tenant).or_default();
@@ -74,7 +77,7 @@ impl ListBoard {
         (current.list, current.last_value)
     }
 
-    /// Returns the tenant's list.
+    /// Returns the tenant's current list. Does not execute SQL.
     fn read(&self, tenant: i64) -> i64 {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         lists.entry(tenant).or_default().list
@@ -93,12 +96,13 @@ impl ListBoard {
     }
 }
 
-/// One client.
+/// One client, which appends to lists and reads them.
 #[derive(Debug)]
 pub(super) struct Appender {
+    /// The number of the client in the history (not a process of the operating system).
     pub(super) process: u64,
-    /// Added to the process number after a call with an unknown outcome, because a process with such a call must not
-    /// make another one.
+    /// The number of clients. It is added to `process` after a call with an unknown outcome (`CallPhase::Info`),
+    /// because in a history a client with such a call must not make another call.
     pub(super) processes: u64,
     pub(super) shop: Shop,
     pub(super) focus: Arc<TenantFocus>,

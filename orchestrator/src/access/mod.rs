@@ -53,7 +53,7 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// Returns a caller that needs no token.
+    /// Returns a caller for which the store has no token record.
     #[must_use]
     pub fn unnamed(name: &str, read_only: bool) -> Self {
         Self {

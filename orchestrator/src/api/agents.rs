@@ -1,4 +1,4 @@
-//! Routes that agents call.
+//! Routes that agents call, and the list of agents. A `Visitor` is the authenticated sender of a request.
 
 use super::extract::Path;
 use super::{ApiError, json};
@@ -29,6 +29,7 @@ pub(super) async fn claim(
     body: Bytes,
 ) -> Result<Response, ApiError> {
     let claim: Claim = json(&body)?;
+    // The shards that the token of the agent permits.
     let reach = controller.reach(&visitor, Some(&claim.agent)).await?;
     let token = controller.token_of(&visitor);
     let work = controller.claim(&claim, &reach, &token).await?;
@@ -114,8 +115,8 @@ pub(super) async fn cleanup_done(
     Ok(done.await?)
 }
 
-/// Fails unless the sender owns the migration. Its secret is in a header, because a body that is a list has no field
-/// for it.
+/// Fails unless the sender has the lease of the migration. A header contains the secret that the agent received with
+/// the step, because the body is a list and has no field for it.
 async fn check_owner(
     controller: &Controller,
     visitor: &Visitor,
@@ -135,7 +136,7 @@ async fn check_owner(
     Ok(controller.check_owner(shown).await?)
 }
 
-/// Fails if this token does not permit its agent to work on the migration's shards.
+/// Fails if the token of `visitor` does not permit both shards of the migration.
 async fn check_reach(
     controller: &Controller,
     visitor: &Visitor,

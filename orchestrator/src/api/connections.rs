@@ -2,7 +2,8 @@
 //!
 //! A connection is a *stranger* until a request on it was admitted. Strangers may use only a part of the slots. If this
 //! part is full, a new connection ends the oldest stranger. Therefore every new connection is served immediately, even
-//! if many others send nothing. TLS handshake, request head, body and rest each have a time limit.
+//! if many others send nothing. There is a time limit for each of these: the TLS handshake, the head of a request, its
+//! body, and the data that a client still sends after the last response.
 
 use axum::Router;
 use axum::extract::ConnectInfo;
@@ -26,7 +27,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tower::Service;
 
-/// The pause after accepting a connection failed, for example because no file descriptor was free.
+/// The pause after a failed attempt to accept a connection, for example because no file descriptor was free.
 const AFTER_ERROR: Duration = Duration::from_millis(100);
 /// The maximum number of connections, even if there are more file descriptors.
 const MOST: usize = 8_192;
@@ -100,6 +101,7 @@ pub(super) struct ConnectionSlot {
     known: AtomicBool,
     /// Notified when a newer connection takes this slot.
     lost: Arc<Notify>,
+    /// All slots, to which this one belongs.
     places: Arc<ConnectionSlots>,
 }
 
@@ -142,8 +144,8 @@ impl SlotUse {
 }
 
 impl ConnectionSlot {
-    /// Records that a request was admitted on this connection. A newer connection can then no longer end it, unless all
-    /// slots for authenticated clients are in use.
+    /// Marks the connection: a request on it was admitted. Then a newer connection can no longer end it. If all slots
+    /// for authenticated clients are in use, the connection stays a stranger.
     pub(super) fn is_known(&self) {
         if self.known.load(Ordering::Relaxed) {
             return;
@@ -255,6 +257,7 @@ async fn connection(
     }
 }
 
+/// Serves HTTP on the stream. After the last response it reads and discards what the client still sends.
 async fn speak(
     stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
     app: App,

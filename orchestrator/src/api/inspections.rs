@@ -1,4 +1,5 @@
-//! Inspections of a map's shards by agents (load, checks, directory tables), and counters of clients.
+//! Inspections of a map's shards by agents: their load, checks of the map, and directory tables (tables of the
+//! application that list which shard has which key). Also the counters that client libraries report.
 
 use super::extract::{Path, Query};
 use super::gauges::gauges;
@@ -23,7 +24,7 @@ pub(super) async fn load(
     Ok(Json(controller.map_load(&MapName(name), request).await?))
 }
 
-/// Measures the load of a map. The body specifies what is measured.
+/// Measures the load of a map. Other than in [`load`], the body specifies what is measured.
 pub(super) async fn load_by(
     State(controller): State<Controller>,
     Path(name): Path<String>,

@@ -160,7 +160,7 @@ pub async fn listen(
     listener.map_err(|source| ServeError::Listen { address, source })
 }
 
-/// Parses a JSON body, whatever its content type is.
+/// Parses a JSON body. The content type of the request is ignored.
 fn json<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
     serde_json::from_slice(body).map_err(|error| {
         ApiError::from(ControlError::Malformed {

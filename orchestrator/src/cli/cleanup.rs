@@ -1,4 +1,4 @@
-//! `shardwright cleanup`: what of ours no live migration explains, listed or removed.
+//! `shardwright cleanup`: lists or removes objects of Shardwright on the shards that belong to no unfinished migration.
 
 use super::client::Client;
 use super::consent::Consent;
@@ -77,7 +77,7 @@ impl Cleanup {
     }
 }
 
-/// What was found; of what is kept, unless all is requested, only how much there is.
+/// Returns the findings as text. Unless `wide` is set, the objects that are kept are only counted.
 fn text(report: &CleanupReport, wide: bool) -> String {
     let mut text = String::new();
     let is_kept = |leftover: &&Leftover| leftover.verdict == SweepVerdict::Keep && !wide;

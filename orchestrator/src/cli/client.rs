@@ -1,6 +1,7 @@
-//! The API from the command line's side.
+//! The client of the controller's API for the command line.
 //!
-//! Of several controllers the first that can be reached is queried; a follower sends on what only the leader answers.
+//! If there are several controllers, requests go to the first one that can be reached. A controller that is not the
+//! leader forwards requests that only the leader can answer.
 
 use super::error::CliError;
 use crate::api::{IDEMPOTENCY_HEADER, IN_PROGRESS, Problem, REASON_HEADER};
@@ -12,11 +13,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-/// How often a command is sent whose connection is lost, and the pause before it is sent again.
+/// How many times a command is sent if its connection is lost, and the pause before it is sent again.
 const TRIES: u32 = 4;
 const AGAIN: Duration = Duration::from_millis(500);
 
-/// The controllers behind some URLs.
+/// The controllers at a list of URLs.
 #[derive(Debug, Clone)]
 pub(super) struct Client {
     urls: Vec<String>,
@@ -24,7 +25,8 @@ pub(super) struct Client {
     keys: Arc<IdempotencyKeys>,
 }
 
-/// The idempotency keys of the requests of this command: one for each, which stays the same when it is sent again.
+/// The idempotency keys of the requests of this command. Each request has its own key, and keeps it if it is sent
+/// again.
 #[derive(Debug)]
 struct IdempotencyKeys {
     chosen: Option<String>,
@@ -43,9 +45,9 @@ impl IdempotencyKeys {
 }
 
 impl Client {
-    /// Controllers at `urls`, separated by commas; nothing is sent yet.
+    /// Creates a client for the controllers at `urls`, separated by commas. Does not send anything.
     ///
-    /// `key` is the key of the first request; without one each has a random one.
+    /// `key` is the idempotency key of the first request. Without it, each request has a random key.
     pub(super) fn new(urls: &str, caller: ControllerClient, key: Option<String>) -> Self {
         let urls = urls.split(',').map(|url| url.trim().trim_end_matches('/'));
         Self {
@@ -58,17 +60,17 @@ impl Client {
         }
     }
 
-    /// The controller that is queried first.
+    /// Returns the URL of the controller to which requests are sent first.
     pub(super) fn url(&self) -> &str {
         self.urls.first().map_or("", String::as_str)
     }
 
-    /// Reads.
+    /// Sends a GET request and returns the JSON of the answer.
     pub(super) async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, CliError> {
         self.read(self.send(Method::GET, path, |r| r).await?).await
     }
 
-    /// Reads the newest `limit` of a list; whether there are more.
+    /// Reads the newest `limit` entries of a list. Also returns whether there are more.
     pub(super) async fn newest<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -80,7 +82,7 @@ impl Client {
         Ok((self.read(answer).await?, more))
     }
 
-    /// Reads text.
+    /// Sends a GET request and returns the text of the answer.
     pub(super) async fn text(&self, path: &str) -> Result<String, CliError> {
         let answer = self.send(Method::GET, path, |r| r).await?;
         let url = answer.url().origin().ascii_serialization();
@@ -90,7 +92,7 @@ impl Client {
         })
     }
 
-    /// Sends text, for an answer.
+    /// Sends a POST request with this text and returns the JSON of the answer.
     pub(super) async fn post<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -100,7 +102,7 @@ impl Client {
         self.read(sent.await?).await
     }
 
-    /// Sends text and why, for an answer; for bodies that have no room for a reason.
+    /// Sends a POST request with this text, and with the reason outside of the body, for bodies without a field for it.
     pub(super) async fn post_because<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -120,7 +122,7 @@ impl Client {
         self.read(sent.await?).await
     }
 
-    /// Sends a change, for an answer.
+    /// Sends a PATCH request with the changed fields and returns the JSON of the answer.
     pub(super) async fn patch<T: DeserializeOwned>(
         &self,
         path: &str,
@@ -130,7 +132,7 @@ impl Client {
         self.read(sent.await?).await
     }
 
-    /// Removes, with the reason.
+    /// Sends a DELETE request with the reason.
     pub(super) async fn delete(&self, path: &str, reason: Option<&str>) -> Result<(), CliError> {
         let body = serde_json::json!({ "reason": reason }).to_string();
         self.send(Method::DELETE, path, |r| r.body(body.clone()))
@@ -144,7 +146,8 @@ impl Client {
         self.send(Method::GET, path, accept).await
     }
 
-    /// The first answer. A request with a key is sent again where its connection was lost: it is not done twice.
+    /// Sends a request and returns the first answer. If the connection is lost, a request with an idempotency key is
+    /// sent again, because the controller does not execute it twice.
     async fn send(
         &self,
         method: Method,
@@ -171,7 +174,8 @@ impl Client {
         self.send_once(&method, path, &fill).await
     }
 
-    /// The first answer; another controller is queried only where nothing can have been done.
+    /// Sends a request and returns the first answer. Sends it to another controller only if the previous one cannot
+    /// have executed it.
     async fn send_once(
         &self,
         method: &Method,
@@ -213,7 +217,7 @@ impl Client {
     }
 }
 
-/// Whether a request to this path may have a key.
+/// Returns whether a request to this path can have an idempotency key.
 fn takes_key(method: &Method, path: &str) -> bool {
     let path = path.split('?').next().unwrap_or_default();
     let pattern = crate::api::document()["paths"]
@@ -225,7 +229,7 @@ fn takes_key(method: &Method, path: &str) -> bool {
     pattern.is_some_and(|pattern| crate::api::takes_key(method.as_str(), pattern))
 }
 
-/// Whether the path is one of the pattern, whose `{parts}` may be anything.
+/// Returns whether the path matches the pattern. A `{part}` of the pattern matches any segment.
 fn meets(pattern: &str, path: &str) -> bool {
     let (mut wanted, mut parts) = (pattern.split('/'), path.split('/'));
     loop {
@@ -237,7 +241,7 @@ fn meets(pattern: &str, path: &str) -> bool {
     }
 }
 
-/// A connection that broke, or never was.
+/// Returns the error for a connection that was lost or could not be opened.
 fn unreachable(url: &str, error: &reqwest::Error) -> CliError {
     let causes = std::iter::successors(Some(error as &dyn std::error::Error), |e| e.source());
     let reason = causes.last().map_or_else(String::new, ToString::to_string);

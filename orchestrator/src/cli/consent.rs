@@ -1,6 +1,7 @@
-//! Before something changes: `--dry-run` reports what would be done, and what is dangerous requires a name to be typed.
+//! Confirmation before a change. With `--dry-run` a command only prints what it would do. A dangerous command requires
+//! the user to type a name.
 //!
-//! All of this is messages, on stderr; nothing here knows what is dangerous: the commands do.
+//! All texts are messages on stderr. The commands decide what is dangerous, not this file.
 
 use super::error::CliError;
 use crate::cli::out::report;
@@ -26,12 +27,12 @@ pub(super) struct Consent {
 }
 
 impl DryRun {
-    /// True where nothing may be changed.
+    /// Returns true if the command must not change anything.
     pub(super) fn is_dry(self) -> bool {
         self.dry_run
     }
 
-    /// Whether it is to be done; if not, reports what would be.
+    /// Returns whether the command must make its change. If not, prints `what`, the change that it would make.
     pub(super) fn goes_on(self, what: &str) -> bool {
         if self.dry_run {
             report!("dry run, nothing was changed. What would be done: {what}");
@@ -41,15 +42,15 @@ impl DryRun {
 }
 
 impl Consent {
-    /// The option `--dry-run`.
+    /// Returns the option `--dry-run`.
     pub(super) fn dry(self) -> DryRun {
         self.dry
     }
 
-    /// Whether it is to be done: reports `what`, and requires `name` to be typed.
+    /// Returns whether the command must make its change. Prints `what`, and requires the user to type `name`.
     ///
     /// # Errors
-    /// Wrong usage without a terminal; refused where something else is typed.
+    /// Wrong usage if there is no terminal. A refusal if the user types something else.
     pub(super) fn is_confirmed(self, what: &str, name: &str) -> Result<bool, CliError> {
         if !self.dry.goes_on(what) {
             return Ok(false);

@@ -1,4 +1,4 @@
-//! What a command ends with when it does not end well.
+//! The errors of commands, and their exit codes.
 
 use super::document::DocumentKind;
 use crate::api::{ApiError, INLINE_PASSWORD, Problem, ServeError, UNREADABLE_DSN};
@@ -12,13 +12,13 @@ use plans::doctor::Finding;
 use std::io::ErrorKind;
 use std::path::PathBuf;
 
-/// Wrong usage.
+/// The exit code for wrong usage.
 pub const USAGE: u8 = 64;
 /// The migration failed, was aborted or rolled back.
 pub(super) const MIGRATION_FAILED: u8 = 8;
 /// A check found defects, or could not probe everywhere; a repair failed.
 pub(super) const DEFECTS: u8 = 9;
-/// Ctrl-C.
+/// The exit code after Ctrl-C.
 pub(super) const INTERRUPTED: u8 = 130;
 const NEWER_STORE: &str = "a newer controller has brought it forward: start that version, or restore a backup of before the upgrade (docs/upgrades.md)";
 const ERROR: u8 = 1;
@@ -31,12 +31,12 @@ const CONFLICT: u8 = 7;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CliError {
-    /// No answer.
+    /// The controller did not answer.
     #[error("the controller at {url} did not answer: {reason}")]
     Unreachable {
-        /// Where it should be.
+        /// The URL of the controller.
         url: String,
-        /// What happened.
+        /// Why there was no answer.
         reason: String,
     },
     /// The token or the certificates cannot be used.
@@ -48,17 +48,17 @@ pub enum CliError {
     /// The controller's answer is not of the expected form.
     #[error("the answer of {url} was not understood: {reason}")]
     Answer {
-        /// Where it came from.
+        /// The URL that was requested.
         url: String,
-        /// What is wrong with it.
+        /// Why the answer is not of the expected form.
         reason: String,
     },
     /// A file could not be read or written.
     #[error("could not {action} {}: {}", path.display(), reason(source))]
     File {
-        /// read or write.
+        /// `read` or `write`.
         action: &'static str,
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// What the operating system reported.
         #[source]
@@ -69,9 +69,9 @@ pub enum CliError {
     OtherDocument {
         /// The file.
         path: String,
-        /// What it is.
+        /// The kind of document that the file contains.
         found: DocumentKind,
-        /// What the command reads.
+        /// The kind of document that the command reads.
         wanted: DocumentKind,
     },
     /// An argument has no usable value.
@@ -90,12 +90,12 @@ pub enum CliError {
         id: String,
         /// Where it is.
         state: String,
-        /// How long.
+        /// The time for which the command waited.
         waited: String,
-        /// Where it should be.
+        /// The state for which the command waited.
         wanted: String,
     },
-    /// It came to an end that was not waited for.
+    /// The migration ended in another state than the one for which the command waited.
     #[error("migration {id} is {state}")]
     Ended {
         /// The migration.
@@ -126,7 +126,7 @@ pub enum CliError {
     /// A program that a command runs could not be started.
     #[error("{} could not be started: {source}", program.display())]
     External {
-        /// Where it should be; a bare name: in PATH.
+        /// The path of the program, or only its name if it is searched in `PATH`.
         program: PathBuf,
         /// What the operating system reported.
         #[source]
@@ -135,13 +135,13 @@ pub enum CliError {
     /// Databases for which there is no proposal.
     #[error(transparent)]
     Adopt(#[from] DiscoverError),
-    /// Something of the operating system.
+    /// An error of the operating system.
     #[error("{0}")]
     Io(#[from] std::io::Error),
 }
 
 impl CliError {
-    /// Reports it with each of its findings, and what fixes it.
+    /// Prints the error, its findings, and how to fix them.
     pub fn report(&self) {
         if let Self::Problem(problem) = self {
             report_findings(&problem.findings);
@@ -152,7 +152,7 @@ impl CliError {
         }
     }
 
-    /// How to fix it.
+    /// Returns how to fix the error.
     #[must_use]
     pub fn hint(&self) -> Option<String> {
         match self {
@@ -201,8 +201,8 @@ impl CliError {
         }
     }
 
-    /// The exit code, by one rule, whichever part finds the error: wrong input, an object that does not exist, a refusal, a
-    /// state that does not permit it, or machinery that failed.
+    /// Returns the exit code. It depends only on the kind of error: wrong input, an object that does not exist, a
+    /// refusal, a state that does not permit the command, or a failure of a program, server or connection.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -247,7 +247,8 @@ impl CliError {
     }
 }
 
-/// The rule for what the controller answers. An inspection's own codes come with status 422: these are machinery.
+/// Returns the exit code for an error that the controller returned. The codes of inspections have the HTTP status 422;
+/// they count as failures of a server, not as refusals.
 fn problem_exit_code(problem: &Problem) -> u8 {
     match (problem.code.as_str(), problem.status) {
         (
@@ -271,14 +272,14 @@ fn problem_exit_code(problem: &Problem) -> u8 {
 }
 
 impl From<ControlError> for CliError {
-    /// What the controller would answer, for what is refused before it is asked.
+    /// Converts an error that the command line finds itself into the answer that the controller would return.
     fn from(error: ControlError) -> Self {
         let (_, problem) = ApiError::from(error).into_parts();
         Self::Problem(Box::new(problem))
     }
 }
 
-/// What must be fixed, one after the other, and how to get the statements.
+/// Prints each finding that must be fixed, and how to get the SQL statements for it.
 fn report_findings(findings: &[Finding]) {
     for finding in findings {
         let code = Some(&finding.sw).filter(|sw| !sw.is_empty());
@@ -292,7 +293,7 @@ fn report_findings(findings: &[Finding]) {
     }
 }
 
-/// What the operating system reports of a file, for people.
+/// Returns a text for an error of the operating system about a file.
 fn reason(error: &std::io::Error) -> String {
     if error.kind() == ErrorKind::InvalidData {
         "it is not text in UTF-8".to_owned()
@@ -303,7 +304,7 @@ fn reason(error: &std::io::Error) -> String {
     }
 }
 
-/// An error with its causes, on one line.
+/// Returns an error with its causes on one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     let texts: Vec<String> = causes.map(ToString::to_string).collect();

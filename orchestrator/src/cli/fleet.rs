@@ -1,9 +1,9 @@
-//! `shardwright fleet apply`: shards and maps as one file has them.
+//! `shardwright fleet apply`: adds and changes shards and maps so that they are as a file describes them.
 //!
-//! Order: read the file, read what there is, refuse what the controller would refuse, report what differs, then add and
-//! change, shards before maps.
-//! Each part is a request of its own that can be sent again: after an error, so can the whole.
-//! Absent: removing what the file does not name, and keys that change their owner, which is for plans.
+//! The command reads the file and the present state, refuses what the controller would refuse, and prints the
+//! differences. Then it adds and changes first shards, then maps. Each change is its own request that can be repeated,
+//! so the command can be repeated after an error. It does not remove anything that the file does not name, and does not
+//! move keys to another owner: this requires a plan.
 
 mod differences;
 
@@ -47,18 +47,18 @@ struct FleetFile {
     maps: Vec<NewMap>,
 }
 
-/// What makes one thing as the file has it.
+/// The request that makes a shard or a map as the file describes it.
 #[derive(Debug)]
 enum FleetChange {
     None,
     AddShard(NewShard),
     SetShard(ShardChange),
     MakeMap(NewMap),
-    /// Settings, as `map set` sends them.
+    /// Changes settings of a map, as `map set` does.
     SetMap(Fields<String, Value>),
 }
 
-/// One thing of the file.
+/// A shard or a map in the file.
 #[derive(Debug)]
 struct FleetPart {
     kind: &'static str,
@@ -66,7 +66,7 @@ struct FleetPart {
     change: FleetChange,
 }
 
-/// What became of it.
+/// The result for a shard or a map.
 #[derive(Debug, Serialize)]
 struct Done {
     kind: &'static str,
@@ -89,7 +89,7 @@ impl FleetApplyArgs {
             CliError::Usage(format!("{} cannot be read: {error}", self.file.display()))
         };
         let file: FleetFile = serde_saphyr::from_str(&text).map_err(wrong)?;
-        // The same once more, for what is named in it.
+        // The file is parsed again without a type, to find out which fields it contains.
         let named: Value = serde_saphyr::from_str(&text).map_err(wrong)?;
         let parts = differences::compare(client, file, &named).await?;
         let what: Vec<String> = parts.iter().filter_map(FleetPart::description).collect();
@@ -97,7 +97,7 @@ impl FleetApplyArgs {
             true => "Nothing: everything matches the file.".to_owned(),
             false => what.join("\n"),
         };
-        // What is new replaces nothing; what is changed does.
+        // Only a change of something that exists requires a confirmation.
         let goes_on = if parts.iter().any(|part| part.change.alters()) {
             self.consent.is_confirmed(&what, "fleet")?
         } else {
@@ -124,14 +124,14 @@ impl FleetApplyArgs {
 }
 
 impl FleetChange {
-    /// Whether it changes what is there.
+    /// Returns whether the request changes something that exists.
     fn alters(&self) -> bool {
         matches!(self, Self::SetShard(_) | Self::SetMap(_))
     }
 }
 
 impl FleetPart {
-    /// What is to be done, for people; none where nothing is.
+    /// Returns a text for the change; `None` if nothing changes.
     fn description(&self) -> Option<String> {
         let (kind, name) = (self.kind, &self.name);
         match &self.change {

@@ -1,4 +1,4 @@
-//! `shardwright hook`: the file of hooks that a controller is started with, read and tried without one.
+//! `shardwright hook`: checks the file of hooks of a controller, and calls its hooks for a test, without a controller.
 
 use super::error::CliError;
 use super::output::{Output, TextTable};

@@ -1,16 +1,16 @@
-//! What is printed: data to stdout, messages to stderr. Where the reader goes away, the program ends quietly, as others do
-//! in a pipe; the standard macros would panic.
+//! Prints data to stdout and messages to stderr. If the reader of a pipe closes it, the program ends without a message,
+//! as other programs do; the standard macros would panic.
 
 use std::borrow::Cow;
 use std::fmt::Arguments;
 use std::io::{Error, ErrorKind, Write};
 
-/// As shells report a program that wrote to a closed pipe.
+/// The exit code that shells report for a program that wrote to a closed pipe.
 const READER_GONE: i32 = 141;
-/// What was to be printed is nowhere.
+/// The exit code if the data could not be printed.
 const NOT_WRITTEN: i32 = 1;
 
-/// Reports a line on stderr.
+/// Prints a line to stderr.
 macro_rules! report {
     ($($part:tt)*) => {
         $crate::cli::out::write_message(format_args!("{}\n", format_args!($($part)*)))
@@ -18,7 +18,7 @@ macro_rules! report {
 }
 pub(crate) use report;
 
-/// Prints data.
+/// Prints data to stdout.
 pub(super) fn print(data: impl AsRef<[u8]>) {
     let mut stdout = std::io::stdout().lock();
     let written = stdout.write_all(data.as_ref());
@@ -27,7 +27,7 @@ pub(super) fn print(data: impl AsRef<[u8]>) {
     }
 }
 
-/// Writes a message to stderr, without an end of line. Where stderr is closed, the command goes on.
+/// Writes a message to stderr, without a line end. If stderr is closed, the command continues.
 pub(crate) fn write_message(text: Arguments<'_>) {
     let text = text.to_string();
     let _ = std::io::stderr()
@@ -35,7 +35,8 @@ pub(crate) fn write_message(text: Arguments<'_>) {
         .write_all(harmless(&text).as_bytes());
 }
 
-/// Text of others as people may see it: what would steer their terminal, or turn letters around, is written out.
+/// Returns text of other users or programs in a form that is safe to print: control characters of terminals, and
+/// characters that change the direction of text, are escaped.
 pub(super) fn harmless(text: &str) -> Cow<'_, str> {
     if !text.contains(is_disruptive) {
         return Cow::Borrowed(text);
@@ -50,7 +51,7 @@ pub(super) fn harmless(text: &str) -> Cow<'_, str> {
     Cow::Owned(written)
 }
 
-/// What puts text elsewhere, but for ends of lines and tabs.
+/// Returns whether the character can change how a terminal shows other text. Line ends and tabs are permitted.
 pub(super) fn is_disruptive(c: char) -> bool {
     plans::render::is_disruptive(c) && c != '\n' && c != '\t'
 }
@@ -59,7 +60,7 @@ fn end(error: &Error) -> ! {
     if error.kind() == ErrorKind::BrokenPipe {
         std::process::exit(READER_GONE);
     }
-    // Where stderr is closed too, nothing can be reported.
+    // If stderr is closed too, nothing can be reported.
     let _ = writeln!(
         std::io::stderr(),
         "error: could not write the output: {error}"

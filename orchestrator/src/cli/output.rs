@@ -1,6 +1,6 @@
-//! The forms of what is printed: tables for people, JSON, JSON lines and YAML for programs, names for scripts.
+//! The output formats: tables for users; JSON, JSON lines and YAML for programs; names for scripts.
 //!
-//! Data goes to stdout here; messages go to stderr where they are reported.
+//! This file prints data to stdout. Messages go to stderr and are printed elsewhere.
 
 mod table;
 
@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 use serde::Serialize;
 use serde_json::Value;
 
-/// The variable that names the form where no option does.
+/// The environment variable with the output format. An option has precedence over it.
 const VARIABLE: &str = "SHARDWRIGHT_OUTPUT";
 
 /// The form of what is printed.
@@ -62,12 +62,12 @@ impl From<LongOutput> for Output {
     }
 }
 
-/// What people read.
+/// The output for users.
 #[derive(Debug)]
 pub(super) enum Text {
-    /// A list, whose head and columns the options decide.
+    /// A table. The options determine its columns, and whether it has a header.
     List(TextTable),
-    /// Anything else.
+    /// Any other text.
     Prose(String),
 }
 
@@ -84,17 +84,17 @@ impl From<TextTable> for Text {
 }
 
 impl Output {
-    /// True where a program reads it.
+    /// Returns true if the format is for programs.
     pub(super) fn is_for_programs(self) -> bool {
         !matches!(self.format, OutputFormat::Table | OutputFormat::Wide)
     }
 
-    /// True where every column and detail is requested.
+    /// Returns true if all columns and details are requested.
     pub(super) fn is_wide(self) -> bool {
         self.format == OutputFormat::Wide
     }
 
-    /// Prints `value` in its form; for people what `text` makes of it.
+    /// Prints `value` in the output format. For users it prints the result of `text`.
     pub(super) fn print<T: Serialize, X: Into<Text>>(
         self,
         value: &T,
@@ -108,7 +108,7 @@ impl Output {
         Ok(0)
     }
 
-    /// One of a series of values: as [`Output::print`], and each on a line of its own where the form allows it.
+    /// Returns the text for one of a series of values, in the output format. In JSON it is a single line.
     pub(super) fn change<T: Serialize>(
         self,
         value: &T,
@@ -150,7 +150,7 @@ impl Output {
     }
 }
 
-/// What a thing is called; the fields by which our documents name themselves, the closest first.
+/// Returns the name or id of an object: the value of the first known field, or the name of its migration or operation.
 fn name(of: &Value) -> Option<String> {
     for field in ["id", "name", "map", "version", "shard", "object"] {
         match &of[field] {
@@ -166,7 +166,7 @@ fn name(of: &Value) -> Option<String> {
         .and_then(name)
 }
 
-/// The things of a list, or the one thing.
+/// Returns the elements of a list, or a list with the value if it is not a list.
 fn things<T: Serialize>(value: &T) -> Result<Vec<Value>, CliError> {
     let tree = serde_json::to_value(value).map_err(|error| CliError::Usage(error.to_string()))?;
     Ok(if let Value::Array(all) = tree {
@@ -181,7 +181,7 @@ fn line<T: Serialize>(value: &T) -> Result<String, CliError> {
     Ok(line + "\n")
 }
 
-/// Indented JSON.
+/// Returns indented JSON.
 pub(super) fn json<T: Serialize>(value: &T) -> Result<String, CliError> {
     serde_json::to_string_pretty(value).map_err(|error| CliError::Usage(error.to_string()))
 }

@@ -33,14 +33,14 @@ pub(super) struct WaitArgs {
     output: Output,
 }
 
-/// What is waited for.
+/// The condition for which the command waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
-    /// This state.
+    /// The operation or migration is in this state, or has passed it.
     State(OperationState),
-    /// The approval of the cutover is all that is missing.
+    /// Only the approval of the cutover is missing.
     Ready,
-    /// The end, with the keys on their targets.
+    /// The operation or migration has ended, and the targets own the keys.
     Finished,
 }
 
@@ -53,7 +53,7 @@ impl Goal {
         }
     }
 
-    /// The exit code, if there is nothing to wait for.
+    /// Returns the exit code if the wait has ended.
     fn reached(self, at: OperationState, ended: bool, ready: bool) -> Option<u8> {
         let there = match self {
             Self::State(wanted) => at == wanted || has_passed(wanted, at),
@@ -68,7 +68,7 @@ impl Goal {
     }
 }
 
-/// Whether what is at `at` was `wanted` before, and will not be again.
+/// Returns whether something that is now in the state `at` has passed the state `wanted` and cannot return to it.
 fn has_passed(wanted: OperationState, at: OperationState) -> bool {
     use OperationState as S;
     let rank = |state| match state {

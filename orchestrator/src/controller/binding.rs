@@ -1,9 +1,9 @@
-//! Binds work to its owner. The owner of a migration is the agent process that has its lease. A call about the
-//! migration must come under the token that claimed it, and contain the epoch (the number of the lease) and the secret
-//! of the dispatch.
+//! Checks that a call about a migration comes from the agent process that has the migration's lease. In this file the
+//! word owner means this process, not a shard that owns keys. The call must come under the token that claimed the
+//! migration, and contain the epoch (the number of the lease) and the secret that the controller sent with the step.
 //!
 //! A caller with the token of any agent can read epochs and process names. Therefore these do not suffice to act for a
-//! migration (ADR 48). An agent of protocol 3 has no secret; its work is bound to its token alone.
+//! migration (ADR 48). An agent that uses version 3 of the wire protocol has no secret; only its token is checked.
 
 use super::{BindingError, ControlError, Controller};
 use crate::access::{AccessRule, SecretDigest, Visitor};
@@ -14,7 +14,7 @@ use plans::wire::{Claim, WireSecret};
 /// The name in the journal for a caller without a token.
 const NO_TOKEN: &str = "no token";
 
-/// The token of a caller; `None` if the controller requires no tokens.
+/// The name of the caller's token; `None` if the controller requires no tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CallerToken(Option<String>);
 
@@ -24,7 +24,8 @@ impl CallerToken {
         self.0.as_deref().unwrap_or(NO_TOKEN)
     }
 
-    /// Returns the name of the token in the form that the store keeps.
+    /// Returns the name of the token, as the store records it with the lease. Other than [`CallerToken::name`], it is
+    /// `None` if the controller requires no tokens.
     pub(super) fn kept(&self) -> Option<String> {
         self.0.clone()
     }
@@ -39,26 +40,27 @@ impl CallerToken {
     }
 }
 
-/// The evidence in a call that the caller owns the migration.
+/// What a call contains to prove that the caller has the lease of the migration.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct CallerBinding<'a> {
     /// The migration.
     pub(crate) migration: &'a MigrationId,
     /// The epoch under which the caller acts; `None` if the secret alone is the evidence.
     pub(crate) epoch: Option<Epoch>,
-    /// The secret that the agent received with its dispatch.
+    /// The secret that the agent received with the step.
     pub(crate) secret: Option<&'a WireSecret>,
     /// The token of the caller.
     pub(crate) token: &'a CallerToken,
 }
 
 impl CallerBinding<'_> {
-    /// Returns an error unless the caller is the owner of the migration under the current epoch.
+    /// Fails unless the epoch, the token and the secret of the call are those of the migration `m`.
     pub(super) fn check(self, m: &Migration) -> Result<(), ControlError> {
         self.check_holder(m.epoch, m.owner.as_ref())
     }
 
-    /// Does the same as [`CallerBinding::check`] for an `owner` whose work was dispatched under the epoch `current`.
+    /// Fails unless the migration has an owner and the epoch, the token and the secret of the call are right. A call
+    /// without an epoch is checked by token and secret. `current` is the current epoch.
     pub(super) fn check_holder(
         self,
         current: Epoch,
@@ -76,7 +78,8 @@ impl CallerBinding<'_> {
         }
     }
 
-    /// Returns an error unless the caller is `owner`, whose work was dispatched under `epoch`.
+    /// Fails unless the token and the secret of the call are those of `owner`. Does not compare epochs: `epoch` is only
+    /// part of the error.
     pub(super) fn check_owner(
         self,
         owner: &MigrationOwner,
@@ -93,7 +96,7 @@ impl CallerBinding<'_> {
         })
     }
 
-    /// Returns what the call lacks of the owner's token and secret.
+    /// Returns why the token or the secret of the call is not the owner's; `None` if both are.
     fn objection(self, owner: &MigrationOwner) -> Option<BindingError> {
         if !self.token.may_act_for(owner) {
             return Some(BindingError::Token(self.token.name().to_owned()));
@@ -108,7 +111,8 @@ impl CallerBinding<'_> {
     }
 }
 
-/// Returns whether the process that claims work is the owner. An earlier check has proved the key of the process.
+/// Returns whether the process that claims work is the owner: agent name, instance and token are the same. The
+/// controller has already checked the key of the process, which proves that the claim comes from `instance`.
 pub(super) fn is_process(owner: &MigrationOwner, claim: &Claim, token: &CallerToken) -> bool {
     (&owner.agent, &owner.instance) == (&claim.agent, &claim.instance) && token.may_act_for(owner)
 }
@@ -123,12 +127,12 @@ pub(super) fn shows_secret(m: &Migration, owner: &MigrationOwner, claim: &Claim)
 }
 
 impl Controller {
-    /// Returns the token of a visitor's call.
+    /// Returns the name of the token under which `visitor` (the authenticated user or agent) calls.
     pub(crate) fn token_of(&self, visitor: &Visitor) -> CallerToken {
         CallerToken((self.rule() == AccessRule::Tokens).then(|| visitor.name.clone()))
     }
 
-    /// Returns an error unless the caller owns the migration.
+    /// Loads the migration and fails unless the caller has its lease.
     pub(crate) async fn check_owner(&self, shown: CallerBinding<'_>) -> Result<(), ControlError> {
         shown.check(&self.load(shown.migration).await?.migration)
     }

@@ -15,16 +15,17 @@ use plans::throttle::InvalidSetting;
 use plans::wire::Protocols;
 use std::time::Duration;
 
-/// Why a call about a migration does not come from the owner of the migration.
+/// Why a call about a migration does not prove that its sender is the agent process that has the migration's lease.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BindingError {
     /// Another token claimed the migration.
     #[error("token {0} did not claim it")]
     Token(String),
-    /// The call contains no secret.
+    /// The call contains no secret. An agent receives a secret with each step that the controller assigns to it, and
+    /// must send it with every call about that migration.
     #[error("the call shows no secret of its dispatch")]
     NoSecret,
-    /// The call contains the secret of another dispatch.
+    /// The call contains another secret than the one that the controller sent with the current step.
     #[error("the call shows the secret of another dispatch")]
     OtherSecret,
 }
@@ -111,7 +112,7 @@ pub enum ControlError {
         /// How the call differs from one of the owner.
         why: BindingError,
     },
-    /// The evidence of the owner does not prove that the target is ready to become the new owner.
+    /// The evidence that the agent sent does not prove that the target shard is ready to become the owner of the keys.
     #[error("the evidence for migration {migration} does not hold: {what}")]
     Evidence {
         /// The migration.
@@ -119,10 +120,10 @@ pub enum ControlError {
         /// What is missing, or differs from what the controller knows.
         what: String,
     },
-    /// The answer to an inspection comes under another token than the one that claimed it.
+    /// The answer to an inspection comes under another token than the one under which an agent claimed the inspection.
     #[error("this inspection was given to another token than {token}")]
     NotRequested {
-        /// The token of the answer.
+        /// The name of the token under which the answer was sent.
         token: String,
     },
     /// Another process, which may still run, uses the name of the agent.
@@ -142,7 +143,7 @@ pub enum ControlError {
     OtherAgent {
         /// The name that the agent sends.
         agent: AgentName,
-        /// The agent to which the token belongs.
+        /// The name of the agent to which the token belongs.
         token: String,
     },
     /// The token of the agent is restricted to labels, and a shard of the migration does not have them.
@@ -155,7 +156,8 @@ pub enum ControlError {
         /// The shard.
         shard: ShardName,
     },
-    /// The token of the agent is restricted to labels, and the shard of the report does not have them.
+    /// The token of the agent is restricted to labels, and a shard of the inspection that the agent answers does not
+    /// have them.
     #[error("shard {shard} is out of this token's reach: it does not carry its labels")]
     UnseenByToken {
         /// The shard.
@@ -227,8 +229,8 @@ pub enum ControlError {
     /// The answer of the agent does not fit the inspection.
     #[error("the agent answered another question than it was asked")]
     OtherAnswer,
-    /// The command needs a successful probe of every shard. The last probe of this shard failed, or reached another
-    /// database.
+    /// The command needs a successful probe (a read of the state that Shardwright has recorded on a shard) of every
+    /// shard. The last probe of this shard failed, or reached another database.
     #[error("shard {shard} could not be looked at")]
     Unseen {
         /// The shard.
@@ -240,7 +242,7 @@ pub enum ControlError {
         /// The evidence for it.
         why: String,
     },
-    /// No migration of the operation can carry out the command.
+    /// The operation has no migration that can carry out the command.
     #[error("{command} is not possible: operation {operation} is {state}")]
     NoneCan {
         /// The command.
@@ -274,7 +276,7 @@ pub enum ControlError {
         /// The reason.
         reason: String,
     },
-    /// The plan breaks rules of the map and gives no reason.
+    /// The plan breaks rules of the map, and the request contains no reason for this exception.
     #[error("the plan breaks rules of the map: {}", broken.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
     RulesBroken {
         /// The broken rules.
@@ -299,7 +301,8 @@ pub enum ControlError {
         /// The version of the map.
         version: MapVersion,
     },
-    /// The controller does not accept an approval, the number of approvals in a plan, or a command without a reason.
+    /// The controller refuses an approval, or the number of approvals that a plan requires, or a command that needs a
+    /// reason and has none.
     #[error(transparent)]
     Word(#[from] ApprovalError),
     /// Other changes of the same migration were faster each time, so this change was given up.
@@ -313,7 +316,8 @@ pub enum ControlError {
     Injected(#[from] fail_point::Injected),
 }
 
-/// Why the controller does not accept an approval, the number of approvals in a plan, or a command without a reason.
+/// Why the controller refuses an approval, or the number of approvals that a plan requires, or a command that needs a
+/// reason and has none.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalError {
     /// The user submitted the operation, and the plan requires several approvals.
@@ -357,7 +361,7 @@ pub enum ApprovalError {
         /// The user who submitted the operation, or has approved it.
         other: String,
     },
-    /// The command needs a reason.
+    /// The command `overrule` needs a reason: the migration then continues without the permission of its hooks.
     #[error("overrule says no reason why migration {migration} goes on without its hooks")]
     NoReason {
         /// The migration.

@@ -14,21 +14,22 @@ use tokio::sync::oneshot;
 
 type InspectionReply = Result<Inspected, Failure>;
 
+/// All inspections that an agent has not claimed, or has claimed and not answered.
 #[derive(Debug, Default)]
 struct QueuedInspection {
-    /// The inspections that no agent has taken yet, oldest first.
+    /// The inspections that no agent has claimed yet, oldest first.
     queue: VecDeque<InspectionTask>,
-    /// For each inspection in the queue: notifies its caller when an agent takes it.
+    /// For each inspection that no agent has claimed yet: notifies its caller when an agent claims it.
     claimed: BTreeMap<String, oneshot::Sender<()>>,
     /// For each inspection: sends the answer to its caller.
     answers: BTreeMap<String, oneshot::Sender<InspectionReply>>,
-    /// The process that took each inspection.
+    /// The process of the agent that claimed each inspection.
     takers: BTreeMap<String, AssignedProcess>,
     /// The shards of each inspection, until it is answered or given up.
     about: BTreeMap<String, Vec<ShardName>>,
 }
 
-/// The process that took an inspection, and the inspection.
+/// The process of the agent that claimed an inspection, and the inspection.
 #[derive(Debug)]
 struct AssignedProcess {
     token: CallerToken,
@@ -40,7 +41,7 @@ struct AssignedProcess {
 #[derive(Debug, Default)]
 pub(super) struct Inspections(Mutex<QueuedInspection>);
 
-/// Removes an inspection when its caller no longer waits.
+/// Removes the inspection `id` from all collections when it is dropped, which is when the caller no longer waits.
 struct InspectionQuery<'a> {
     inspections: &'a Inspections,
     id: String,
@@ -58,12 +59,13 @@ impl Drop for InspectionQuery<'_> {
 }
 
 impl Inspections {
-    /// Locks the inspections of this process.
+    /// Locks the inspections of this controller.
     fn waiting(&self) -> MutexGuard<'_, QueuedInspection> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the oldest inspection in reach that no agent has taken yet.
+    /// Claims the oldest unclaimed inspection for an agent's process. All shards of the inspection must be in `reach`,
+    /// the shards that the token of the agent permits.
     pub(super) fn take(
         &self,
         reach: &ShardReach,
@@ -91,8 +93,8 @@ impl Inspections {
         Some(task)
     }
 
-    /// Puts inspections back into the queue that this process took but does not list in `heard`: the answer with the
-    /// inspection did not reach it.
+    /// Puts each inspection back into the queue that the agent's process `instance` claimed but does not list in
+    /// `heard`: the controller's response with this inspection did not reach that process.
     pub(super) fn take_back_unheard(&self, instance: &InstanceId, heard: &[String]) {
         let mut waiting = self.waiting();
         let QueuedInspection {
@@ -116,7 +118,7 @@ impl Inspections {
         *self.waiting() = QueuedInspection::default();
     }
 
-    /// Returns a shard of the inspection that is out of reach.
+    /// Returns the first shard of the inspection that the token of the agent does not permit, if there is one.
     fn beyond(&self, reach: &ShardReach, id: &str) -> Option<ShardName> {
         let reach = reach.as_ref()?;
         let waiting = self.waiting();

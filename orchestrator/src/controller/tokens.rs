@@ -1,4 +1,5 @@
-//! Tokens and sessions of browsers: who presents a secret, and which shards an agent may access.
+//! Tokens, and sessions of browsers. Finds the user (type `Visitor`) to whom a presented secret belongs, and the shards
+//! that an agent may access.
 
 use super::{ControlError, Controller, clock};
 use crate::access::{AccessRule, AuditRule, NewToken, Role, Secret, SecretDigest, Visitor, covers};
@@ -22,6 +23,7 @@ const CODE_LASTS: TimeDelta = TimeDelta::minutes(5);
 const MOST_DAYS: u32 = 3_650;
 const LONGEST_NAME: usize = 63;
 
+/// The cached tokens, by the digest of their secret.
 type HeldTokens = Arc<BTreeMap<SecretDigest, TokenRecord>>;
 
 /// The tokens of the store at the last read.
@@ -120,7 +122,7 @@ impl Controller {
         Ok(record)
     }
 
-    /// Returns the caller that presents this token; `None` if the token is not valid.
+    /// Returns the user to whom the token with this secret belongs; `None` if the token is not valid.
     pub(crate) async fn holder(&self, secret: &Secret) -> Result<Option<Visitor>, ControlError> {
         match self.token_id(secret).await? {
             Some(token) => self.visitor_of(&token).await,
@@ -255,7 +257,8 @@ impl Controller {
         Ok(())
     }
 
-    /// Returns the shards that the agent `agent` may access.
+    /// Returns the shards that `visitor` may access; `None` if all. Fails if the token of one agent is used under the
+    /// name of another agent, `agent`.
     pub(crate) async fn reach(
         &self,
         visitor: &Visitor,
@@ -293,6 +296,7 @@ impl Controller {
         }
     }
 
+    /// Returns the user of the token in the admin token file. The store has no record of this token.
     fn admin(&self) -> Visitor {
         Visitor::unnamed(ADMIN, self.is_read_only())
     }
@@ -337,7 +341,7 @@ fn check(new: &NewToken) -> Result<(), ControlError> {
         })
     };
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '@');
-    // In a URL path, a segment of dots only refers to another folder.
+    // In a URL path, a segment that consists only of dots refers to another folder.
     let more_than_dots = new.name.chars().any(|c| c != '.');
     if !more_than_dots || new.name.len() > LONGEST_NAME || !new.name.chars().all(plain) {
         return invalid(

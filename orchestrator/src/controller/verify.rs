@@ -52,7 +52,8 @@ impl Controller {
         Ok((run.await?.unwrap_or_default(), after))
     }
 
-    /// Returns what the last comparison in each direction found, as the shards have recorded it.
+    /// Returns the differences that the last comparison before the flip and the last one in the hold found, as the
+    /// shards have recorded them.
     ///
     /// # Errors
     /// [`ControlError::NoAgent`], or the error that the agent reported.
@@ -94,12 +95,13 @@ impl Controller {
     }
 }
 
-/// Returns whether a journal entry begins or ends a comparison.
+/// Returns whether a journal entry is relevant to [`run_of`]: it requests a comparison, ends one, or ends the cutover,
+/// after which requests from before the flip are void.
 fn counts(event: &Event) -> bool {
     event.kind == REQUESTED || ends(event, StepKind::Verify) || ends(event, StepKind::Cutover)
 }
 
-/// Returns whether the journal entry ends an attempt of the step of this kind, or repeats the step.
+/// Returns whether the journal entry ends one try of the step of this kind, or rewinds the step.
 fn ends(event: &Event, kind: StepKind) -> bool {
     let of = event
         .step
@@ -109,8 +111,9 @@ fn ends(event: &Event, kind: StepKind) -> bool {
     of && ended.contains(&event.kind.as_str())
 }
 
-/// Returns the comparison that is due according to the journal. After an interruption it is the same, so the agent
-/// continues it. After its end, after the repetition of an earlier step, or after a request it is another one.
+/// Returns the comparison that is due according to the journal. After an interruption the same comparison is due, and
+/// the agent continues it. A new one is due after the old one ended, after the step `verify` was rewound, or after a
+/// request.
 fn run_of(events: &[Event], kind: StepKind) -> Option<VerifyRun> {
     let mut run = (kind == StepKind::Verify).then(VerifyRun::default);
     for event in events {

@@ -19,7 +19,7 @@ use leader::OverviewLeader;
 use maps::OverviewMaps;
 use operations::OverviewOperations;
 
-/// The maximum number of operations in the list.
+/// The maximum number of operations in the list: the newest ones.
 const LIST: i64 = 100;
 
 /// Shows the page.

@@ -18,7 +18,7 @@ pub struct ShardRecord {
     pub name: ShardName,
     /// The number of the shard in the fleet, from 1. It is never reused for another shard.
     pub number: i32,
-    /// The connection string. It contains the password only as a reference.
+    /// The connection string. Instead of a password it has a reference to one, `${env:NAME}` or `${file:PATH}`.
     pub dsn: String,
     /// Labels that the operator assigns, such as region=eu.
     #[serde(default)]
@@ -68,7 +68,7 @@ impl ShardRecord {
 pub struct NewShard {
     /// The name of the shard.
     pub name: ShardName,
-    /// The connection string. It contains the password only as a reference.
+    /// The connection string. Instead of a password it has a reference to one, `${env:NAME}` or `${file:PATH}`.
     pub dsn: String,
     /// Labels that the operator assigns, such as region=eu.
     #[serde(default)]
@@ -116,7 +116,8 @@ fn default_capacity() -> u32 {
 
 /// One version of a map: when, by whom and by which migration it was created.
 ///
-/// A piece is one range, one range of virtual shards, or one key of a list map.
+/// A piece is one range, one range of virtual shards, or one key of a list map. A mapping of a list map can contain
+/// many keys, and therefore many pieces.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MapVersionRecord {
     /// The number of the version.

@@ -21,7 +21,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The process that owns a migration while its lease lasts.
+/// The agent process that has the lease of a migration. Here owner means this process, not the shard that owns keys.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MigrationOwner {
     /// The name of the agent.
@@ -91,7 +91,8 @@ pub struct HookRequest {
 }
 
 impl HookRequest {
-    /// Returns true while the phase may not begin.
+    /// Returns true while this request blocks its phase: the hook has not allowed the phase, and no operator has
+    /// overruled the hook.
     #[must_use]
     pub fn holds(&self) -> bool {
         !self.allowed && self.overruled_by.is_none()
@@ -119,7 +120,8 @@ pub struct HookCursor {
     /// The number of the last event that the controller has handled for this hook: it notified the hook, or the event
     /// is not one for this hook.
     pub seq: i64,
-    /// The revision of the migration up to which all events are handled; 0: there may be more events.
+    /// The revision at which the controller found no more events. While the migration still has it, there is nothing to
+    /// read. 0: the controller must read the events after `seq`.
     pub revision: i64,
 }
 
@@ -149,7 +151,7 @@ pub struct CancelRequest {
 }
 
 impl CancelRequest {
-    /// Returns true if the agent reported every one of `writers`.
+    /// Returns true if this request contains every one of `writers`.
     #[must_use]
     pub fn names(&self, writers: &[LongWriter]) -> bool {
         writers
@@ -179,7 +181,7 @@ pub struct Migration {
     pub attempt: AttemptNo,
     /// The current epoch: the number of the lease, which the agent proves on the shards (I7).
     pub epoch: Epoch,
-    /// True if the next dispatch of a step needs a new epoch.
+    /// True if the next dispatch of a step needs a new epoch. This does not prolong the lease: it starts a new one.
     pub renew: bool,
     /// The process that holds the lease; `None` after the lease has expired.
     pub owner: Option<MigrationOwner>,
@@ -230,7 +232,8 @@ impl Migration {
         changed.unwrap_or_else(|| self.plan.options.limits())
     }
 
-    /// Returns true while no flip is in force and a cutover attempt can still change the owner.
+    /// Returns true while a flip can still happen: from the start until the flip, and again during an attempt of a
+    /// rollback. Between the flip and such an attempt it is false.
     #[must_use]
     pub fn is_moving(&self) -> bool {
         self.finished_at.is_none()
@@ -246,7 +249,7 @@ impl Migration {
         self.started_at.is_some() && self.finished_at.is_none()
     }
 
-    /// Returns true if the migration has not ended and moves some of `keys` of `map`.
+    /// Returns true if the migration has not ended and some of the keys that it moves are in `keys` of `map`.
     #[must_use]
     pub fn meets(&self, map: &MapName, keys: &KeySet) -> bool {
         self.finished_at.is_none() && &self.plan.map == map && self.plan.moving.keys.overlaps(keys)
@@ -264,7 +267,7 @@ pub struct Step {
     pub ordinal: i32,
     /// The state of the step.
     pub state: StepState,
-    /// The number of attempts since the step was last reset.
+    /// How many times the step was tried since it was last reset (rewound or resumed). Not a cutover attempt.
     pub attempt: u32,
     /// The epoch of the last dispatch.
     pub epoch: Epoch,
@@ -312,7 +315,8 @@ impl Step {
     }
 }
 
-/// A migration, its steps in order, and its lease, all as of one moment.
+/// A migration, its steps in order, and the end of its lease, all read at one moment from the control store. It is not
+/// a snapshot of PostgreSQL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Snapshot {
     /// The migration.
@@ -338,10 +342,8 @@ impl Snapshot {
             .find(|step| step.state == StepState::Running)
     }
 
-    /// Returns true while the rollback has not been executed: its step exists and has not ended.
-    ///
-    /// An operator's command to roll back does not suffice: the target owns the keys until the step has transferred
-    /// them.
+    /// Returns true if the migration has a rollback step that has not ended. Until this step has ended, the target owns
+    /// the keys.
     #[must_use]
     pub fn goes_back(&self) -> bool {
         self.is_open(StepKind::Rollback)
@@ -385,9 +387,9 @@ impl Snapshot {
 pub struct OwnerBeat {
     /// The id of the migration.
     pub migration: MigrationId,
-    /// The running step and its figures, if they are to be stored.
+    /// The running step and its progress figures. They replace the earlier figures of the step. `None`: not stored now.
     pub figures: Option<(StepId, Value)>,
-    /// The progress figures at this moment, if they are due to be stored.
+    /// One point of the time series of progress figures, if the next point is due.
     pub reading: Option<FigureReading>,
 }
 
@@ -430,7 +432,7 @@ pub struct MigrationChange {
     pub from_revision: i64,
     /// The migration after the change. Its revision is `from_revision + 1`.
     pub migration: Migration,
-    /// True if the plan changes too: the tables changed on both shards, and the plan follows.
+    /// True if the plan is changed too, because the definitions of the tables were changed on both shards.
     pub reshaped: bool,
     /// New and changed steps.
     pub steps: Vec<Step>,
@@ -459,8 +461,8 @@ pub struct CleanupRecord {
 }
 
 impl CleanupRecord {
-    /// Returns whether the object stays when the migration ends in `state`: a table that now belongs to the target, or
-    /// one that `existed` before the migration.
+    /// Returns whether the object stays when the migration ends in `state`. Only an object with the policy `on_failure`
+    /// can stay: after the migration completed, or if the object already `existed` before the migration.
     #[must_use]
     pub fn is_kept(&self, state: MigrationState, existed: bool) -> bool {
         self.policy == "on_failure" && (existed || state == MigrationState::Completed)

@@ -1,7 +1,8 @@
-//! The check of a map. Agents check its parts on the shards; then the results are combined. Nothing is written.
+//! The check of a map. It consists of tasks, which agents execute on the shards; then the results are combined. The
+//! check writes nothing.
 //!
-//! [`questions`] returns the parts for every shard, [`follow_up`] further parts for keys that were found on the wrong
-//! shard, and [`combine`] the defects. Each part is independent and can be repeated, so a check can be resumed.
+//! [`questions`] returns the tasks for every shard, [`follow_up`] further tasks for keys that were found on the wrong
+//! shard, and [`combine`] the defects. Each task is independent and can be repeated, so a check can be resumed.
 //! [`RepairRequest`] contains the repairs, and an agent carries them out with a [`RepairTask`].
 
 mod combine;
@@ -31,10 +32,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The maximum number of keys that a part or a defect names.
+/// The maximum number of keys that the result of a task or a defect names.
 pub const SAMPLE: usize = 100;
 
-/// One part of a check.
+/// One task of a check: one subject on one shard. In JSON the field `look` contains the subject, an object whose tag
+/// has the same name, `look`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckTask {
     /// The map.
@@ -57,7 +59,7 @@ pub struct CheckTask {
     pub subject: CheckSubject,
 }
 
-/// What a part of a check covers.
+/// What a task of a check covers. In JSON the tag `look` contains the variant.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "look", rename_all = "snake_case")]
 pub enum CheckSubject {
@@ -74,7 +76,7 @@ pub enum CheckSubject {
     Guards,
     /// The sequences of the map's tables.
     Sequences,
-    /// Whether the shard has rows of these keys, of which another shard has rows.
+    /// Which of these keys have rows on the shard. Rows of each key were found on another shard.
     Present {
         /// The keys.
         keys: Vec<Key>,
@@ -94,7 +96,7 @@ impl fmt::Display for CheckSubject {
     }
 }
 
-/// The result of one part.
+/// The result of one task. In JSON the field `seen` contains it, an object whose tag has the same name, `seen`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Checked {
     /// The shard.
@@ -104,7 +106,7 @@ pub struct Checked {
     pub finding: CheckFinding,
 }
 
-/// What a part of a check found.
+/// What a task of a check found, also if the shard has no defect. In JSON the tag `seen` contains the variant.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
 pub enum CheckFinding {
@@ -144,11 +146,11 @@ pub struct StrayRows {
     pub table: String,
     /// The number of rows whose key another shard owns.
     pub stray: u64,
-    /// Some of the keys of these rows.
+    /// Keys of these rows, at most [`SAMPLE`].
     pub stray_keys: Vec<KeyRows>,
     /// The number of rows whose key no shard owns.
     pub unmapped: u64,
-    /// Some of the keys of these rows.
+    /// Keys of these rows, at most [`SAMPLE`].
     pub unmapped_keys: Vec<KeyRows>,
     /// The number of rows without a parent, and therefore without a key.
     pub orphans: u64,

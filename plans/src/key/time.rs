@@ -7,9 +7,11 @@ use std::ops::Range;
 
 const DAYS_TO_2000: i64 = 730_425;
 const MICROS_PER_DAY: i64 = 86_400_000_000;
-/// 24 November 4714 BC, which is PostgreSQL's first date, and the first date that it does not support any more.
+/// The dates that PostgreSQL supports, as days since 2000-01-01: from 24 November 4714 BC to the day after the last
+/// supported date (excluded).
 const DATES: Range<i32> = -2_451_545..2_145_031_949;
-/// The beginning of that first date, and of the year 294277.
+/// The timestamps that PostgreSQL supports, as microseconds since 2000-01-01: from the beginning of 24 November 4714 BC
+/// to the beginning of the year 294277 (excluded).
 const TIMESTAMPS: Range<i64> = -211_813_488_000_000_000..9_223_371_331_200_000_000;
 
 /// Returns true if a column of type `date` can hold this value.
@@ -38,7 +40,8 @@ pub(super) fn timestamp_after(micros: i64) -> Option<i64> {
     })
 }
 
-/// Converts a date to days since 0000-03-01. Years begin in March, as in Howard Hinnant's `days_from_civil`.
+/// Converts a date to days since 0000-03-01. Years begin in March, as in Howard Hinnant's `days_from_civil`: `era` is a
+/// cycle of 400 years, `of_era` the year in the cycle, and `of_year` the day in the year.
 fn days_of(year: i64, month: i64, day: i64) -> i64 {
     let year = if month <= 2 { year - 1 } else { year };
     let era = year.div_euclid(400);
@@ -47,7 +50,8 @@ fn days_of(year: i64, month: i64, day: i64) -> i64 {
     era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year
 }
 
-/// Converts days since 2000-01-01 to year (0 is 1 BC), month and day.
+/// Converts days since 2000-01-01 to year (0 is 1 BC), month and day. `era` is a cycle of 400 years, `of_era` the day
+/// in the cycle, `of_year` the day in a year that begins in March, and `shifted` the number of months since March.
 fn civil(days: i64) -> (i64, i64, i64) {
     let days = days + DAYS_TO_2000;
     let era = days.div_euclid(146_097);
@@ -65,7 +69,7 @@ fn civil(days: i64) -> (i64, i64, i64) {
     (year, month, day)
 }
 
-/// Returns a date's text without the era, and the era.
+/// Returns a date's text without its suffix, and the suffix: ` BC` for years before 1, otherwise empty.
 fn date_parts(days: i64) -> (String, &'static str) {
     let (year, month, day) = civil(days);
     let (year, era) = if year > 0 {
@@ -136,6 +140,7 @@ pub(super) fn read_timestamp(text: &str) -> Option<i64> {
     TIMESTAMPS.contains(&micros).then_some(micros)
 }
 
+/// Removes the suffix ` BC`. Returns the rest, and whether the text had the suffix.
 fn era_of(text: &str) -> (&str, bool) {
     match text.strip_suffix(" BC") {
         Some(text) => (text, true),
@@ -143,6 +148,7 @@ fn era_of(text: &str) -> (&str, bool) {
     }
 }
 
+/// Reads `YYYY-MM-DD` as days since 2000-01-01. `before` is true for a year BC.
 fn days_since(date: &str, before: bool) -> Option<i64> {
     let mut parts = date.splitn(3, '-').map(digits);
     let (year, month, day) = (parts.next()??, parts.next()??, parts.next()??);
@@ -155,6 +161,7 @@ fn days_since(date: &str, before: bool) -> Option<i64> {
     (civil(days) == (year, month, day)).then_some(days)
 }
 
+/// Reads a number of one to seven digits.
 fn digits(text: &str) -> Option<i64> {
     let plain = !text.is_empty() && text.len() <= 7 && text.bytes().all(|b| b.is_ascii_digit());
     plain.then(|| text.parse().ok()).flatten()
@@ -175,6 +182,7 @@ fn offset_of(text: &str) -> Option<(&str, i64)> {
     (hours < 16 && minutes < 60).then_some((time, sign * (hours * 60 + minutes)))
 }
 
+/// Reads `HH:MM[:SS[.ffffff]]` as microseconds since midnight.
 fn micros_of_day(time: &str) -> Option<i64> {
     let mut parts = time.split(':');
     let (hours, minutes) = (digits(parts.next()?)?, digits(parts.next()?)?);
@@ -185,6 +193,7 @@ fn micros_of_day(time: &str) -> Option<i64> {
     }
     let seconds = digits(seconds)?;
     let fraction = digits(&format!("{fraction:0<6}"))?;
+    // Whether each field is in its range.
     let whole = hours < 24 && minutes < 60 && seconds < 60;
     whole.then_some(((hours * 60 + minutes) * 60 + seconds) * 1_000_000 + fraction)
 }

@@ -15,6 +15,7 @@ const DRAIN_THRESHOLD_PPM: u64 = 100_000;
 /// The maximum number of shards in a note.
 const SHOWN: usize = 16;
 
+/// Returns the limits of a rebalance; `threshold_ppm` is the permitted excess over the fair share in millionths.
 fn limits(threshold_ppm: u64, max_bytes: Option<u64>, options: &Options) -> RebalanceLimits {
     RebalanceLimits {
         threshold_ppm,
@@ -36,6 +37,7 @@ pub(super) fn targets(drain: &Drain, map: &ShardMap) -> Vec<ShardName> {
     targets
 }
 
+/// Drafts the moves of a drain: all keys of the source move to the targets.
 pub(super) fn drain(drain: &Drain, ground: PlannerInput<'_>) -> PlanDraft {
     let source = &drain.source;
     let keys = ground.map.owned_by(source);
@@ -98,6 +100,7 @@ fn spread(drain: &Drain, targets: &[ShardName], ground: PlannerInput<'_>, draft:
         .push(figures(&field, &drain.by, &outcome.before, &outcome.after));
 }
 
+/// Drafts the moves of a rebalance among all shards that take part.
 pub(super) fn rebalance(rebalance: &Rebalance, ground: PlannerInput<'_>) -> PlanDraft {
     let owners = ground.map.shards();
     let roles = ShardRoles {

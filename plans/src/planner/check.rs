@@ -39,6 +39,7 @@ pub(super) fn check(draft: &mut PlanDraft, ground: PlannerInput<'_>) {
     draft.notes.append(&mut notes);
 }
 
+/// Returns the rules that the wanted move (`wish`) violates. Adds a problem if its target is not registered.
 fn broken_rules(
     wish: &WantedMove,
     ground: PlannerInput<'_>,

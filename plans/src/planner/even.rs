@@ -45,6 +45,7 @@ pub(super) fn split(split: &Split, by: &Measure, ground: PlannerInput<'_>) -> Pl
     outlined(split, by, ground, &items, &parts, total)
 }
 
+/// Returns the share of the load that the request demands for a part, relative to the other parts; the default is 1.
 fn share(part: &Part) -> u64 {
     u64::from(part.share.unwrap_or(1))
 }
@@ -59,6 +60,7 @@ fn target(shares: &[u64], nth: usize, total: u64) -> u128 {
 fn cut(items: &[MeasuredKeys], shares: &[u64], total: u64) -> Vec<(usize, usize)> {
     let whole: u128 = shares.iter().copied().map(u128::from).sum();
     let mut parts = Vec::with_capacity(shares.len());
+    // `wanted` is the sum of the shares up to this part, and `carried` the load of the items before `at`.
     let (mut start, mut at, mut wanted, mut carried) = (0, 0, 0_u128, 0_u128);
     for (nth, share) in shares.iter().enumerate() {
         let left = shares.len() - nth - 1;
@@ -80,6 +82,8 @@ fn cut(items: &[MeasuredKeys], shares: &[u64], total: u64) -> Vec<(usize, usize)
     parts
 }
 
+/// Drafts the moves of the parts, with a note for each part, and a problem for each part in which a single item has too
+/// much load.
 fn outlined(
     split: &Split,
     by: &Measure,
@@ -121,6 +125,7 @@ fn outlined(
     draft
 }
 
+/// Adds the move of a part to the draft, unless the part stays on the split shard.
 fn push(draft: &mut PlanDraft, split: &Split, part: &Part, keys: KeySet, ground: PlannerInput<'_>) {
     if part.shard != split.source {
         draft.wishes.push(explicit::part(
@@ -132,6 +137,7 @@ fn push(draft: &mut PlanDraft, split: &Split, part: &Part, keys: KeySet, ground:
     }
 }
 
+/// Returns the text of the problem that one item has more load than its part should have.
 fn outweighs(
     split: &Split,
     part: &Part,

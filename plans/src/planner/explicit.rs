@@ -1,4 +1,4 @@
-//! Operations whose requests name the keys: split, merge, move, isolate.
+//! Operations whose requests determine the moving keys, without a measured load: split, merge, move, isolate.
 
 use super::wish::{PlanDraft, PlannerInput, WantedMove};
 use crate::id::ShardName;
@@ -8,6 +8,7 @@ use crate::request::{Isolate, Merge, Mode, MoveKeys, Split};
 use crate::shard_map::{ShardMap, Strategy};
 use std::collections::BTreeMap;
 
+/// Returns a wanted move that does not wait for another one and keeps the tables of the source.
 fn wish(
     source: &ShardName,
     target: &ShardName,
@@ -26,12 +27,15 @@ fn wish(
     }
 }
 
-/// Returns the wanted move of one part of a split that leaves its shard.
+/// Returns the wanted move of one part of a split from the shard that is split to the part's own shard, `target`.
 pub(super) fn part(split: &Split, target: &ShardName, keys: KeySet, mode: Mode) -> WantedMove {
     let why = format!("part of the split of shard {}", split.source);
     wish(&split.source, target, keys, mode, why)
 }
 
+/// Drafts the moves of a split. `ground` is the planner's input.
+///
+/// The parts must not overlap. Together they must be exactly one mapping of the split shard, or all keys that it owns.
 pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
     let map = ground.map;
     let owned = map.owned_by(&split.source);
@@ -39,6 +43,7 @@ pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
         return PlanDraft::refused(ground.owns_nothing(&split.source));
     }
     let mut draft = PlanDraft::default();
+    // The union of all parts, and each part that was read so far.
     let mut whole = map.no_keys();
     let mut before: Vec<(&ShardName, KeySet)> = Vec::with_capacity(split.into.len());
     for one in &split.into {
@@ -55,6 +60,7 @@ pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
                 .problems
                 .push(format!("part {} has no keys", one.shard));
         }
+        // The earlier parts that have keys of this part.
         let met = before.iter().filter(|(_, other)| other.overlaps(&keys));
         draft.problems.extend(met.map(|(shard, other)| {
             let both = other.intersection(&keys);
@@ -71,6 +77,7 @@ pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
                 .push(part(split, &one.shard, keys, ground.options.mode));
         }
     }
+    // Whether the parts together are exactly one mapping of the split shard.
     let one = map
         .mappings
         .iter()
@@ -96,6 +103,7 @@ pub(super) fn split(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
     draft
 }
 
+/// Drafts the moves of a merge: all keys of each source move to the shard under `into`.
 pub(super) fn merge(merge: &Merge, ground: PlannerInput<'_>) -> PlanDraft {
     let mut draft = PlanDraft::default();
     for source in merge.sources.iter().filter(|source| **source != merge.into) {
@@ -112,9 +120,11 @@ pub(super) fn merge(merge: &Merge, ground: PlannerInput<'_>) -> PlanDraft {
     draft
 }
 
+/// Drafts the moves of the operation `move`: the keys that each entry names, or all keys of its source.
 pub(super) fn moves(moves: &MoveKeys, ground: PlannerInput<'_>) -> PlanDraft {
     let map = ground.map;
     let mut draft = PlanDraft::default();
+    // The keys of the entries that were read so far, by source.
     let mut claimed: BTreeMap<&ShardName, KeySet> = BTreeMap::new();
     for one in &moves.moves {
         let keys = match &one.keys {
@@ -151,6 +161,7 @@ pub(super) fn moves(moves: &MoveKeys, ground: PlannerInput<'_>) -> PlanDraft {
     draft
 }
 
+/// Drafts the move of one key to a shard of its own. Under a hash map all keys of its virtual shard move.
 pub(super) fn isolate(isolate: &Isolate, ground: PlannerInput<'_>) -> PlanDraft {
     let map = ground.map;
     let (first, keys) = match keys_of(&isolate.key, map) {
@@ -189,9 +200,9 @@ pub(super) fn isolate(isolate: &Isolate, ground: PlannerInput<'_>) -> PlanDraft 
     draft
 }
 
-/// Returns the smallest set that contains all rows of `key`, and its first key.
+/// Returns the first key of the smallest set that contains `key`, and the set.
 ///
-/// Of a composite key the first columns suffice: the set then contains all rows of the tenant.
+/// `key` may have only the first columns of a composite key. The set then contains all keys that begin with them.
 fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
     let key_values = key.values();
     let Some(types) = map.key.get(..key_values.len()) else {
@@ -211,6 +222,7 @@ fn keys_of(key: &Key, map: &ShardMap) -> Result<(Key, KeySet), String> {
     };
     let first = padded(&accepted);
     if map.strategy != Strategy::Range {
+        // A set with this single key, or with its virtual shard. The empty set determines only the strategy.
         let keys = map.no_keys().only(&first);
         return Ok((first, keys.unwrap_or_else(|| map.no_keys())));
     }

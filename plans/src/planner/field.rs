@@ -12,13 +12,17 @@ use crate::rebalance::{
 use crate::request::Measure;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All inputs of a rebalance or a drain.
+/// All inputs of a rebalance or a drain. Shards and items are identified by their indexes in the lists.
 pub(super) struct BalanceInput<'a> {
+    /// The planner's input.
     ground: PlannerInput<'a>,
     pub(super) shards: Vec<RebalanceShard>,
+    /// The registered shards, in the order of `shards`.
     infos: Vec<&'a ShardInfo>,
     items: Vec<RebalanceItem>,
+    /// The keys of the items, in the order of `items`.
     keys: Vec<KeySet>,
+    /// The sets of shards that items may move to.
     allowed: AllowedTable,
 }
 
@@ -65,6 +69,7 @@ impl<'a> BalanceInput<'a> {
         }
     }
 
+    /// Adds a shard. A drained shard accepts no items.
     fn add_shard(&mut self, info: &'a ShardInfo, roles: &ShardRoles<'_>) {
         self.infos.push(info);
         self.shards.push(RebalanceShard {
@@ -76,6 +81,7 @@ impl<'a> BalanceInput<'a> {
         });
     }
 
+    /// Adds the items of the shard at `index`, measured in `by`, and the shards to which the rules allow each to move.
     fn add_items(
         &mut self,
         index: usize,
@@ -123,6 +129,7 @@ impl<'a> BalanceInput<'a> {
             .collect()
     }
 
+    /// Returns the id of the set of shards that these rules, given by their indexes, allow.
     fn allowed_by(&mut self, rules: &[usize]) -> AllowedId {
         if rules.is_empty() {
             return self.allowed.id(AllowedSet::everywhere());
@@ -143,6 +150,7 @@ impl<'a> BalanceInput<'a> {
         self.allowed.id(set)
     }
 
+    /// Computes the moves that balance the shards within the limits.
     pub(super) fn balanced(&self, limits: &RebalanceLimits) -> Result<RebalanceResult, String> {
         rebalance::rebalance(&self.shards, &self.items, self.allowed.sets(), limits)
             .map_err(|error| error.to_string())
@@ -176,7 +184,7 @@ impl<'a> BalanceInput<'a> {
         (keys, rules.collect())
     }
 
-    /// Returns the moves in their order, as wanted moves.
+    /// Adds the computed moves, in their order, to the wanted moves of `draft`.
     pub(super) fn wishes(
         &self,
         outcome: &RebalanceResult,

@@ -14,8 +14,8 @@ pub(super) struct MeasuredKeys {
     pub(super) bytes: u64,
 }
 
-/// Returns the items of `shard` in the order of the measurement. Keys that were not measured come last, with the load
-/// 0.
+/// Returns the items of `shard` in the order of the measurement, with their load measured in `by`. `ground` is the
+/// planner's input. Keys that were not measured come last, with the load 0.
 pub(super) fn of_shard(
     shard: &ShardName,
     by: &Measure,
@@ -33,6 +33,7 @@ pub(super) fn of_shard(
         cost: item.cost(by),
         bytes: item.bytes,
     };
+    // All measured keys.
     let counted = union(&owned.none(), load.items.iter().map(|item| &item.keys));
     let mut items: Vec<MeasuredKeys> = if owned.covers(&counted) {
         let all = load.items.iter().filter(|item| !item.keys.is_empty());
@@ -56,8 +57,9 @@ pub(super) fn of_shard(
     Ok(items)
 }
 
-/// Returns the union of `sets`, which have the kind of `none`. It works in one pass; pairwise unions would be
-/// quadratic.
+/// Returns the union of `sets`. `none` is an empty set; its strategy (range, hash, list) must be that of all `sets`.
+///
+/// The function works in one pass; the time of pairwise unions would grow with the square of their number.
 pub(super) fn union<'a>(none: &KeySet, sets: impl Iterator<Item = &'a KeySet>) -> KeySet {
     let mut all = none.clone();
     for set in sets {

@@ -4,6 +4,10 @@ use super::wish::{PlanDraft, PlannerInput};
 use super::{Outline, PlanError, balance, check, even, explicit};
 use crate::request::{Request, Split};
 
+/// Returns the checked moves of a request.
+///
+/// # Errors
+/// [`PlanError::Unfit`] with all problems.
 pub(super) fn outline(request: &Request, ground: PlannerInput<'_>) -> Result<Outline, PlanError> {
     let mut draft = match request {
         Request::Split(split) => parted(split, ground),
@@ -23,6 +27,7 @@ pub(super) fn outline(request: &Request, ground: PlannerInput<'_>) -> Result<Out
     }
 }
 
+/// Drafts a split: by measured load if the request has `even`, otherwise by the keys that its parts name.
 fn parted(split: &Split, ground: PlannerInput<'_>) -> PlanDraft {
     match &split.even {
         Some(by) => even::split(split, by, ground),

@@ -39,7 +39,7 @@ fn unmapped_text(unmapped: &[(KeySet, MapVersion)]) -> String {
     texts.join("; ")
 }
 
-/// Returns the request that gives every key the owner that it had in `earlier`.
+/// Returns the request that moves every key to the owner that the key had in `earlier`.
 ///
 /// # Errors
 /// [`RevertError`]. It names all keys that have no owner in one of the versions.
@@ -77,6 +77,7 @@ pub fn revert(current: &ShardMap, earlier: &ShardMap) -> Result<Request, RevertE
     }))
 }
 
+/// Returns an entry of the operation `move`.
 fn key_move(source: ShardName, target: ShardName, keys: &KeySet) -> KeyMove {
     KeyMove {
         source,

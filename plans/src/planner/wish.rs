@@ -1,4 +1,5 @@
-//! The moves that an operation wants, before they are checked and get their place in the plan.
+//! The moves that an operation wants, before they are checked and get their place in the plan. A wish is a
+//! [`WantedMove`]; `ground` in the other files of the planner is a [`PlannerInput`].
 
 use super::{MoveOutline, Outline};
 use crate::fleet::ShardInfo;
@@ -37,7 +38,7 @@ impl<'a> PlannerInput<'a> {
         }
     }
 
-    /// Returns the message for a shard without keys.
+    /// Returns the text of the problem that a shard owns no keys, or that it is not registered.
     pub(super) fn owns_nothing(&self, shard: &ShardName) -> String {
         if self.shard(shard).is_none() && !self.map.shards().contains(shard) {
             return self.unknown_shard(shard);
@@ -65,6 +66,7 @@ pub(super) struct WantedMove {
 /// The wanted moves, with notes and problems.
 #[derive(Debug, Default)]
 pub(super) struct PlanDraft {
+    /// The wanted moves, in the order in which the plan lists them.
     pub(super) wishes: Vec<WantedMove>,
     pub(super) notes: Vec<String>,
     pub(super) problems: Vec<String>,
@@ -119,6 +121,7 @@ pub(super) fn move_id(index: usize) -> String {
     format!("m{}", index + 1)
 }
 
+/// Returns the dependency on the move `id`.
 fn waits(id: &str, until: Until) -> After {
     After {
         id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! Checks a request without a map, and reports all problems together.
+//! The checks of a request that need no map. They report all problems together.
 
 use super::{
     Cutover, Drain, Isolate, KeyMove, Measure, Merge, MoveKeys, Options, Part, Rebalance, Request,
@@ -47,6 +47,7 @@ impl Request {
         empty.then(|| "the name of a map or shard is empty".to_owned())
     }
 
+    /// Returns a problem for each table that is listed more than once in `tables` and `ignore` together.
     fn table_problems(&self) -> Vec<String> {
         let (tables, ignore) = self.tables();
         let mut names = BTreeSet::new();
@@ -61,6 +62,8 @@ impl Request {
 }
 
 impl Split {
+    /// `even` is the measure of load by which the planner finds the split points; without `even`, the parts name their
+    /// keys.
     fn problems(&self) -> Vec<String> {
         let mut problems = self.even.as_ref().map_or_else(Vec::new, Measure::problems);
         if self.into.len() < 2 {
@@ -91,6 +94,7 @@ impl Split {
 }
 
 impl Merge {
+    /// The shard under `into` receives the keys of all other shards under `sources`.
     fn problems(&self) -> Vec<String> {
         let mut problems = Vec::new();
         if self.sources.iter().all(|source| source == &self.into) {
@@ -110,6 +114,7 @@ impl Merge {
 }
 
 impl MoveKeys {
+    /// Checks the operation `move`. Each of its entries is a [`KeyMove`].
     fn problems(&self) -> Vec<String> {
         if self.moves.is_empty() {
             return vec!["nothing is listed under `moves`".to_owned()];
@@ -124,6 +129,7 @@ impl MoveKeys {
 
 impl Drain {
     fn problems(&self) -> Vec<String> {
+        // `by` is the measure of load.
         let mut problems = self.by.problems();
         if self.targets.contains(&self.source) {
             problems.push(format!(
@@ -141,6 +147,7 @@ impl Rebalance {
             ("threshold_percent", self.threshold_percent, 1, 100),
             ("watch_seconds", self.watch_seconds, 1, 3600),
         ];
+        // `by` is the measure of load.
         let mut problems = self.by.problems();
         problems.extend(outside(limits));
         problems
@@ -148,6 +155,7 @@ impl Rebalance {
 }
 
 impl Measure {
+    /// A query that measures the load must not be empty.
     fn problems(&self) -> Vec<String> {
         match self {
             Self::Query(query) if query.trim().is_empty() => {

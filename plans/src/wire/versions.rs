@@ -2,7 +2,7 @@
 //!
 //! A new optional field needs no new version: a reader that does not know it ignores it, and a reader that expects it
 //! uses its default. A new version is needed for what must not be ignored, such as a new kind of step, which is sent
-//! only to programs that support it. Each version supports the one before it (ADR 32).
+//! only to programs that support it. Each release also supports the version of the release before it (ADR 32).
 
 use std::fmt;
 
@@ -18,7 +18,7 @@ pub const PROTOCOL: u32 = 4;
 /// The oldest version that this program supports: that of the release before this one.
 pub const OLDEST_PROTOCOL: u32 = 3;
 
-/// The range of versions that a program supports.
+/// The range of versions of the messages that a program supports. This is not the protocol by which keys move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Protocols {
     /// The oldest version.
@@ -34,7 +34,7 @@ impl Protocols {
         newest: PROTOCOL,
     };
 
-    /// Returns the newest version that both support.
+    /// Returns the newest version that both programs support; `None` if they have no version in common.
     #[must_use]
     pub fn common(self, other: Self) -> Option<u32> {
         let newest = self.newest.min(other.newest);
@@ -60,6 +60,7 @@ mod tests {
         Protocols { oldest, newest }
     }
 
+    // Two programs that are one version apart use the newest version of the older program.
     #[test]
     fn neighbours_have_the_older_ones_version_in_common() {
         assert_eq!(of(3, 4).common(of(4, 5)), Some(4));

@@ -24,7 +24,8 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::pgoutput::{Change, OldRow, Tuple, TupleValue, decode};
 use crate::shard::publication;
 
-/// The number of changes that one query requests. The server always returns whole transactions.
+/// The number of changes that one query requests. The server always returns whole transactions, so a query can return
+/// more.
 const MAX_CHANGES: i32 = 50_000;
 /// The pause between two queries.
 const READ_INTERVAL: Duration = Duration::from_millis(250);
@@ -65,8 +66,8 @@ pub(super) async fn run(
     Ok(watched)
 }
 
-/// Returns a finding if the writes of the table cannot be counted: the updates of a published table without a replica
-/// identity fail.
+/// Returns a finding if the writes of the table cannot be counted: the table is no ordinary logged table, or it has no
+/// replica identity, so that its updates would fail while it is published.
 async fn find_identity_problem(
     client: &Connected,
     table: &ShardedTable,
@@ -135,6 +136,8 @@ async fn try_lock_publication(client: &Connected, name: &str) -> Result<bool, St
     Ok(row.get(0))
 }
 
+/// Publishes the tables, and counts their writes for the time that the task demands. Returns the duration in
+/// milliseconds.
 async fn publish_and_read(
     client: &Connected,
     task: &LoadTask,
@@ -143,6 +146,7 @@ async fn publish_and_read(
     tally: &mut LoadTally,
 ) -> Result<u64, StepError> {
     let shard = task.shard.name.as_str();
+    // The name is new and random, so no other session can have the lock.
     try_lock_publication(client, name).await?;
     let names: Vec<String> = tables.iter().map(|table| table.table.sql()).collect();
     client
@@ -178,6 +182,7 @@ async fn publish_and_read(
         let remaining = limit.saturating_sub(started.elapsed());
         tokio::time::sleep(remaining.min(READ_INTERVAL)).await;
         let changes = count_changes(client, name, &mut observer, tally).await?;
+        // Fewer messages than requested: the query has reached the end of the log.
         if started.elapsed() >= limit && changes < MAX_CHANGES.unsigned_abs().into() {
             break;
         }
@@ -190,7 +195,8 @@ async fn publish_and_read(
     Ok(u64::try_from(watched.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Reads the changes that were committed since the last call, and returns the number of messages.
+/// Reads the changes that were committed since the last call, and adds them to `tally` by key. Returns the number of
+/// messages that the server sent; among them are the begin and the commit of each transaction.
 async fn count_changes(
     client: &Connected,
     slot: &str,

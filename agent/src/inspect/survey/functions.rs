@@ -8,8 +8,9 @@ use tokio_postgres::{Error, Row};
 
 use crate::error::{StepError, WithIntent};
 
-/// For the functions `f (oid)` of the application that have no search path of their own: the signature, and the schemas
-/// of the database's default search path, followed by the function's schema.
+/// The second part of a query. The first part, [`OF_EXPRESSIONS`] or [`BY_NAME`], defines the common table expression
+/// `f (oid)`, a list of functions. For those of the application that have no search path of their own, the query
+/// returns the signature, and the schemas of the database's default search path, followed by the function's schema.
 const WITHOUT_PATH: &str = "
     select distinct p.oid::pg_catalog.regprocedure::pg_catalog.text, (
       select pg_catalog.string_agg(pg_catalog.quote_ident(s.name), ', ' order by s.place)
@@ -33,7 +34,7 @@ const WITHOUT_PATH: &str = "
                       where e.classid = 'pg_catalog.pg_proc'::pg_catalog.regclass and e.objid = p.oid and e.deptype = 'e')
     order by 1";
 
-/// The functions that indexes and extended statistics of the table `$1` call.
+/// The first part of a query: the functions that indexes and extended statistics of the table `$1` call.
 const OF_EXPRESSIONS: &str = "
     with f (oid) as (
       select d.refobjid
@@ -44,7 +45,7 @@ const OF_EXPRESSIONS: &str = "
              or d.classid = 'pg_catalog.pg_statistic_ext'::pg_catalog.regclass
                and d.objid in (select x.oid from pg_catalog.pg_statistic_ext x where x.stxrelid = pg_catalog.to_regclass($1))))";
 
-/// The function with the signature `$1`, or the only function with the name `$2`.
+/// The first part of a query: the function with the signature `$1`, or the only function with the name `$2`.
 const BY_NAME: &str = "
     with f (oid) as (
       select pg_catalog.to_regprocedure($1)::pg_catalog.oid

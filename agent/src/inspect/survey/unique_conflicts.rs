@@ -12,7 +12,8 @@ use super::unique::ComparedIndex;
 use crate::error::StepError;
 use crate::inspect::findings::Findings;
 
-/// The maximum number of conflicting rows that a finding names on each shard, by their primary keys.
+/// The maximum number of conflicting rows that a finding names on each shard, by their identity, or by the shard key if
+/// the table has no identity.
 const MAX_NAMED: usize = 20;
 
 /// The unique values that both results contain, and the first rows with them.
@@ -77,7 +78,8 @@ pub(super) async fn check(
     Ok(())
 }
 
-/// Returns the query for the indexed rows: value and primary key, in the order of the value's bytes.
+/// Returns the query for the indexed rows: the value, and the identity of the row (the shard key if the table has no
+/// identity), in the order of the value's bytes. `primary` contains these columns.
 fn indexed_values_sql(
     table: &MovingTable,
     index: &ComparedIndex,

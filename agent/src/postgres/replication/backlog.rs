@@ -62,15 +62,17 @@ pub(super) enum BacklogItem {
 /// A backlog that a task reads ahead. If it is dropped, the task and its session end.
 pub(super) struct Backlog {
     chunks: mpsc::UnboundedReceiver<Result<BacklogChunk, ReplicationError>>,
+    /// The chunk whose messages are being returned.
     chunk: BacklogChunk,
     /// Transactions that commit before this position came from a walsender.
     from: Lsn,
-    /// True within such a transaction.
+    /// True within a transaction that came from a walsender, so that its messages are skipped.
     skips: bool,
     confirmed: watch::Sender<Lsn>,
     _reader: AbortOnDropHandle<()>,
 }
 
+/// Messages that the reader passes on together; smaller than a piece.
 #[derive(Default)]
 struct BacklogChunk {
     messages: VecDeque<(Lsn, Bytes)>,
@@ -94,7 +96,8 @@ impl Backlog {
         }
     }
 
-    /// Returns whether the first piece has arrived; `None` if the backlog cannot be read by SQL.
+    /// Returns whether the first chunk has arrived; `None` if the reader has ended without one, because the backlog
+    /// cannot be read by SQL.
     ///
     /// # Errors
     /// Returns the error of the server.
@@ -112,7 +115,8 @@ impl Backlog {
         }
     }
 
-    /// Sets the position up to which the walsender, which has ended, has sent all transactions.
+    /// Sets the position up to which the stream has received all transactions from the walsender. The backlog leaves
+    /// them out.
     pub(super) fn take_over(&mut self, from: Lsn) {
         self.from = from;
     }
@@ -183,6 +187,7 @@ async fn run(
     }
 }
 
+/// The session that reads the backlog piece by piece. A piece is the part of the log that one query decodes.
 struct BacklogReader {
     session: Connected,
     origin: SlotEndpoint,
@@ -292,6 +297,7 @@ impl BacklogReader {
         Ok(())
     }
 
+    /// Advances a slot to `lsn`, without returning its changes.
     async fn advance(&self, slot: &str, lsn: Lsn) -> Result<(), ReplicationError> {
         let advance = "select from pg_catalog.pg_replication_slot_advance($1, $2)";
         self.row(advance, &[&slot, &lsn], "advance the slot")
@@ -299,6 +305,7 @@ impl BacklogReader {
             .map(drop)
     }
 
+    /// Reads the position of the slot's copy.
     async fn standing(&self) -> Result<SlotPosition, ReplicationError> {
         let read = "select confirmed_flush_lsn, restart_lsn, pg_catalog.pg_current_wal_flush_lsn() \
                     from pg_catalog.pg_replication_slots where slot_name = $1";

@@ -4,7 +4,8 @@ use connect::Dsn;
 
 use super::{FeedbackMode, StreamStart};
 
-/// A replication slot, and how the agent connects to it.
+/// A replication slot, and how the agent connects to it. Variables of this type are called `origin`; a replication
+/// origin of PostgreSQL is something else.
 #[derive(Clone)]
 pub(super) struct SlotEndpoint {
     pub(super) dsn: Dsn,

@@ -17,9 +17,10 @@ use super::{ReplicationError, error};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{begins, ends};
 
-/// A stream that is at least this many bytes of log behind reads a backlog by SQL.
+/// A stream whose position is at least this many bytes of log before the end of the log reads a backlog by SQL.
 const FAR: u64 = 16 << 20;
-/// A new walsender may read this many bytes of log before the stream may switch to SQL.
+/// A walsender that [`ReceivedPosition::leave_to_sender`] selected may read this many bytes of log before the stream
+/// may switch to SQL.
 const SENDERS: u64 = 256 << 20;
 /// Number and interval of attempts to open a slot whose previous walsender has not ended yet.
 const SLOT_TRIES: u32 = 100;
@@ -38,14 +39,14 @@ pub(super) enum MessageSource {
 pub(super) struct ReceivedPosition {
     /// Every transaction that commits before this position has arrived.
     pub(super) taken: Lsn,
-    /// True while a part of a transaction has arrived.
+    /// True inside a transaction: a part of it has arrived, and its commit has not.
     pub(super) inside: bool,
     /// The server has read its log up to this position.
     read: Lsn,
     /// The latest known end of the log.
     written: Lsn,
-    /// Until this position the walsender reads, even if it is far behind. The value is cleared earlier when the
-    /// walsender comes near the end of the log.
+    /// Until this position the walsender reads, even if it is far from the end of the log. The value is cleared earlier
+    /// when the walsender comes near the end of the log.
     senders: Option<Lsn>,
 }
 
@@ -60,6 +61,7 @@ impl ReceivedPosition {
         }
     }
 
+    /// Records that the server has written its log up to `end`.
     pub(super) fn wrote(&mut self, end: Lsn) {
         self.written = self.written.max(end);
     }
@@ -87,6 +89,7 @@ impl ReceivedPosition {
         self.senders = self.senders.filter(|until| !near && self.read < *until);
     }
 
+    /// Updates the state after a message of any transport.
     pub(super) fn arrived(&mut self, event: &ReplicationEvent) {
         match event {
             ReplicationEvent::Begin { .. } => self.inside = true,

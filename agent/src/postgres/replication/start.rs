@@ -105,6 +105,7 @@ async fn check_slot(
     gap(&server, &slot, start.start, confirmed)
 }
 
+/// Fails if the slot has been advanced beyond `start`, so that changes are missing, or if the slot is lost.
 pub(super) fn gap(
     server: &str,
     slot: &str,

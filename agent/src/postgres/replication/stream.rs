@@ -87,12 +87,17 @@ pub enum RawEvent {
 /// The changes that one slot sends. If the stream is dropped, the slot becomes free; [`close`](Self::close) also
 /// reports the last confirmed position.
 pub struct ChangeStream {
+    /// The current transport: a walsender or a backlog.
     source: MessageSource,
-    /// A backlog of which the first piece is being read.
+    /// The backlog to which the stream switches when the first part of the backlog has arrived. Until then the
+    /// walsender continues.
     coming: Option<Backlog>,
+    /// The slot and how to connect to it; not a replication origin of PostgreSQL.
     origin: SlotEndpoint,
     server: String,
+    /// How far messages have arrived.
     place: ReceivedPosition,
+    /// The highest position that this stream has confirmed.
     confirmed: Lsn,
     /// The confirmed position of the slot when this session opened it. PostgreSQL 15 would move the slot back to an
     /// earlier position.
@@ -115,7 +120,7 @@ impl ChangeStream {
         Self::open_at(dsn, application_name, start, FeedbackMode::Easy).await
     }
 
-    /// Opens a stream as [`open`](Self::open) does, with a feedback mode.
+    /// Opens a stream as [`open`](Self::open) does, with the feedback mode `feedback`.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -143,6 +148,7 @@ impl ChangeStream {
             confirmed: Lsn::ZERO,
             floor: Lsn::ZERO,
         };
+        // This fails if the slot has already removed changes that the stream needs.
         stream.floor = stream.origin.check_gap(&stream.server).await?;
         Ok(stream)
     }
@@ -179,17 +185,20 @@ impl ChangeStream {
         })
     }
 
-    /// Records a known end of the log. The stream uses it to detect that it is far behind.
+    /// Records that the server has written its log up to `end`. The stream compares this with its own position to
+    /// detect that it is far from the end of the log.
     pub fn wrote(&mut self, end: Lsn) {
         self.place.wrote(end);
     }
 
-    /// Keeps the stream on its walsender: a change to a backlog would end it, and opening another one takes time.
+    /// Keeps the stream on its walsender for the next 256 MiB of log or until it is near the end of the log. A switch
+    /// to a backlog would close the walsender, and the stream would need time to open a new one afterwards.
     pub fn stay(&mut self) {
         self.coming = None;
         self.place.leave_to_sender();
     }
 
+    /// Waits for the next message of the current transport, and switches the transport if necessary.
     async fn receive(&mut self) -> Result<ReplicationEvent, ReplicationError> {
         loop {
             self.switch_to_backlog();
@@ -207,6 +216,7 @@ impl ChangeStream {
                         self.go_on();
                         source::keep_alive(at)
                     }
+                    // A part of a transaction has arrived, so another transport cannot continue.
                     Err(error) if self.place.inside => return Err(error),
                     ended => {
                         let error = ended.err().map(|error| error.to_string());
@@ -228,17 +238,19 @@ impl ChangeStream {
         }
     }
 
-    /// Opens a walsender that continues after the received transactions.
+    /// Makes the stream switch from a backlog to a new walsender, which continues after the received transactions.
     fn go_on(&mut self) {
         self.place.leave_to_sender();
         self.source = MessageSource::Opening(Box::pin(source::sender(self.resumed())));
     }
 
+    /// Returns the slot with the position at which the next transport starts.
     fn resumed(&self) -> SlotEndpoint {
         self.origin.at(self.place.goes_on(self.confirmed))
     }
 
-    /// Starts to read a backlog if there is one, and switches to it once its first piece has arrived.
+    /// Starts to read a backlog if the stream is far from the end of the log, and switches to the backlog once its
+    /// first part has arrived. If the backlog cannot be read by SQL, the walsender continues.
     fn switch_to_backlog(&mut self) {
         if !matches!(self.source, MessageSource::Sender(_)) || self.place.inside {
             return;
@@ -246,6 +258,7 @@ impl ChangeStream {
         // Commits may wait for a stream in mode `Prompt`, and only a walsender can acknowledge them.
         let easy = self.origin.feedback == FeedbackMode::Easy;
         if easy && self.coming.is_none() && self.place.is_far_behind() {
+            // If the backlog cannot be read, the walsender reads the next part of the log without another attempt.
             self.place.leave_to_sender();
             self.coming = Some(Backlog::begin(self.resumed()));
         }
@@ -254,6 +267,7 @@ impl ChangeStream {
         };
         match coming.is_ready() {
             Ok(Some(true)) => {
+                // The backlog leaves out the transactions that the walsender has sent.
                 coming.take_over(self.place.taken);
                 self.source = MessageSource::Backlog(coming);
                 self.report();
@@ -266,7 +280,7 @@ impl ChangeStream {
         }
     }
 
-    /// Reports the confirmed position to the current transport.
+    /// Reports the confirmed position to the server through the current transport ([`MessageSource`]).
     fn report(&self) {
         if self.confirmed == Lsn::ZERO {
             return;
@@ -282,8 +296,8 @@ impl ChangeStream {
     }
 
     /// Confirms, at the stream's [`FeedbackMode`], that everything up to `lsn` is durable on the other side, so that
-    /// the server may remove it. A position before an earlier confirmed one, of this session or a previous one, has no
-    /// effect.
+    /// the server may remove that part of the log. A position that is not after the last confirmed position, of this or
+    /// an earlier session, has no effect.
     pub fn confirm(&mut self, lsn: Lsn) {
         if lsn <= self.floor {
             return;
@@ -398,8 +412,8 @@ impl std::fmt::Debug for ChangeStream {
     }
 }
 
-/// Returns a change in its wire format. The client decodes a begin, a commit and a message; it returns all others as
-/// bytes.
+/// Returns a begin, a commit or a logical message in its wire format. The client library returns all other changes as
+/// bytes, so the other variants never reach this function.
 fn raw(at: Lsn, change: &Change) -> RawEvent {
     let (ends, message) = match change {
         Change::Begin(begin) => (None, encode::begin(begin)),
@@ -416,6 +430,7 @@ fn raw(at: Lsn, change: &Change) -> RawEvent {
     RawEvent::Message { at, ends, message }
 }
 
+/// Returns the event of a change at this position.
 fn at(lsn: Lsn, change: Change) -> StreamEvent {
     StreamEvent::Change {
         wal_start: lsn,

@@ -134,8 +134,8 @@ fn truncate_function_sql(migration: &MigrationId) -> String {
 /// evaluates it once, when it prepares the WHEN of a statement, and not for each row. Role and settings of a session do
 /// not change within a statement.
 ///
-/// Every session whose statement meets the guard calls the function. Everybody therefore may execute it, whatever the
-/// default privileges are, and it qualifies its operators, because the search path is that of the caller.
+/// Every session whose statement meets the guard calls the function. Therefore every role may execute it, also if the
+/// default privileges forbid this. It qualifies its operators, because the search path is that of the caller.
 fn foreign_function_sql(migration: &MigrationId, our_role: &str) -> String {
     let name = migration.foreign_function();
     format!(

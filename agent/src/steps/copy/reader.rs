@@ -1,5 +1,5 @@
-//! A stream's transaction on the source. It imports the unit's snapshot and reads one chunk after another for a limited
-//! time.
+//! The transaction of one of the copy's sessions on the source. It imports the unit's snapshot and reads one chunk
+//! after another for a limited time.
 //!
 //! The transaction keeps its lock on each table that it has read, so the table cannot be rewritten until it ends. It
 //! therefore checks the file node of a table only once. The time limit keeps the wait of other sessions for DDL short.
@@ -22,13 +22,15 @@ use crate::shard::user_code::CodeProver;
 /// No chunk begins in a transaction that is older than this.
 const MAX_TRANSACTION_AGE: Duration = Duration::from_secs(1);
 
+/// One session of the copy on the source, and its open transaction.
 pub(super) struct CopyReader {
     pub(super) session: Connected,
-    /// Reads the current catalog, not the catalog of the snapshot.
+    /// Checks a table for untrusted code. It reads the current catalog, not the catalog of the snapshot.
     prover: Arc<CodeProver>,
     open: Option<OpenSnapshot>,
 }
 
+/// The open transaction, and what was checked in it. In an online move the transaction has an imported snapshot.
 struct OpenSnapshot {
     began: Instant,
     /// Tables that were checked for untrusted code. Their definitions cannot change until the transaction ends.
@@ -63,6 +65,7 @@ impl CopyReader {
         Ok(begun)
     }
 
+    /// Checks, once in each transaction, that the table calls no untrusted code.
     async fn prove_table(&mut self, context: &StepContext, table: usize) -> Result<(), StepError> {
         let Some(open) = self.open.as_mut() else {
             return Ok(());
@@ -76,6 +79,8 @@ impl CopyReader {
         Ok(())
     }
 
+    /// Ends an old transaction, and begins a new one if none is open. Returns `false` if the snapshot can no longer be
+    /// imported.
     async fn begin_transaction(&mut self, context: &StepContext) -> Result<bool, StepError> {
         if let Some(open) = &self.open {
             if open.began.elapsed() < MAX_TRANSACTION_AGE {
@@ -119,7 +124,8 @@ impl CopyReader {
     }
 
     /// Checks that the table still has the file node for which the chunks were planned; otherwise the block numbers
-    /// would select other rows. The chunk was read in this transaction.
+    /// would select other rows. The caller must have read the chunk in this transaction: only then does the transaction
+    /// have the table's lock.
     pub(super) async fn check_filenode(
         &mut self,
         context: &StepContext,
@@ -160,6 +166,7 @@ impl CopyReader {
         }
     }
 
+    /// Ends the transaction, in which one or more chunks were read.
     async fn end(&mut self) -> Result<(), StepError> {
         self.open = None;
         let ended = self.session.batch_execute("commit").await;

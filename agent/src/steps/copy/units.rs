@@ -116,6 +116,7 @@ pub(super) async fn plan_chunks(
     record_chunks(context, target, &chunks).await
 }
 
+/// Records the chunks on the target.
 async fn record_chunks(
     context: &StepContext,
     target: &Connected,
@@ -182,6 +183,7 @@ fn block_ranges(blocks: i64, streams: u32) -> Vec<BlockRange> {
         .collect()
 }
 
+/// Returns the number of blocks of a chunk, for a table with this number of blocks.
 fn chunk_blocks(blocks: i64, streams: u32) -> i64 {
     (blocks / (i64::from(streams) * CHUNKS_PER_STREAM)).clamp(MIN_CHUNK_BLOCKS, MAX_CHUNK_BLOCKS)
 }
@@ -226,6 +228,7 @@ fn sorted_ends(mut ends: Vec<String>) -> Vec<String> {
     ends
 }
 
+/// Returns the ranges that the values `ends` divide the column into; the first and the last range have one open end.
 fn ranges_between(column: &str, ends: &[String]) -> impl Iterator<Item = KeyRange> {
     let lows = std::iter::once(None).chain(ends.iter().cloned().map(Some));
     let highs = ends.iter().cloned().map(Some).chain(std::iter::once(None));

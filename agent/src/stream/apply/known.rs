@@ -54,7 +54,7 @@ impl KnownColumn {
         }
     }
 
-    /// Whether values in this format can never be one array parameter, whatever casts exist.
+    /// Returns whether values in this format can never be one array parameter, not even with a cast.
     pub(super) fn is_never_array(&self, format: Format) -> bool {
         format == Format::Binary && self.array.is_none()
     }

@@ -247,7 +247,7 @@ impl ApplyTarget {
         let (before, has): (_, fn(bool) -> bool) = match old {
             OldRow::Absent => return Cow::Borrowed(new),
             OldRow::Full(before) => (before, |_| true),
-            // Such an old row has NULL in the other columns, whatever their values were.
+            // Such an old row has NULL in the other columns in place of their values.
             OldRow::Key(before) => (before, |is_key| is_key),
         };
         let columns = self.relation.columns.iter().enumerate();

@@ -1,4 +1,4 @@
-//! Measures how long one commit has been waiting. Pure: the caller passes the time.
+//! Measures how long one commit has been waiting. The functions read no clock: the caller passes the time.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -30,7 +30,7 @@ impl HangingCommits {
     }
 }
 
-/// The time since which something is missing.
+/// The time since which consecutive probes have not found something, such as the walsender.
 #[derive(Debug, Default)]
 pub(super) struct AbsentSince(Option<Instant>);
 

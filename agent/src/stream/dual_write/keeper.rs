@@ -1,8 +1,10 @@
-//! The keeper, the agent's side of dual-write: adds the stream's name when the stream is level, and removes it when
-//! the stream is not level or confirms nothing.
+//! The keeper, the agent's side of dual-write. It adds the stream's name to `synchronous_standby_names` of the upstream
+//! shard when the stream is level, which means that the stream has almost no lag. It removes the name when the stream
+//! does not apply changes directly, is held, or confirms nothing for too long.
 //!
 //! Order of a change: the watchdog is started, then the previous value is recorded, then the setting is changed.
-//! The keeper ends with its stream, and removes the name at once then, also in a cutover: the keys are sealed.
+//! The keeper ends with its stream and then removes the name at once. This is safe also in a cutover: the old owner is
+//! sealed, so no further write to the moving keys can commit on it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -27,9 +29,9 @@ use crate::stream::{StreamCommands, StreamObservation};
 const LEVEL_BYTES: u64 = 64 << 10;
 /// The number of probes in a row that must find the stream level.
 const LEVEL_PROBES: u32 = 2;
-/// The number of probes in a row that must find the standby in force before the keeper reports that commits wait. The
-/// walsender, which the probe reads, and the checkpointer, which makes commits wait, reload the setting at the same
-/// time.
+/// The number of probes in a row that must find the walsender to be a synchronous standby before the keeper reports
+/// that commits wait. The probe reads the state of the walsender, but the checkpointer makes commits wait. Both
+/// processes reload the setting independently, so the walsender may do it earlier.
 const COUNTED_PROBES: u32 = 2;
 /// The time that the end of a stream waits for the removal of the name; afterwards the removal continues in the
 /// background.
@@ -37,7 +39,9 @@ const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// The number of attempts to remove the name at the end; afterwards the watchdog removes it.
 const END_ATTEMPTS: u32 = 20;
 
-/// Reasons why dual-write is not synchronous any more.
+// Reasons why dual-write is not synchronous any more.
+
+/// The stream is held (`hold_count`) so that it stops at an exact point; this is not the hold after the flip.
 const HELD: &str = "a comparison reads one exact point";
 const SPOOLED: &str =
     "changes are spooled: the downstream shard is unavailable, or the migration is paused";
@@ -50,11 +54,12 @@ const CONTENDED: &str = "commits on the downstream shard wait for another dual-w
 pub(crate) struct KeeperSpec {
     pub(crate) upstream: Shard,
     pub(crate) downstream: Shard,
+    /// The proof of the agent's epoch, which each write on a shard contains.
     pub(crate) token: EpochToken,
     pub(crate) dual_write: DualWrite,
     pub(crate) observations: watch::Receiver<StreamObservation>,
     pub(crate) commands: Arc<StreamCommands>,
-    /// Cancelled when the stream has ended.
+    /// Cancelled to end the keeper: when the stream has ended, or by [`DualWriteKeeper::end`].
     pub(crate) ended: CancellationToken,
 }
 
@@ -115,7 +120,7 @@ struct KeeperTask {
     absence: AbsentSince,
     /// The number of probes in a row that found the stream level.
     level_probes: u32,
-    /// The number of probes in a row that found the walsender in force as a synchronous standby.
+    /// The number of probes in a row that found the walsender to be a synchronous standby.
     counted_probes: u32,
     /// After a problem, the name is not added before this time.
     not_before: Instant,
@@ -176,16 +181,19 @@ impl KeeperTask {
         })
     }
 
-    /// Returns the reason why commits must not wait for the stream now.
+    /// Returns the reason why commits must not wait for the stream now, so that its name must not be in the setting;
+    /// `None` if they may wait.
     fn reason_to_leave(&self) -> Option<&'static str> {
         let commands = &self.spec.commands;
         if commands.hold_count.load(Ordering::SeqCst) > 0 {
             return Some(HELD);
         }
+        // True if the stream applies changes directly, without the spool.
         let live = self.spec.observations.borrow().status.mode == StreamMode::Live;
         (!live || !commands.apply.load(Ordering::SeqCst)).then_some(SPOOLED)
     }
 
+    /// Decides, while the name is in the setting, whether it must be removed.
     async fn check_synchronous(&mut self, status: &StandbyStatus) -> Result<(), StepError> {
         let (now, limit) = (Instant::now(), self.spec.dual_write.limit);
         let hung = self
@@ -203,7 +211,7 @@ impl KeeperTask {
             self.not_before = now + limit;
             self.counted_probes = 0;
             self.publish_degraded(REMOVED);
-            // The name may be in the configuration file all the same, and come into force later.
+            // Nevertheless the configuration file may contain the name, and the server may load it later.
             return self.take_name_out(REMOVED).await;
         }
         self.counted_probes = if status.is_synchronous {
@@ -228,7 +236,9 @@ impl KeeperTask {
         Ok(())
     }
 
+    /// Adds the name when enough probes in a row have found the stream level.
     async fn wait_for_level(&mut self, status: &StandbyStatus) -> Result<(), StepError> {
+        // Whether commits may wait for the stream.
         let fit = self.reason_to_leave().is_none()
             && status.is_streaming
             && status.lag_bytes <= LEVEL_BYTES;
@@ -249,13 +259,15 @@ impl KeeperTask {
             self.watchdog =
                 Some(RunningWatchdog::start(&self.spec, self.spec.dual_write.limit).await?);
         }
-        // If the change fails half-way, the name may be in the setting: the keeper assumes that it is.
+        // If the change fails before its end, the name may be in the setting: the keeper assumes that it is.
         self.name_is_set = true;
         self.counted_probes = 0;
         self.hangs.clear();
         self.absence.clear();
         let upstream = &self.spec.upstream.name;
         dual_write::add_name(self.client()?, &self.spec.token, &self.name).await?;
+        // The state may have changed while the name was added. For each reason the keeper removes the name, and reports
+        // `CONTENDED`.
         if self.reason_to_leave().is_some() || self.is_contended().await? {
             self.not_before = Instant::now() + random_delay(self.spec.dual_write.limit);
             return self.take_name_out(CONTENDED).await;
@@ -264,8 +276,8 @@ impl KeeperTask {
         Ok(())
     }
 
-    /// Whether commits of the downstream shard wait for a dual-write as well. The two streams would then wait for
-    /// each other until the limit.
+    /// Returns whether commits on the downstream shard wait for a stream of Shardwright. With this stream's name on the
+    /// upstream shard, the two streams could then wait for each other until the limit.
     async fn is_contended(&self) -> Result<bool, StepError> {
         let other = &self.spec.downstream;
         let session = other.session("dual-write-check").await?;
@@ -274,6 +286,7 @@ impl KeeperTask {
         waits
     }
 
+    /// Removes the name from the setting. `why` is reported as the reason why commits are asynchronous.
     async fn take_name_out(&mut self, why: &str) -> Result<(), StepError> {
         dual_write::remove_names(self.client()?, &self.spec.token, OwnershipProof::Owner).await?;
         self.mark_asynchronous(why);
@@ -312,6 +325,8 @@ impl KeeperTask {
         }
     }
 
+    /// Tries to remove the name [`END_ATTEMPTS`] times. Returns whether the name is removed, or a newer owner of the
+    /// migration removes it.
     async fn retry_take_name_out(&mut self) -> bool {
         for _ in 0..END_ATTEMPTS {
             let out = async {
@@ -321,7 +336,7 @@ impl KeeperTask {
             };
             match out.await {
                 Ok(_) => return true,
-                // The newer owner of the migration removes it.
+                // The newer owner of the migration removes the name.
                 Err(error) if error.is_superseded() => return true,
                 Err(error) => {
                     tracing::debug!(%error, "removing the name from synchronous_standby_names failed")

@@ -1,11 +1,11 @@
-//! Synchronous dual-write: while a stream is level, its walsender is an additional synchronous standby of the
-//! upstream shard, so that an acknowledged write is on both shards (R22).
+//! Synchronous dual-write: while a stream is level (almost without lag), its walsender is an additional synchronous
+//! standby of the upstream shard, so that an acknowledged write is on both shards (R22).
 //!
 //! The keeper runs concurrently with the stream. It adds the stream's name to `synchronous_standby_names` and removes
 //! it again.
 //! If nothing is confirmed for longer than the limit, the name is removed and writes continue. The keeper does this,
 //! or the watchdog, a separate process, if the keeper has ended or is stopped.
-//! Absent: the confirmation itself, which is a task of the stream.
+//! The confirmation itself is not in this module, because it is a task of the stream.
 
 mod hang;
 mod keeper;
@@ -47,7 +47,7 @@ pub(crate) struct WatchdogProgram {
 }
 
 impl WatchdogProgram {
-    /// The agent's own program, with the subcommand of the watchdog.
+    /// Returns the agent's own program, with the subcommand of the watchdog.
     pub(crate) fn agent() -> Self {
         Self {
             path: std::env::current_exe().unwrap_or_else(|_| PathBuf::from("shardwright-agent")),
@@ -61,7 +61,7 @@ impl WatchdogProgram {
 #[derive(Debug)]
 struct RunningWatchdog {
     process: Child,
-    /// Its standard input: a line tells the watchdog to end. The end of the input does not.
+    /// The watchdog's standard input. A line on it requests the watchdog to end; the end of the input does not.
     commands: ChildStdin,
 }
 

@@ -31,7 +31,7 @@ use crate::shard::epoch::{self, EpochToken};
 pub(crate) const ENVIRONMENT: &str = "SHARDWRIGHT_WATCH_DUAL_WRITE";
 /// The line by which the watchdog reports that it watches.
 const READY: &str = "watching";
-/// The line by which the agent tells the watchdog to end.
+/// The line by which the agent requests the watchdog to end.
 const END_LINE: &[u8] = b"over\n";
 /// The time limit for the start and the end of a watchdog.
 const START_END_TIMEOUT: Duration = Duration::from_secs(5);
@@ -105,7 +105,7 @@ impl RunningWatchdog {
         matches!(self.process.try_wait(), Ok(None))
     }
 
-    /// Tells the watchdog to end, and waits until it has.
+    /// Requests the watchdog to end, and waits until it has ended.
     pub(super) async fn end(mut self) {
         let _ = self.commands.write_all(END_LINE).await;
         let _ = self.commands.flush().await;
@@ -118,7 +118,7 @@ impl RunningWatchdog {
     }
 }
 
-/// Whether the agent still runs, by the other end of the standard input.
+/// Whether the agent still runs: when it ends, the watchdog's standard input is closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum AgentPresence {
     Present,
@@ -191,6 +191,7 @@ fn receive_agent_message() -> oneshot::Receiver<AgentMessage> {
     message
 }
 
+/// The state of a watchdog.
 struct WatchdogState {
     shard: Shard,
     token: EpochToken,
@@ -199,7 +200,9 @@ struct WatchdogState {
     limit: Duration,
     session: Option<Connected>,
     hangs: HangingCommits,
+    /// Since when probes have not found the walsender.
     absence: AbsentSince,
+    /// Since when the shard cannot be reached.
     unreachable: AbsentSince,
 }
 

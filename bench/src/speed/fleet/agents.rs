@@ -1,7 +1,8 @@
-//! Agents that only speak: they claim, report, and say each second what they hold.
+//! Agents that only send requests to the controller: claims, reports, and each second a heartbeat with the migrations
+//! that they have claimed.
 //!
-//! Claims are due at a fixed rate, shared out in turn; a latency counts from when its claim was due, so that one that
-//! waits for the answer to another is not forgotten.
+//! Claims are due at a fixed rate, and the agents make them in turn. The latency of a claim is measured from when it
+//! was due, so it includes the time in which the agent still waits for the answer to another claim.
 
 use super::Size;
 use anyhow::Context;
@@ -18,16 +19,16 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 use tokio::task::{AbortHandle, JoinSet};
 
-/// Claims a second of all agents together.
+/// The rate of the claims of all agents together, per second.
 const RATE: u32 = 25;
 const BEAT: Duration = Duration::from_secs(1);
 
-/// Durations.
+/// The durations of requests.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Latencies(Vec<Duration>);
 
 impl Latencies {
-    /// That which `percent` of a hundred do not exceed, milliseconds.
+    /// Returns the percentile `percent` of the durations, in milliseconds.
     pub(super) fn percentile(&self, percent: usize) -> f64 {
         let mut sorted = self.0.clone();
         sorted.sort_unstable();
@@ -38,7 +39,7 @@ impl Latencies {
     }
 }
 
-/// All agents of a fleet, with their heartbeats; dropping it silences them.
+/// All agents of a fleet, with the tasks that send their heartbeats. Dropping the value ends these tasks.
 pub(super) struct Crowd {
     busy: Vec<Arc<Agent>>,
     background: Vec<AbortHandle>,
@@ -50,13 +51,13 @@ impl Drop for Crowd {
     }
 }
 
-/// One agent.
+/// One agent with the migrations that it has claimed.
 struct Agent {
     http: Client,
     url: String,
     name: String,
     instance: InstanceId,
-    /// What it was given, that of which the step runs longest first.
+    /// The claimed migrations. The first one is the one whose step has run for the longest time.
     held: Mutex<VecDeque<Dispatch>>,
     beats: Mutex<Vec<Duration>>,
 }
@@ -67,7 +68,7 @@ impl Crowd {
         let http = controller_client::client(Policy::default(), None)?;
         let agent = |number| Arc::new(Agent::new(&http, url, number));
         let busy: Vec<Arc<Agent>> = (0..agents).map(agent).collect();
-        // Agents that were started by themselves do not speak all at once.
+        // Real agents are not started at the same moment, so their heartbeats are spread over the interval.
         let apart = |number| BEAT * number / agents.max(1);
         let beating = (0..agents)
             .zip(&busy)
@@ -78,12 +79,12 @@ impl Crowd {
         })
     }
 
-    /// Claims so many first steps.
+    /// Claims the first steps of `count` migrations.
     pub(super) async fn take_up(&self, count: u32) -> anyhow::Result<Latencies> {
         self.in_turn(count, false).await
     }
 
-    /// Ends so many steps and claims those that follow, while other agents wait for work.
+    /// Ends `count` steps and claims the next step after each, while other agents wait for work.
     pub(super) async fn go_on(&self, count: u32) -> anyhow::Result<Latencies> {
         let waiting = (0..self.busy.len().div_ceil(2)).map(|number| {
             let number = u32::try_from(self.busy.len() + number).unwrap_or(u32::MAX);
@@ -97,7 +98,7 @@ impl Crowd {
         done
     }
 
-    /// How long heartbeats took.
+    /// Returns the durations of the heartbeats.
     pub(super) fn beats(&self) -> Latencies {
         let all = self
             .busy
@@ -106,7 +107,7 @@ impl Crowd {
         Latencies(all.collect())
     }
 
-    /// `count` claims, each by the next agent.
+    /// Makes `count` claims, each by the next agent. If `report` is true, the agent first ends a step.
     async fn in_turn(&self, count: u32, report: bool) -> anyhow::Result<Latencies> {
         let began = Instant::now();
         let agents = u32::try_from(self.busy.len())?;
@@ -162,7 +163,7 @@ impl Agent {
         Ok(answer.error_for_status()?)
     }
 
-    /// Work, however long it takes.
+    /// Claims work, and repeats the claim until the controller assigns a step.
     async fn claim(&self) -> anyhow::Result<()> {
         let held = |dispatch: &Dispatch| ClaimedWork {
             migration: dispatch.migration.clone(),
@@ -195,7 +196,7 @@ impl Agent {
         }
     }
 
-    /// Ends the step that runs longest.
+    /// Reports that the step that has run for the longest time is done.
     async fn report(&self) -> anyhow::Result<()> {
         let dispatch = lock(&self.held)
             .pop_front()
@@ -231,7 +232,7 @@ impl Agent {
                 holding,
                 key: None,
             };
-            // One that fails is seen by what it leads to: the lease is lost.
+            // The result is ignored: if heartbeats fail, the leases expire, and later requests fail.
             let _ = self.send("heartbeat", &heartbeat).await;
             lock(&self.beats).push(began.elapsed());
         }

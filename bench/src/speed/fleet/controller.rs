@@ -1,4 +1,4 @@
-//! The controller as a process of its own.
+//! Runs the controller as a separate process.
 
 use anyhow::{Context, bail};
 use reqwest::redirect::Policy;
@@ -7,11 +7,11 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long it may take until every migration has begun.
+/// The longest time until every migration has started.
 const START_LIMIT: Duration = Duration::from_secs(300);
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// A controller that serves; dropping it ends the process.
+/// A running controller. Dropping the value ends the process.
 #[derive(Debug)]
 pub(super) struct Serving {
     child: Child,
@@ -27,7 +27,7 @@ impl Drop for Serving {
 }
 
 impl Serving {
-    /// Starts the program, which lies in `programs`, over `store`.
+    /// Starts the program from the folder `programs` with the control store `store`.
     ///
     /// # Errors
     /// The program cannot be started.
@@ -56,17 +56,17 @@ impl Serving {
         &self.url
     }
 
-    /// The process.
+    /// Returns the process id.
     pub(super) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// A request to it, to be sent.
+    /// Returns a GET request to the controller, which the caller must send.
     pub(super) fn get(&self, path: &str) -> reqwest::RequestBuilder {
         self.http.get(format!("{}{path}", self.url))
     }
 
-    /// Seconds until it had begun so many migrations.
+    /// Waits until the controller has started this many migrations. Returns the time in seconds.
     pub(super) async fn all_started(&self, migrations: u32) -> anyhow::Result<f64> {
         let began = Instant::now();
         while self.begun().await.unwrap_or_default() < u64::from(migrations) {
@@ -81,7 +81,7 @@ impl Serving {
         Ok(began.elapsed().as_secs_f64())
     }
 
-    /// How many migrations are past their beginning.
+    /// Returns the number of migrations that have started.
     async fn begun(&self) -> anyhow::Result<u64> {
         let answer = self.get("/api/v1/migrations?limit=10000").send().await?;
         let all: Vec<Value> = answer.error_for_status()?.json().await?;

@@ -1,8 +1,9 @@
-//! A fleet of many shards, keys and open migrations: what the controller takes for it, and how that grows.
+//! Measures the time and memory of the controller for a fleet of many shards, keys and unfinished migrations, and how
+//! they grow with the size of the fleet.
 //!
-//! The controller and its store are real; agents only speak, and there is no data. Order for each size: the store is
-//! filled (`stock`), the controller started (`controller`), every migration taken up and a step of each ended
-//! (`agents`) while all that is held is in heartbeats, then maps and lists read (`reads`).
+//! The controller and its store are real. The agents only send requests, and there is no data on shards. For each size
+//! the benchmark fills the store (`stock`), starts the controller (`controller`), claims every migration and ends one
+//! step of each (`agents`) while heartbeats report all claimed migrations, then reads maps and lists (`reads`).
 
 mod agents;
 mod controller;
@@ -19,7 +20,7 @@ use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 
-/// How many there are of everything.
+/// The size of a fleet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Size {
     shards: u32,
@@ -27,7 +28,7 @@ struct Size {
     migrations: u32,
 }
 
-/// The whole, and the parts of it that growth is seen by, the smallest first.
+/// The fleets that are measured, the smallest first. The number is the divisor of the full size.
 const PARTS: [u32; 3] = [16, 4, 1];
 
 impl Size {
@@ -39,18 +40,18 @@ impl Size {
         }
     }
 
-    /// Agents that hold the migrations; half as many again wait for work.
+    /// Returns the number of agents that execute migrations. Half as many additional agents wait for work.
     fn agents(self) -> u32 {
         self.migrations.div_ceil(10)
     }
 }
 
-/// The sample `name` of a part.
+/// Returns the key of the sample `name` of a fleet size.
 fn key(part: u32, name: &str) -> String {
     format!("fleet.{part}.{name}")
 }
 
-/// Measures every size and adds what it says; the quick form leaves the whole out.
+/// Measures every fleet size and adds the samples and figures. The quick form leaves the full size out.
 pub(crate) fn measure(programs: &Path, quick: bool, report: &mut Report) -> anyhow::Result<()> {
     let parts = if quick { &PARTS[..2] } else { &PARTS };
     cluster::sweep(&cluster::temporary_base())?;
@@ -72,7 +73,7 @@ pub(crate) fn measure(programs: &Path, quick: bool, report: &mut Report) -> anyh
     Ok(())
 }
 
-/// Measures one size; from when to when the agents spoke, microseconds since 1970.
+/// Measures one fleet size. Returns when the agents sent requests, in microseconds since 1970.
 async fn one(
     programs: &Path,
     place: &Place,
@@ -105,7 +106,7 @@ async fn one(
     Ok((from, watch.take_sample()))
 }
 
-/// `parts`: those that were measured, the smallest first.
+/// Adds the figures. `parts` are the divisors of the measured sizes, the smallest fleet first.
 fn judge(report: &mut Report, parts: &[u32]) {
     let samples = &report.samples;
     let (least, most) = (parts[0], parts[parts.len() - 1]);

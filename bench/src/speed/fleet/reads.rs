@@ -1,4 +1,5 @@
-//! What people and applications read: the map, whole and when it is known already, and lists of migrations.
+//! Measures the requests of users and applications: the whole map, the map that the client already has (its ETag
+//! matches), and lists of migrations.
 
 use super::controller::Serving;
 use super::stock::MAP;
@@ -6,10 +7,10 @@ use anyhow::{Context, ensure};
 use reqwest::header::{ETAG, IF_NONE_MATCH};
 use std::time::Instant;
 
-/// Reads of one kind, of which the median counts.
+/// The number of requests of each kind. The result is their median.
 const TIMES: usize = 7;
 
-/// Reads everything and tells `add` of it.
+/// Makes all requests and passes their durations to `add`.
 pub(super) async fn measure(
     serving: &Serving,
     add: &mut impl FnMut(&str, f64),
@@ -51,7 +52,7 @@ pub(super) async fn measure(
     Ok(())
 }
 
-/// Milliseconds that a page takes.
+/// Returns the duration of a request in milliseconds.
 async fn page(serving: &Serving, path: &str) -> anyhow::Result<f64> {
     let mut took = Vec::new();
     for _ in 0..TIMES {

@@ -1,4 +1,4 @@
-//! A control store with shards, a list map and migrations that have not begun.
+//! Fills a control store with shards, a list map and migrations that have not started.
 
 use super::Size;
 use anyhow::Context;
@@ -15,13 +15,13 @@ use plans::shard_map::{MapSettings, Mapping, MappingState, Sequences, ShardMap, 
 use plans::step::FORWARD;
 use std::time::Duration;
 
-/// The map's name.
+/// The name of the map.
 pub(super) const MAP: &str = "tenants";
-/// Keys that a migration moves.
+/// The number of keys that each migration moves.
 const MOVING: u32 = 10;
 const LEASE: Duration = Duration::from_secs(3600);
 
-/// Fills the empty store at `dsn`, which nobody leads afterwards.
+/// Fills the empty store at `dsn`. Afterwards the store has no leader.
 pub(super) async fn fill(dsn: &str, size: Size) -> anyhow::Result<()> {
     let store = PgStore::open(dsn).await?;
     let candidate = LeaderCandidate {
@@ -50,7 +50,7 @@ fn shard(number: u32) -> ShardName {
     ShardName(format!("s{number:05}"))
 }
 
-/// Keys in turn to every shard.
+/// Returns the keys of shard number `owner`. The keys are dealt to the shards one by one (round robin).
 fn keys(owner: u32, size: Size) -> impl Iterator<Item = Key> {
     let all = owner..size.mappings;
     let step = usize::try_from(size.shards).unwrap_or(usize::MAX);
@@ -76,7 +76,8 @@ fn map(incarnation: &str, size: Size) -> ShardMap {
     }
 }
 
-/// One move: some keys of every tenth shard to its neighbour.
+/// Returns an operation with one move: some keys of a shard move to the next shard. The sources of the operations are
+/// spread evenly over the shards.
 fn operation(
     id: MigrationId,
     map: &ShardMap,

@@ -120,7 +120,7 @@ async fn require_auth_says_what_a_server_may_ask_for() {
     }
 }
 
-/// An administrator must not be able to read a file of the agent's host by means of an error message.
+/// An administrator of a server must not be able to read a file of the agent's host by means of an error message.
 #[tokio::test]
 async fn a_file_of_the_host_comes_back_in_no_error() {
     for key in [

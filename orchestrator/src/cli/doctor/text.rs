@@ -1,4 +1,4 @@
-//! What was found, for people: by code, the gravest first, and what several shards share once.
+//! The findings as text: grouped by code, the most severe first. A finding that several shards have is printed once.
 
 use crate::controller::Diagnosis;
 use plans::doctor::Finding;
@@ -6,7 +6,7 @@ use plans::doctor::{count, find};
 use plans::failure::Severity;
 use std::fmt::Write;
 
-/// The whole diagnosis.
+/// Returns the text of the whole diagnosis.
 pub(super) fn of(found: &Diagnosis) -> String {
     let mut text = String::new();
     for shard in &found.shards {
@@ -33,7 +33,7 @@ pub(super) fn of(found: &Diagnosis) -> String {
     text
 }
 
-/// How many findings of each severity.
+/// Returns the number of findings of each severity as text.
 fn sum(findings: &[Finding]) -> String {
     let counted = [
         (Severity::Refused, "refused"),
@@ -51,13 +51,13 @@ fn sum(findings: &[Finding]) -> String {
     }
 }
 
-/// Findings of one code.
+/// The findings of one code.
 struct FindingGroup<'a> {
     first: &'a Finding,
     items: Vec<Item<'a>>,
 }
 
-/// The same thing, on one shard or several.
+/// One finding, with the shards that have it.
 struct Item<'a> {
     object: &'a str,
     places: Vec<&'a str>,
@@ -65,7 +65,7 @@ struct Item<'a> {
     remedy: &'a str,
 }
 
-/// By severity and code; the findings of one code as they were found.
+/// Groups the findings by severity and code. The findings of one code stay in their order.
 fn groups(found: &Diagnosis) -> Vec<FindingGroup<'_>> {
     let mut groups: Vec<FindingGroup<'_>> = Vec::new();
     for finding in found.findings() {
@@ -142,7 +142,7 @@ impl FindingGroup<'_> {
 }
 
 impl Item<'_> {
-    /// The object with the shards that have it.
+    /// Returns the name of the object and the shards that have it.
     fn named(&self) -> String {
         let places = self.places.join(", ");
         match self.object {

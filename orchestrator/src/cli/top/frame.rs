@@ -1,4 +1,5 @@
-//! One picture: which controller leads, what waits for an operator, what runs, and the agents, in so many columns and rows.
+//! One screen of `shardwright top`: the leading controller, the migrations that wait for an operator, the running ones,
+//! and the agents, in the columns and rows of the terminal.
 
 use crate::api::LeadershipHealth;
 use crate::cli::out::harmless;
@@ -13,18 +14,18 @@ use plans::render::bytes;
 use plans::state::step::StepState;
 use std::cmp::Reverse;
 
-/// The fleet at one time.
+/// The state of the fleet at one time.
 #[derive(Debug)]
 pub(super) struct FleetStatus {
     pub(super) health: LeadershipHealth,
     pub(super) at: DateTime<Utc>,
-    /// Those that have not ended, newest first.
+    /// The migrations that have not ended, newest first.
     pub(super) migrations: Vec<MigrationView>,
-    /// Older ones that were not requested.
+    /// The number of older unfinished migrations that were not requested from the controller.
     pub(super) hidden: usize,
     pub(super) ended: usize,
     pub(super) agents: Vec<AgentRecord>,
-    /// Why nothing newer is known.
+    /// Why the last request for a newer state failed; `None` if it did not.
     pub(super) stale: Option<String>,
 }
 
@@ -58,7 +59,7 @@ impl MigrationSort {
     }
 }
 
-/// The lines of the picture, none wider than `columns`, not more than `rows`.
+/// Returns the lines of the screen: at most `rows` lines of at most `columns` characters.
 pub(super) fn frame(
     status: &FleetStatus,
     sort: MigrationSort,
@@ -115,7 +116,7 @@ fn head(status: &FleetStatus, sort: MigrationSort) -> String {
     )
 }
 
-/// What only a person can end.
+/// Returns the reason for which the migration waits, if only an operator can end the wait.
 fn operator_wait(view: &MigrationView) -> Option<&WaitReason> {
     view.waits.iter().find(|wait| {
         matches!(
@@ -219,7 +220,7 @@ fn agents(status: &FleetStatus) -> String {
     }
 }
 
-/// The line without what steers a terminal, cut where the screen ends.
+/// Returns the line without control characters of terminals, cut to the width of the screen.
 fn cut(line: &str, columns: usize) -> String {
     let line = harmless(line).replace(['\n', '\t'], " ");
     if console::measure_text_width(&line) <= columns {

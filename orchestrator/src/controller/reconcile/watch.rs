@@ -1,4 +1,6 @@
-//! The results of the probes of shards, and which probes are running. Only the memory of the process holds them.
+//! The results of the probes of shards, and which probes are running. A probe is an inspection: an agent reads which
+//! objects and records of Shardwright a shard has, and the controller compares them with the control store. The results
+//! exist only in the memory of the controller.
 
 use super::super::ControlError;
 use crate::store::ShardRecord;
@@ -35,6 +37,7 @@ pub struct ShardProbe {
     pub failure: Option<String>,
 }
 
+/// The state of the probes of one shard.
 #[derive(Debug, Default)]
 struct ProbeState {
     /// When the last probe began.
@@ -48,19 +51,19 @@ struct ProbeState {
     findings: Vec<Contradiction>,
 }
 
-/// The pause after a failed probe, if it is shorter than the usual one.
+/// The pause between a failed probe and the next one, unless the usual interval is shorter.
 const AGAIN: TimeDelta = TimeDelta::seconds(1);
 
-/// The migrations that have ended, by id, and the ids of those that had not ended at the last read.
+/// All migrations as the controller last read them: those that had ended, by id, and the ids of those that had not.
 pub(super) type EndedMigrations = (BTreeMap<MigrationId, KnownMove>, BTreeSet<MigrationId>);
 
 /// The probes of all shards by this process.
 #[derive(Debug, Default)]
 pub(in crate::controller) struct FleetWatch {
     shards: Mutex<BTreeMap<ShardName, ProbeState>>,
-    /// The migrations that have ended, and those that had not ended at the last read.
+    /// All migrations as of the last read; `None` before the first read.
     pub(super) ended: Mutex<Option<EndedMigrations>>,
-    /// Ended migrations with cleanup records that may not be marked as done yet.
+    /// Ended migrations that possibly have cleanup records that are not marked as done yet.
     pub(super) unmarked: Mutex<BTreeSet<MigrationId>>,
 }
 
@@ -73,6 +76,7 @@ pub(super) struct ProbeChange {
 }
 
 impl FleetWatch {
+    /// Locks the states of the probes of all shards.
     fn kept(&self) -> MutexGuard<'_, BTreeMap<ShardName, ProbeState>> {
         self.shards.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -110,7 +114,7 @@ impl FleetWatch {
         shards.into_iter().filter(|shard| is_due(shard)).collect()
     }
 
-    /// Returns when to look for due probes again, at the latest at `limit`.
+    /// Returns the time of the next check for due probes: `limit`, or earlier if a probe failed.
     pub(super) fn next(&self, limit: DateTime<Utc>) -> DateTime<Utc> {
         let failed = self.kept().values().any(|kept| kept.failure.is_some());
         if failed {

@@ -47,8 +47,8 @@ struct OperationGroupHead {
 }
 
 impl OverviewOperations {
-    /// Creates a group for each of `operations`, with the figures of `open`. Also determines whether a migration can be
-    /// planned, and whether the visitor may do it.
+    /// Creates a group for each of `operations`. `open` has the progress of the unfinished migrations. The last
+    /// argument is whether a migration can be planned, and whether the user may do it.
     pub(super) fn new(
         operations: &[OperationRecord],
         open: &[OpenMigration],
@@ -106,8 +106,8 @@ fn head(operation: &OperationRecord, rows: &[MigrationListRow]) -> OperationGrou
     }
 }
 
-/// Selects the moves that are shown: first those that run or need a person, then those that wait, then those that have
-/// ended.
+/// Selects the moves that the page shows, at most `MOVES`: first those that have started and not ended, then those that
+/// have not started, then those that have ended.
 fn kept(migrations: &[Migration]) -> Vec<bool> {
     let mut by_urgency: Vec<usize> = (0..migrations.len()).collect();
     by_urgency.sort_by_key(|index| {
@@ -133,7 +133,7 @@ fn kept(migrations: &[Migration]) -> Vec<bool> {
     kept
 }
 
-/// Returns the names of the shards in their order, or their number.
+/// Returns the sorted names of the shards. If there are more than `SHARDS`, returns only how many there are.
 fn named<'a>(shards: impl Iterator<Item = &'a ShardName>) -> String {
     let mut names: Vec<&str> = shards.map(ShardName::as_str).collect();
     names.sort_unstable();

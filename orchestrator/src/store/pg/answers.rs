@@ -1,4 +1,5 @@
-//! Commands with an idempotency key.
+//! Commands that a client sent with an idempotency key, and the HTTP responses to them. The table `keyed_order` has one
+//! row per command.
 
 use super::PgStore;
 use super::rows::unknown;
@@ -6,10 +7,14 @@ use crate::access::SecretDigest;
 use crate::store::answer::KEPT_FOR;
 use crate::store::{EarlierCommand, KeptAnswer, KeyedCommand, StoreError};
 
+/// A row of the table `keyed_order`.
 #[derive(sqlx::FromRow)]
 struct StoredCommand {
+    /// The SHA-256 digest of the request, to recognize another request under the same key.
     fingerprint: Vec<u8>,
+    /// The HTTP status of the response; null while the command runs.
     status: Option<i16>,
+    /// The content type of the response.
     kind: Option<String>,
     body: Option<Vec<u8>>,
 }
@@ -31,6 +36,8 @@ impl TryFrom<StoredCommand> for EarlierCommand {
 }
 
 impl PgStore {
+    /// Deletes the commands that are older than `KEPT_FOR`, then inserts the command. If the store already has a
+    /// command with this key, it stays as it is and is returned.
     pub(super) async fn insert_command(
         &self,
         command: &KeyedCommand,
@@ -61,6 +68,7 @@ impl PgStore {
         earlier.map(EarlierCommand::try_from).transpose()
     }
 
+    /// Stores the response to the command with this key.
     pub(super) async fn update_answer(
         &self,
         key: SecretDigest,
@@ -78,6 +86,7 @@ impl PgStore {
         Ok(())
     }
 
+    /// Deletes the command with this key.
     pub(super) async fn delete_command(&self, key: SecretDigest) -> Result<(), StoreError> {
         let mut transaction = self.begin().await?;
         sqlx::query("delete from keyed_order where key = $1")

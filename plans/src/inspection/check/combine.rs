@@ -62,13 +62,15 @@ pub fn not_examined(shard: &ShardName, subject: &CheckSubject, why: &str) -> Def
     }
 }
 
-/// The results of a check, by shard.
+/// The results of all tasks of a check.
 pub(super) struct CheckAnswers<'a> {
     pub(super) map: &'a ShardMap,
+    /// The results of the tasks.
     pub(super) parts: Vec<&'a Checked>,
 }
 
 impl<'a> CheckAnswers<'a> {
+    /// Returns the rows that do not belong to their shard, one value for each shard and table.
     fn rows(&self) -> impl Iterator<Item = (&'a ShardName, &'a StrayRows)> {
         self.parts.iter().filter_map(|part| match &part.finding {
             CheckFinding::Rows(rows) => Some((&part.shard, rows)),
@@ -150,6 +152,7 @@ impl<'a> CheckAnswers<'a> {
             .map(|mapping| mapping.shard.clone())
     }
 
+    /// Returns the defects of rows that are not on the shard that owns their key.
     fn misplaced(&self) -> Vec<Defect> {
         let mut found = Vec::new();
         let present: BTreeMap<&ShardName, BTreeSet<&Key>> = self.present();
@@ -164,6 +167,7 @@ impl<'a> CheckAnswers<'a> {
         found
     }
 
+    /// Returns for each shard the keys that were found on other shards and have rows on this shard, too.
     fn present(&self) -> BTreeMap<&'a ShardName, BTreeSet<&'a Key>> {
         let mut present: BTreeMap<&ShardName, BTreeSet<&Key>> = BTreeMap::new();
         for part in &self.parts {
@@ -234,6 +238,7 @@ impl<'a> CheckAnswers<'a> {
         defects
     }
 
+    /// Returns the defect of rows whose key no shard owns, with a repair.
     fn unmapped(&self, shard: &ShardName, rows: &StrayRows) -> Defect {
         let sample: Vec<Key> = rows
             .unmapped_keys
@@ -273,6 +278,7 @@ impl<'a> CheckAnswers<'a> {
         }
     }
 
+    /// Returns the defects of missing or altered guards.
     fn guards(&self) -> Vec<Defect> {
         let mut found = Vec::new();
         for part in &self.parts {
@@ -284,10 +290,12 @@ impl<'a> CheckAnswers<'a> {
     }
 }
 
+/// Returns a repair that an operator must do.
 pub(super) fn by_hand(advice: String) -> Repair {
     Repair::ByHand { advice }
 }
 
+/// Returns the defect of rows on `shard` whose keys belong to `owner`, without detail and repair.
 fn misplaced(
     kind: DefectKind,
     shard: &ShardName,
@@ -310,6 +318,7 @@ fn misplaced(
     }
 }
 
+/// Returns the defect of one missing or altered guard.
 fn guard(shard: &ShardName, observed: &ObservedGuard) -> Defect {
     Defect {
         kind: DefectKind::GuardMissing,

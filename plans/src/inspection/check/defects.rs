@@ -39,6 +39,7 @@ pub fn defects(map: &ShardMap, fleet: &[ShardInfo]) -> Vec<Defect> {
     found
 }
 
+/// Returns the defect of keys that no shard owns.
 fn gap(map: &ShardMap, keys: &KeySet) -> Defect {
     let count = match keys {
         KeySet::Hash(buckets) => buckets
@@ -59,6 +60,7 @@ fn gap(map: &ShardMap, keys: &KeySet) -> Defect {
     }
 }
 
+/// Returns a defect for each pair of mappings that have keys in common.
 fn overlaps(map: &ShardMap) -> Vec<Defect> {
     let mut spans: Vec<_> = map
         .mappings
@@ -69,7 +71,7 @@ fn overlaps(map: &ShardMap) -> Vec<Defect> {
         .collect();
     spans.sort();
     let mut pairs: BTreeSet<(usize, usize)> = BTreeSet::new();
-    // Of all spans that began before, the one with the greatest end.
+    // The greatest end of the earlier spans, and the index of its mapping.
     let mut furthest: Option<(Option<Vec<u8>>, usize)> = None;
     for ((start, end), index) in spans {
         if let Some((reach, other)) = &furthest {
@@ -94,6 +96,7 @@ fn overlaps(map: &ShardMap) -> Vec<Defect> {
         .collect()
 }
 
+/// Returns the defect of two mappings that have keys in common.
 fn overlap(map: &ShardMap, first: &Mapping, second: &Mapping) -> Defect {
     let common = first.keys.intersection(&second.keys);
     let sample = match (&common, map.strategy) {

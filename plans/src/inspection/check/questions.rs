@@ -1,4 +1,4 @@
-//! Determines which parts each shard must check, and the further parts after the first results.
+//! Determines the tasks of a check for each shard, and the further tasks after the first results.
 
 use super::{CheckFinding, CheckSubject, CheckTask, Checked, SAMPLE};
 use crate::fleet::ShardRef;
@@ -9,8 +9,8 @@ use crate::shard_map::ShardMap;
 use crate::table::TableName;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Returns the parts of a check. Every shard checks rows, table by table, and its guards. Shards that own keys also
-/// check definitions, reference tables and sequences.
+/// Returns the first tasks of a check. Every shard checks rows, table by table, and its guards. Shards that own keys
+/// also check definitions, reference tables and sequences.
 ///
 /// `moving_keys`: the keys of unfinished migrations.
 #[must_use]
@@ -41,7 +41,8 @@ pub fn questions(map: &ShardMap, shards: &[ShardRef], moving_keys: &KeySet) -> V
     tasks
 }
 
-/// Returns the parts by which owners check whether they have rows of keys that were found on other shards.
+/// Returns the tasks by which the owners of keys check whether they have rows of these keys, too. The keys are those
+/// that `parts`, the results of the first tasks, contain from other shards.
 #[must_use]
 pub fn follow_up(
     map: &ShardMap,
@@ -76,6 +77,7 @@ pub fn follow_up(
     tasks
 }
 
+/// Returns the task that checks one subject on one shard.
 fn task(
     map: &ShardMap,
     shard: &ShardRef,

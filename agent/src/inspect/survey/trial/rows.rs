@@ -22,7 +22,7 @@ impl RunningTrial<'_> {
             let mut sample = RowSample::default();
             if size.pages > 0 {
                 let predicate = table.predicate(&self.task.keys, "t");
-                // This query is not part of a step: if it fails, it says nothing about the move.
+                // This query is not part of a step, so a failure of the query does not mean that the move would fail.
                 sample.row_ids =
                     sample::row_ids(&self.source_session, table, size, &predicate).await?;
                 self.copy_single_sample(index, &mut sample).await?;

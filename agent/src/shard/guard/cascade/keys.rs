@@ -1,13 +1,15 @@
-//! Finds the foreign keys by which a reference table cascades into moving rows.
+//! Finds the foreign keys by which a cascade can write moving rows: from a table that does not move, such as a
+//! reference table, or from a moving table if the foreign key does not contain the shard key.
 
 use connect::Connected;
 use plans::table::{MovingTable, TableName};
 
 use crate::error::{StepError, WithIntent};
 
-/// The query. For a foreign key to a partitioned table the server keeps an additional row for each partition, which the
-/// query leaves out: a row that is missing in one partition may be in another. Operators outside of pg_catalog are not
-/// called with the agent's role.
+/// The query. For a foreign key to a partitioned table the server keeps an additional constraint for each partition.
+/// The query leaves these constraints out, because the referenced row may be in any partition. A foreign key that
+/// compares with operators outside of pg_catalog is marked as not queryable, so that the agent's role calls no foreign
+/// function.
 const FIND: &str = "\
     select t.place, k.conname::text, n.nspname::text, p.relname::text, pg_catalog.array_agg(f.attname::text),
            k.convalidated and pg_catalog.bool_and(o.oprnamespace = 'pg_catalog'::pg_catalog.regnamespace)
@@ -34,21 +36,23 @@ const FIND: &str = "\
     group by t.place, k.oid, k.conname, k.convalidated, n.nspname, p.oid, p.relname
     order by 1, 2";
 
-/// A foreign key that writes moving rows when a row of a table that does not move is deleted or changed.
+/// A foreign key whose cascade writes moving rows when a row of its parent table is deleted or changed. The parent
+/// table does not move, or it moves and the foreign key does not contain the shard key.
 #[derive(Debug)]
 pub(super) struct CascadingKey {
     /// The index of the table with the moving rows.
     pub(super) table: usize,
     pub(super) name: String,
     pub(super) parent: TableName,
-    /// True if the agent's role may query both tables, and if each row refers to an existing row as long as nothing is
-    /// skipped.
+    /// True if the agent can search for dangling rows, and only skipped cascades can leave them: the parent table does
+    /// not move, the constraint is validated, its operators are those of pg_catalog, and the agent's role has SELECT
+    /// and a write privilege on the parent table, without row security.
     pub(super) can_be_queried: bool,
-    /// SQL: the row named `t` refers to a missing row.
+    /// The SQL condition that the row `t` is dangling: it refers to a row that does not exist.
     pub(super) dangling_sql: String,
 }
 
-/// Returns these foreign keys of all tables that have a key.
+/// Returns the cascading foreign keys of all moving tables that have the shard key.
 pub(super) async fn find(
     client: &Connected,
     tables: &[MovingTable],
@@ -69,8 +73,10 @@ pub(super) async fn find(
         };
         let parent_moves = tables.iter().any(moves);
         let columns: Vec<&str> = row.get(4);
+        // The columns of the shard key.
         let mut key = tables[table].key_names().into_iter();
-        // Such a row moves with its parent, and the guard refuses the cascade.
+        // If the foreign key contains the shard key, a row moves together with its parent row. The guard then refuses
+        // the cascade on the shard that does not own the keys, and no row needs to be skipped.
         if parent_moves && key.all(|column| columns.contains(&column)) {
             continue;
         }
