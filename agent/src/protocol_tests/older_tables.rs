@@ -21,14 +21,12 @@ fn releases() -> Vec<PathBuf> {
 }
 
 /// A database with the tables of a release.
-async fn restored(release: &Path, number: usize, name: &str) -> Connected {
-    let session = Database::new(&format!("{name}_{number}"))
-        .await
-        .session()
-        .await;
+async fn restored(release: &Path, number: usize, name: &str) -> (Database, Connected) {
+    let database = Database::new(&format!("{name}_{number}")).await;
+    let session = database.session().await;
     let sql = std::fs::read_to_string(release).expect("read");
     session.batch_execute(&sql).await.expect("created");
-    session
+    (database, session)
 }
 
 /// Each column and each constraint of schema shardwright, by name.
@@ -51,11 +49,12 @@ async fn definitions(session: &Connected) -> Vec<String> {
 
 #[tokio::test]
 async fn tables_of_every_release_become_those_of_this_version() {
-    let fresh = Database::new("older_fresh").await.session().await;
+    let database = Database::new("older_fresh").await;
+    let fresh = database.session().await;
     sidecar_schema::create(&fresh).await.expect("created");
     let expected = definitions(&fresh).await;
     for (number, release) in releases().iter().enumerate() {
-        let session = restored(release, number, "older").await;
+        let (_database, session) = restored(release, number, "older").await;
         sidecar_schema::create(&session).await.expect("created");
         assert_eq!(definitions(&session).await, expected, "{release:?}");
     }
@@ -64,7 +63,7 @@ async fn tables_of_every_release_become_those_of_this_version() {
 #[tokio::test]
 async fn a_migration_that_a_release_began_is_taken_over_and_removed() {
     for (number, release) in releases().iter().enumerate() {
-        let session = restored(release, number, "older_move").await;
+        let (_database, session) = restored(release, number, "older_move").await;
         let enrol = "insert into shardwright.move (migration, role, epoch, map, map_version) values ('m1', 'target', 1, 'm', 1)";
         session.batch_execute(enrol).await.expect("enrolled");
         let token = EpochToken {
