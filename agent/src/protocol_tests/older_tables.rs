@@ -74,6 +74,12 @@ async fn a_migration_that_a_release_began_is_taken_over_and_removed() {
         epoch::take_over(&session, &token)
             .await
             .expect("taken over");
+        let earlier = EpochToken {
+            epoch: Epoch(1),
+            ..token.clone()
+        };
+        let refused = sidecar_schema::add_missing_tables(&session, &earlier).await;
+        refused.expect_err("an earlier owner adds nothing");
         let added = sidecar_schema::add_missing_tables(&session, &token).await;
         added.expect("added");
         let removed = sidecar_schema::remove_migration(&session, &token).await;

@@ -175,8 +175,9 @@ const SEQUENCES: &str = "^(own|refused|skips|skipped)_";
 /// Names of Shardwright's functions: those of guards for rows and for definitions.
 const FUNCTIONS: &str = "^(guard|shardwright_ddl)_";
 
-/// Begins a transaction that excludes others which create the schema, enrol a migration or drop the schema.
-const BEGIN: &str = "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0));";
+/// Excludes other transactions that create the schema, enrol a migration or drop the schema.
+const LOCK: &str =
+    "select pg_catalog.pg_advisory_xact_lock(pg_catalog.hashtextextended('shardwright:schema', 0))";
 
 /// Creates the schema unless it exists. Several migrations may call this at once.
 ///
@@ -184,7 +185,7 @@ const BEGIN: &str = "begin; select pg_catalog.pg_advisory_xact_lock(pg_catalog.h
 pub(crate) async fn create(client: &Connected) -> Result<(), StepError> {
     let shard = client.name();
     client
-        .batch_execute(&format!("{BEGIN} {SCHEMA} commit"))
+        .batch_execute(&format!("begin; {LOCK}; {SCHEMA} commit"))
         .await
         .at(format_args!("shard {shard}: creating schema shardwright"))
 }
@@ -199,7 +200,9 @@ pub(crate) async fn enrol(
 ) -> Result<(), StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: creating schema shardwright");
-    let created = client.batch_execute(&format!("{BEGIN} {SCHEMA}")).await;
+    let created = client
+        .batch_execute(&format!("begin; {LOCK}; {SCHEMA}"))
+        .await;
     let enrolment = match created {
         Ok(()) => epoch::enrol(client, token, role, map).await,
         Err(error) => Err(error).at(&what),
@@ -213,16 +216,26 @@ pub(crate) async fn enrol(
     }
 }
 
-/// Creates the tables that the version which enrolled the migration did not have. It does nothing on a shard on which
-/// the migration is not enrolled.
+/// Creates the tables that the version which enrolled the migration did not have, in a transaction that proves the
+/// database and the epoch (I7). It does nothing on a shard on which the migration is not enrolled.
 pub(crate) async fn add_missing_tables(
     client: &Connected,
     token: &EpochToken,
 ) -> Result<(), StepError> {
-    match epoch::is_enrolled(client, token).await? {
-        true => create(client).await,
-        false => Ok(()),
+    if !epoch::is_enrolled(client, token).await? {
+        return Ok(());
     }
+    let shard = client.name();
+    let what = format!("shard {shard}: adding tables to schema shardwright");
+    let names: Vec<&str> = tables().filter(|table| *table != identity::TABLE).collect();
+    let missing = "select exists (select from pg_catalog.unnest($1::pg_catalog.text[]) name
+                                  where pg_catalog.to_regclass('shardwright.' || name) is null)";
+    let is_missing = client.query_one(missing, &[&names]).await.at(&what)?;
+    if !is_missing.get::<_, bool>(0) {
+        return Ok(());
+    }
+    let added = epoch::execute(client, token, &format!("{LOCK}; {SCHEMA}")).await;
+    added.at(&what)
 }
 
 /// Returns the names of all tables in the schema.
@@ -314,7 +327,7 @@ fn drop_unused_sql() -> String {
     let owned_tables = tables().filter(|table| *table != identity::TABLE);
     let owned_tables: Vec<String> = owned_tables.map(quote_literal).collect();
     format!(
-        "{BEGIN}
+        "begin; {LOCK};
          do $$ declare drops text; begin
            if pg_catalog.to_regclass('shardwright.move') is null then return; end if;
            if exists (select from shardwright.move) or exists (select from shardwright.away) then

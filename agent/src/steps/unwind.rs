@@ -154,7 +154,7 @@ async fn take_over(context: &StepContext, shard: &Shard) -> Result<connect::Conn
         .await
         .at(format_args!("shard {}: preparing a session", shard.name))?;
     epoch::take_over(&session, &context.token_for_cleanup()).await?;
-    sidecar_schema::add_missing_tables(&session, &context.token_for_cleanup()).await?;
     dual_write::remove_standby_names_from(context, shard, OwnershipProof::Owner).await?;
+    sidecar_schema::add_missing_tables(&session, &context.token_for_cleanup()).await?;
     Ok(session)
 }

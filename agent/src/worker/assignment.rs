@@ -381,11 +381,15 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
         epoch::take_over(&session, &token).await?;
-        sidecar_schema::add_missing_tables(&session, &token).await?;
     }
     // The earlier owner may have added its name again before the epoch was increased.
     steps::remove_standby_names(context, OwnershipProof::Owner).await?;
     steps::recover_register(context).await?;
+    // After the register is recovered: keys that the earlier owner left closed do not wait for this, nor for its errors.
+    for shard in [context.source()?, context.target()?] {
+        let session = shard.session("take-over").await?;
+        sidecar_schema::add_missing_tables(&session, &token).await?;
+    }
     if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
         steps::keep_snapshot(context).await?;
     }
