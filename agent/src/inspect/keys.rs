@@ -75,7 +75,7 @@ pub(super) fn resolve(
                     "the table {} that it belongs to is not tied to the key",
                     reference.parent
                 ),
-                remedy: format!("mend what is said of {}, or list it", reference.parent),
+                remedy: format!("fix the findings about {}, or list it", reference.parent),
                 table,
             }),
     );

@@ -48,7 +48,7 @@ pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult,
         }
         Repair::MapKeys { .. } | Repair::ByHand { .. } => Err(StepError::refused(
             "mend.kind",
-            "this is not mended on a shard",
+            "this is not repaired on a shard",
             "change the map, or decide as the advice says",
         )),
     }
@@ -59,7 +59,7 @@ fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
         StepError::refused(
             "mend.shards",
             format!("the task names {} shard(s)", task.shards.len()),
-            "ask for the mend again",
+            "request the repair again",
         )
     })
 }
@@ -115,7 +115,7 @@ async fn recreate_guard(task: &RepairTask, name: &TableName) -> Result<RepairRes
         rows: 0,
     };
     let Some(keys) = released_keys_check::read_keys(&client, &task.map).await? else {
-        return Ok(report("no keys were given away, so no guard is needed"));
+        return Ok(report("no keys were released, so no guard is needed"));
     };
     let tables = read_sharded_tables(&client, task).await?;
     let Some(table) = tables

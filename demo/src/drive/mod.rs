@@ -254,14 +254,14 @@ impl DemoRun<'_> {
                 if report.aborted_at.len() >= self.options.abort_at.len() {
                     return Ok(());
                 }
-                print_line("taken back; submitting the next one");
+                print_line("aborted; submitting the next one");
                 continue;
             }
             unasked += 1;
             if unasked == ATTEMPTS {
                 return Ok(());
             }
-            print_line("the migration was taken back before the flip; submitting it again");
+            print_line("the migration was aborted before the flip; submitting it again");
         }
     }
 

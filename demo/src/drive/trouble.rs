@@ -55,7 +55,7 @@ impl DemoRun<'_> {
         report.troubles.push(troubled);
         self.acknowledged(self.ledger.tally().acknowledged + self.goal(4))
             .await?;
-        print_line(&format!("mending: {}", trouble.kind));
+        print_line(&format!("fixing: {}", trouble.kind));
         self.repair(trouble.kind, &session).await
     }
 

@@ -64,7 +64,9 @@ impl RunOperator<'_> {
             if !unasked || self.attempts >= ATTEMPTS {
                 return Ok(ended);
             }
-            course.story.write("taken back unasked: submitted again");
+            course
+                .story
+                .write("aborted without a request: submitted again");
         }
     }
 

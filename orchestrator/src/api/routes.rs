@@ -163,7 +163,7 @@ fn of_fleet(all: DescribedRoutes) -> DescribedRoutes {
     .post(
         "/api/v1/fleet/reconcile",
         fleet::reconcile,
-        RouteDoc::of("Look at every shard now, and mend a store that is older than the fleet")
+        RouteDoc::of("Probe every shard now, and repair a store that is older than the fleet")
             .may_take::<ReconcileRequest>()
             .answers::<FleetReport>(),
     )

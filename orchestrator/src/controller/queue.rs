@@ -157,7 +157,7 @@ fn unmet(after: &After, moves_of_operation: &[&Migration]) -> Option<String> {
     );
     if matches!(other.ownership, Ownership::Aborted | Ownership::RolledBack) {
         return Some(format!(
-            "move {}, which was taken back: abort this one",
+            "move {}, which was aborted or rolled back: abort this one",
             after.id
         ));
     }

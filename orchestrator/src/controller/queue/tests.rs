@@ -88,7 +88,10 @@ fn edges_of_the_plan_are_kept_and_a_move_that_was_taken_back_is_named() {
     let mut aborted = all[0].clone();
     aborted.ownership = Ownership::Aborted;
     let waits = why(&all[1], &[aborted, all[1].clone()]);
-    assert_eq!(waits, ["move m1, which was taken back: abort this one"]);
+    assert_eq!(
+        waits,
+        ["move m1, which was aborted or rolled back: abort this one"]
+    );
 }
 
 #[test]

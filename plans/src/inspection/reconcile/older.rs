@@ -6,7 +6,7 @@ use super::proofs::FlipProof;
 use super::{Contradiction, ContradictionKind};
 use crate::id::{MapName, MigrationId, ShardName};
 
-const REPAIR_STORE: &str = "nothing is moved until the store is mended: look at `shardwright reconcile`, then `shardwright reconcile --apply` moves it forward to what the shards prove";
+const REPAIR_STORE: &str = "nothing is moved until the store is repaired: read what `shardwright reconcile` reports, then `shardwright reconcile --apply` moves it forward to what the shards prove";
 
 pub(super) fn store_older(known: &StoreKnowledge, inventories: &[Inventory]) -> Vec<Contradiction> {
     let lost = known.lost(inventories);
