@@ -129,12 +129,14 @@ impl<T> WithIntent<T> for Result<T, ConnectError> {
             let cause = error
                 .source()
                 .map(|source| format!(": {}", message_with_causes(source)));
-            let code = match error.setup_state() {
-                Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE,
-                _ => "connect",
+            // A full disk can end a login as it ends a statement: the server writes caches of its catalog.
+            let code = match error.server_state() {
+                Some(SQLSTATE_OTHER_DATABASE) => OTHER_DATABASE.to_owned(),
+                state if error.class() == Class::Resource => code_of_sqlstate(state),
+                _ => "connect".to_owned(),
             };
             StepError::Failed(Failure {
-                code: code.to_owned(),
+                code,
                 message: format!("{what}: {error}{}", cause.unwrap_or_default()),
                 hint: error.hint().map(str::to_owned),
                 retry: retry_of(error.class()),
@@ -214,5 +216,56 @@ pub(crate) fn retry_of(class: Class) -> RetryClass {
     match class {
         Class::Transient => RetryClass::Exponential,
         Class::Permanent | Class::Resource | Class::NotOwner => RetryClass::None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use connect::{Dsn, Session, Walsender};
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    /// Answers two logins with an error of the SQLSTATE.
+    async fn refusing(state: &'static str) -> Dsn {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("bound");
+        let port = listener.local_addr().expect("an address").port();
+        tokio::spawn(async move {
+            for _ in 0..2 {
+                let (mut client, _) = listener.accept().await.expect("a client");
+                let size = client.read_u32().await.expect("a startup message");
+                let mut startup = vec![0; size as usize - 4];
+                client.read_exact(&mut startup).await.expect("a message");
+                let fields = format!("SFATAL\0VFATAL\0C{state}\0Mrefused\0\0");
+                let size = u32::try_from(fields.len() + 4).expect("short");
+                let answer = [b"E", &size.to_be_bytes()[..], fields.as_bytes()].concat();
+                client.write_all(&answer).await.expect("answered");
+            }
+        });
+        Dsn::parse(&format!(
+            "host=127.0.0.1 port={port} user=u password=p dbname=d sslmode=disable"
+        ))
+        .expect("parses")
+    }
+
+    #[tokio::test]
+    async fn a_full_disk_has_one_code_and_remedy_at_a_login_and_in_a_statement() {
+        for (state, code, hint) in [
+            ("53100", "sql.53100", "make room on the server's disk"),
+            ("28P01", "connect", "check user and password"),
+            ("SM008", OTHER_DATABASE, ""),
+        ] {
+            let dsn = refusing(state).await;
+            let session = connect::connect(&dsn, &Session::named("test")).await;
+            let walsender = Walsender::open(&dsn, "test", "").await.map(drop);
+            for refused in [session.map(drop), walsender] {
+                let error = refused.at("shard b").expect_err("refused");
+                let failure = error.failure().expect("a failure");
+                assert_eq!(failure.code, code);
+                assert!(failure.hint.as_deref().unwrap_or_default().contains(hint));
+                let retries = retry_of(connect::classify_sqlstate(state));
+                assert_eq!(failure.retry, retries);
+            }
+        }
     }
 }

@@ -273,11 +273,15 @@ impl ConnectError {
         }
     }
 
-    /// Returns the SQLSTATE with which the server refused the session's settings.
-    pub fn setup_state(&self) -> Option<&str> {
+    /// Returns the SQLSTATE with which the server refused the login or the session's settings.
+    pub fn server_state(&self) -> Option<&str> {
         match self {
-            Self::Setup { source, .. } => Some(source.code()?.code()),
-            Self::Hosts { failures, .. } => failures.iter().find_map(Self::setup_state),
+            Self::Open { source, .. } | Self::Setup { source, .. } => Some(source.code()?.code()),
+            Self::Startup {
+                source: StartupError::Server { state, .. },
+                ..
+            } => Some(state),
+            Self::Hosts { failures, .. } => failures.iter().find_map(Self::server_state),
             Self::Reference { .. }
             | Self::Dsn { .. }
             | Self::Service { .. }
@@ -288,8 +292,7 @@ impl ConnectError {
             | Self::Method { .. }
             | Self::NoPassword { .. }
             | Self::Target { .. }
-            | Self::Startup { .. }
-            | Self::Open { .. } => None,
+            | Self::Startup { .. } => None,
         }
     }
 
@@ -439,6 +442,7 @@ fn open_hint(state: &str) -> Option<&'static str> {
         "28P01" => Some("check user and password"),
         "28000" => Some("check the role and its line in pg_hba.conf"),
         "3D000" => Some("check dbname"),
+        "53100" => Some("make room on the server's disk"),
         "53300" => Some("raise max_connections or free connections"),
         "57P03" => Some("the server is starting up or shutting down"),
         _ => None,
@@ -450,6 +454,7 @@ fn setup_hint(state: &str) -> Option<&'static str> {
         "42501" => Some(
             "the role needs: grant set on parameter session_replication_role to it (or superuser)",
         ),
+        "53100" => Some("make room on the server's disk"),
         "SM008" => Some(
             "if the connection string leads astray, correct it; if the server was promoted or restored, `shardwright reconcile --accept SHARD` says that it is the right one",
         ),
