@@ -3,7 +3,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup build package test test-package test-ui test-matrix operations screenshots lint fmt demo demo-pgbench torture bench clean
+.PHONY: help setup build package test test-package test-ui test-matrix test-upgrade operations screenshots lint fmt demo demo-pgbench torture bench clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,6 +30,10 @@ test-ui: ## install what they need, then run the tests of the dashboard in a bro
 test-matrix: ## split, merge and move between PostgreSQL 15 to 18; writes the table of docs/compatibility.md
 	@scripts/setup matrix
 	@scripts/test-matrix $(ARGS)
+
+test-upgrade: ## replace the programs of an earlier commit in the middle of a migration: make test-upgrade FROM=COMMIT
+	@scripts/setup demo
+	@scripts/test-upgrade $(FROM)
 
 test-package: ## install the packages in a small Debian, start the units there, split a shard by the documented commands (as root)
 	@scripts/setup machine
