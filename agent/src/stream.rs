@@ -19,16 +19,15 @@ mod retained;
 mod run;
 pub(crate) mod second_lane;
 mod spooled;
+mod state;
+mod supervisor;
 mod visible;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::time::Duration;
 
-use plans::failure::RetryClass;
 use plans::names::Direction;
 use plans::table::MovingTable;
-use plans::wire::StreamMode;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
@@ -36,16 +35,13 @@ use uuid::Uuid;
 
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::{SLOT_GAP, SystemIdentity};
+use crate::postgres::replication::SystemIdentity;
 use crate::shard::database::Shard;
 use crate::shard::epoch::EpochToken;
 use crate::spool::SpoolLocation;
 use crate::stream::dual_write::{DualWrite, DualWriteKeeper, KeeperSpec};
 
 pub(crate) use observation::StreamObservation;
-
-/// The longest delay before a restart.
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
 /// The configuration of a stream.
 #[derive(Debug, Clone)]
@@ -166,7 +162,7 @@ impl ApplyStream {
             })
         });
         let close_sessions = CancellationToken::new();
-        let work = supervise(
+        let work = supervisor::supervise(
             spec,
             publish,
             received,
@@ -369,153 +365,4 @@ pub(crate) async fn wait_for_failure(
         // The stream ended on request: there is no failure to return.
         None => std::future::pending().await,
     }
-}
-
-/// The state that survives from one run of a stream to the next.
-struct StreamState {
-    spec: StreamSpec,
-    publish: watch::Sender<StreamObservation>,
-    requests: mpsc::UnboundedReceiver<StreamRequest>,
-    commands: Arc<StreamCommands>,
-    /// The marker to stop at. It must survive a restart of the stream; otherwise a cutover would wait for the end
-    /// without a limit.
-    stop_at: Option<Uuid>,
-    pause: Option<run::PausePoint>,
-    /// Callers of `hold` that still wait for the answer.
-    waiting_holders: Vec<oneshot::Sender<()>>,
-    /// True if the stream lags so far that its next run first writes changes to the spool.
-    lags: bool,
-    /// If this token is cancelled, the sessions may be closed.
-    close_sessions: CancellationToken,
-}
-
-impl StreamState {
-    fn accept(&mut self, request: StreamRequest) {
-        match request {
-            StreamRequest::CheckCommands => {}
-            StreamRequest::Hold(settled) => {
-                self.pause = Some(run::PausePoint::BeforeNext);
-                self.waiting_holders.push(settled);
-            }
-            StreamRequest::Park(at, parked) => {
-                self.pause = Some(run::PausePoint::BeforeCommit(at, parked))
-            }
-            StreamRequest::Resume => self.pause = None,
-            StreamRequest::StopAt(marker) => self.stop_at = Some(marker),
-        }
-    }
-
-    /// Notifies the callers of `hold` that the stream applies nothing more as long as they hold it.
-    fn notify_holders(&mut self) {
-        for holder in self.waiting_holders.drain(..) {
-            let _ = holder.send(());
-        }
-    }
-
-    fn may_apply(&self) -> bool {
-        self.commands.apply.load(Ordering::SeqCst)
-    }
-
-    /// Returns whether the stream commits each change without waiting for more changes.
-    fn is_prompt(&self) -> bool {
-        self.spec.dual_write.is_some() || self.commands.commit_promptly.load(Ordering::SeqCst)
-    }
-
-    fn set_mode(&self, mode: StreamMode) {
-        self.publish
-            .send_modify(|observation| observation.status.mode = mode);
-    }
-}
-
-/// Runs the stream until it ends. If its slot retains more WAL than the limit, drops the slot and reports a failure.
-async fn supervise(
-    spec: StreamSpec,
-    publish: watch::Sender<StreamObservation>,
-    requests: mpsc::UnboundedReceiver<StreamRequest>,
-    commands: Arc<StreamCommands>,
-    close_sessions: CancellationToken,
-) {
-    let mut watched = Box::pin(retained::watch_slot(spec.clone(), publish.clone()));
-    let mut shared = StreamState {
-        spec,
-        publish,
-        requests,
-        commands,
-        stop_at: None,
-        pause: None,
-        waiting_holders: Vec::new(),
-        lags: false,
-        close_sessions: close_sessions.clone(),
-    };
-    let limit_failure = tokio::select! {
-        limit_failure = &mut watched => limit_failure,
-        () = run_until_ended(&mut shared) => {
-            tokio::spawn(async move {
-                close_sessions.cancelled().await;
-                drop(watched);
-            });
-            return;
-        }
-    };
-    // A full disk would stop the upstream shard, so the agent drops the slot although changes are lost.
-    let dropped = retained::drop_slot(&shared.spec).await;
-    let mut failure = limit_failure;
-    if let Err(error) = dropped {
-        failure.message = format!(
-            "{}; its slot could not be dropped: {error}",
-            failure.message
-        );
-    }
-    shared
-        .publish
-        .send_modify(|observation| observation.status.failure = Some(failure));
-}
-
-/// Restarts the stream after each transient failure, until it ends on request or gives up.
-async fn run_until_ended(shared: &mut StreamState) {
-    let mut failures = 0;
-    loop {
-        let before = shared.publish.borrow().status.transactions;
-        let error = match spooled::run(shared).await {
-            Ok(run::RunEnd::Ended) => return,
-            Ok(run::RunEnd::ChangeMode) => continue,
-            Err(error) => error,
-        };
-        // The caller of `park` notices the failed run because its channel closes. The stream stays held: it applies
-        // nothing until `Resume`.
-        if matches!(shared.pause, Some(run::PausePoint::BeforeCommit(..))) {
-            shared.pause = Some(run::PausePoint::BeforeNext);
-        }
-        if shared.publish.borrow().status.transactions > before {
-            failures = 0;
-        }
-        failures += 1;
-        let Some(mut failure) = error.failure().cloned() else {
-            return;
-        };
-        // An earlier agent may have confirmed its last spooled changes after this agent had listed the segments. The
-        // stream therefore reads the spool once more.
-        let read_spool_again = failure.code == SLOT_GAP && failures == 1;
-        let transient = failure.retry != RetryClass::None || read_spool_again;
-        if !transient || failures >= shared.spec.max_attempts {
-            if transient {
-                failure.message = format!("{} ({failures} attempts)", failure.message);
-                failure.retry = RetryClass::None;
-                failure
-                    .hint
-                    .get_or_insert_with(|| "fix the cause, then `resume`".to_owned());
-            }
-            shared
-                .publish
-                .send_modify(|observation| observation.status.failure = Some(failure));
-            return;
-        }
-        tracing::warn!(direction = %shared.spec.direction, failures, error = %failure.message, "change stream restarts");
-        tokio::time::sleep(restart_delay(failures)).await;
-    }
-}
-
-/// Returns the delay before a restart, after this number of failures in a row.
-fn restart_delay(failures: u32) -> Duration {
-    (Duration::from_millis(50) * 2_u32.pow(failures.min(10))).min(LONGEST_PAUSE)
 }

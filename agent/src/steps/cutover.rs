@@ -11,6 +11,7 @@ mod final_recheck;
 pub(super) mod gate;
 mod obstacles;
 mod offline;
+mod recovery;
 pub(super) mod unread_slot;
 mod warm_up;
 mod window;
@@ -30,9 +31,12 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::epoch::{EpochProof, EpochToken};
 use crate::shard::guard::{self, cascade};
 use crate::shard::register::{self, RegisterSetting, ShardOpening};
+pub(super) use recovery::check_abort_witness;
+pub(crate) use recovery::recover_register;
+use recovery::{RecoveredRegister, recover_attempt};
 
 /// The pause between two calls to an unreachable controller.
 const CONTROLLER_PAUSE: Duration = Duration::from_millis(100);
@@ -222,64 +226,6 @@ async fn call_until_answered(
     }
 }
 
-enum RecoveredRegister {
-    /// No earlier attempt has left the keys closed.
-    Open,
-    Flipped(AttemptNo, MapVersion),
-}
-
-/// After a take-over: releases an attempt that was interrupted after its seal, unless it has flipped.
-///
-/// In an offline move the source stays closed in both cases: it is read-only from before the copy on.
-async fn recover_attempt(
-    context: &StepContext,
-    parties: &CutoverParties,
-) -> Result<RecoveredRegister, StepError> {
-    let old_owner = parties.old_shard();
-    let session = old_owner.session("register").await?;
-    let what = format!("shard {}: reading the register", old_owner.name);
-    if !register::exists(&session, &context.dispatch.migration).await? {
-        return Ok(RecoveredRegister::Open);
-    }
-    let status = register::read(&session, &parties.shards.token, &what).await?;
-    if status.register != i64::MAX {
-        return Ok(RecoveredRegister::Open);
-    }
-    let attempt = newest_attempt(parties).await?;
-    if attempt == AttemptNo(0) {
-        return Ok(RecoveredRegister::Open);
-    }
-    context.report_message("an earlier attempt was interrupted; finding out how it ended");
-    let request = CutoverQuery::Release {
-        direction: parties.direction,
-        attempt,
-        reason: "an earlier attempt was interrupted".to_owned(),
-    };
-    let answer = call_until_answered(context, &request).await?;
-    if let CutoverAnswer::Flipped { map_version } = answer {
-        return Ok(RecoveredRegister::Flipped(attempt, map_version));
-    }
-    if answer != CutoverAnswer::Released {
-        return Err(refused_error("release the attempt", &answer));
-    }
-    if context.is_online() {
-        reopen_old_owner(parties, attempt.0).await?;
-    }
-    Ok(RecoveredRegister::Open)
-}
-
-/// Returns the newest attempt that either shard has recorded. An attempt that was interrupted between the witness and
-/// the fence is recorded on one shard only.
-async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError> {
-    let mut newest = 0;
-    for shard in [parties.old_shard(), parties.new_shard()] {
-        let session = shard.session("register").await?;
-        let number = epoch::newest_attempt(&session, &parties.shards.token).await?;
-        newest = newest.max(number);
-    }
-    Ok(AttemptNo(newest))
-}
-
 /// Releases an attempt that failed before the flip. Returns the error to report.
 async fn give_up(
     context: &StepContext,
@@ -362,27 +308,6 @@ async fn reopen_old_owner(parties: &CutoverParties, attempt: i64) -> Result<(), 
     let old_owner = upstream.session("register").await?;
     register::begin_and_set(&old_owner, token, attempt, RegisterSetting::Open).await?;
     parties.allow_cascade_skips(&new_owner, count).await
-}
-
-/// For an abort: proves that the target is closed and was not notified of a flip (I4). Returns the newest attempt;
-/// `counted` is the newest one on the source.
-///
-/// A target that does not know the migration needs no proof: its copy was removed, or was never begun.
-pub(super) async fn check_abort_witness(
-    context: &StepContext,
-    counted: i64,
-) -> Result<i64, StepError> {
-    let (target, token) = (context.target()?, context.token_for_cleanup());
-    let version = context.dispatch.map_version.0;
-    let session = target.session("register").await?;
-    epoch::take_over(&session, &token).await?;
-    if !epoch::is_enrolled(&session, &token).await? {
-        return Ok(counted);
-    }
-    let newest = epoch::newest_attempt(&session, &token).await?;
-    let newest = newest.max(counted);
-    register::begin_and_check_witness(&session, &token, newest, version).await?;
-    Ok(newest)
 }
 
 /// Runs C10 and C11 after a flip of this process or of an earlier one.
@@ -471,32 +396,6 @@ pub(super) async fn start_opposite_stream(
     context
         .ensure_stream_with_token(other, parties.token_after_flip())
         .await
-}
-
-/// After a take-over: reopens keys that an interrupted attempt left closed, unless its flip has committed. This
-/// precedes all other work of the migration.
-///
-/// A cutover begins with the same recovery, an unwind opens the source, and after a rollback no key is closed.
-pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepError> {
-    let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
-    let by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];
-    if kind.is_some_and(|kind| by_itself.contains(&kind)) || context.is_done(StepKind::Rollback) {
-        return Ok(());
-    }
-    let direction = if context.is_done(StepKind::Cutover) {
-        Direction::Reverse
-    } else {
-        Direction::Forward
-    };
-    let parties = CutoverParties::of(context, direction)?;
-    match recover_attempt(context, &parties).await? {
-        RecoveredRegister::Open => Ok(()),
-        RecoveredRegister::Flipped(attempt, version) => {
-            finish_flipped(context, parties, attempt, version)
-                .await
-                .map(|_| ())
-        }
-    }
 }
 
 /// Returns the milliseconds since `start`.

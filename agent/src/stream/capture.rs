@@ -9,7 +9,8 @@ use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::{StreamObservation, StreamSpec, restart_delay};
+use super::supervisor::restart_delay;
+use super::{StreamObservation, StreamSpec};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::{ChangeStream, FeedbackMode, RawEvent, StreamStart};

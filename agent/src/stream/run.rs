@@ -5,13 +5,12 @@ mod rows;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
-
+use super::StreamRequest;
 use super::batch::{ApplyBatch, ChangeArrival};
 use super::feed::EventFeed;
 use super::recopy::RecopiedRows;
+use super::state::{PausePoint, StreamState};
 use super::visible::VisibleRows;
-use super::{ParkAt, StreamRequest, StreamState};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::{Begin, Change, LogicalMessage, Relation};
@@ -39,24 +38,6 @@ struct ArrivingTransaction {
     /// The stream lags: the transaction committed some time ago.
     lagging: bool,
     markers: Vec<Marker>,
-}
-
-/// The point at which the stream pauses until a request lets it continue.
-#[derive(Debug)]
-pub(super) enum PausePoint {
-    /// The stream pauses before the next transaction.
-    BeforeNext,
-    /// The stream pauses before the first transaction that commits at this position or later.
-    BeforeCommit(ParkAt, oneshot::Sender<Lsn>),
-}
-
-/// The ways in which a run ends without an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RunEnd {
-    /// The marker to stop at is applied, or the stream has been dropped.
-    Ended,
-    /// The stream continues in another mode.
-    ChangeMode,
 }
 
 /// The state of a run: the batch, and the rows that need special treatment.

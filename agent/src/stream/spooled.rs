@@ -9,12 +9,14 @@ use plans::failure::RetryClass;
 use plans::wire::StreamMode;
 use tokio::time::Instant;
 
+use super::StreamSpec;
 use super::batch::ApplyBatch;
 use super::capture::{self, SpoolCapture};
 use super::feed::EventFeed;
-use super::run::{RunEnd, StreamRun, take_request};
+use super::run::{StreamRun, take_request};
+use super::state::StreamState;
+use super::supervisor::restart_delay;
 use super::visible::VisibleRows;
-use super::{StreamSpec, StreamState, restart_delay};
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::FeedbackMode;
@@ -31,6 +33,15 @@ use plans::names::Direction;
 const NEARLY_DRAINED_BYTES: u64 = 1 << 20;
 /// With synchronous dual-write, changes for which no commit waits are themselves committed after this time.
 const MAX_PROMPT_WAIT: Duration = Duration::from_millis(2);
+
+/// The ways in which a run ends without an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RunEnd {
+    /// The marker to stop at is applied, or the stream has been dropped.
+    Ended,
+    /// The stream continues in another mode.
+    ChangeMode,
+}
 
 /// Runs until the stream has ended or must change its mode.
 pub(super) async fn run(shared: &mut StreamState) -> Result<RunEnd, StepError> {

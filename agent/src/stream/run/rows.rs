@@ -1,10 +1,10 @@
 //! Adds the row changes of a stream to the batch, without those that the copy already contains.
 
-use super::{PausePoint, StreamRun};
+use super::StreamRun;
 use crate::error::StepError;
 use crate::postgres::pgoutput::{OldRow, Tuple, TupleValue};
-use crate::stream::StreamState;
 use crate::stream::recopy::FoundRow;
+use crate::stream::state::{PausePoint, StreamState};
 
 impl StreamRun {
     /// Inserts a row. A row that arrived without some of its values is read on the upstream shard.
