@@ -140,7 +140,7 @@ async fn main() -> anyhow::Result<()> {
         .except(arguments.token_file.clone())
         .restrict_process();
     match arguments.command {
-        Some(Command::WatchDualWrite) => return agent::stream::dual_write::watch_for_ever().await,
+        Some(Command::WatchDualWrite) => return agent::stream::dual_write::run_watchdog().await,
         Some(Command::Man { out }) => return Ok(write_man(&out)?),
         None => {}
     }

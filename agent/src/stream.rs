@@ -64,39 +64,39 @@ pub(crate) struct StreamSpec {
     pub(crate) dual_write: Option<DualWrite>,
     /// A stream that applies changes directly ([`StreamMode::Live`]) starts to spool when the upstream shard retains
     /// more than this many bytes of WAL for it.
-    pub(crate) spool_beyond: u64,
+    pub(crate) spool_threshold_bytes: u64,
     /// The upstream shard retains this many bytes of WAL that are also in the spool, for an agent that does not have
     /// this spool.
-    pub(crate) keep_on_upstream: u64,
+    pub(crate) unconfirmed_spool_bytes: u64,
     /// If the upstream shard retains more WAL than this, the agent ends the stream with a failure and drops the slot.
-    pub(crate) log_limit: u64,
+    pub(crate) max_retained_bytes: u64,
     /// The number of failures in a row after which the stream gives up.
     pub(crate) max_attempts: u32,
 }
 
 /// Settings of a stream that the steps can change at any time. They remain in effect when the stream restarts.
 #[derive(Debug)]
-pub(crate) struct StreamCommands {
+pub(crate) struct StreamSettings {
     /// If true, the stream records the key of each arriving change as dirty, to be compared again.
     record_dirty: AtomicBool,
     /// If true, the stream applies changes; otherwise it spools them.
     pub(crate) apply: AtomicBool,
     /// The number of callers that hold the stream at a point. While it is not 0, the stream confirms no position.
-    pub(crate) hold_count: AtomicU32,
+    pub(crate) pause_count: AtomicU32,
     /// If true, the stream commits arrived changes immediately, because a cutover is near.
     commit_promptly: AtomicBool,
-    /// Notified when `hold_count` or `apply` changes.
+    /// Notified when `pause_count` or `apply` changes.
     pub(crate) changed: Notify,
 }
 
 /// A request to a running stream.
 #[derive(Debug)]
 enum StreamRequest {
-    /// One of the settings in [`StreamCommands`] has changed, and the stream must read them again.
-    CheckCommands,
+    /// One of the settings in [`StreamSettings`] has changed, and the stream must read them again.
+    CheckSettings,
     /// Hold: from now on the stream applies no further transaction until a `Park` or `Resume` request follows. It
     /// answers when it applies nothing more.
-    Hold(oneshot::Sender<()>),
+    Pause(oneshot::Sender<()>),
     /// Park: the stream applies every transaction that committed before the point, and none after it. It answers with
     /// the position of the last applied commit.
     Park(ParkAt, oneshot::Sender<Lsn>),
@@ -121,7 +121,7 @@ pub(crate) struct ApplyStream {
     pub(crate) direction: Direction,
     requests: mpsc::UnboundedSender<StreamRequest>,
     observation: watch::Receiver<StreamObservation>,
-    commands: Arc<StreamCommands>,
+    commands: Arc<StreamSettings>,
     keeper: Option<DualWriteKeeper>,
     /// If this token is cancelled, the sessions of a stream that has ended are closed.
     close_sessions: CancellationToken,
@@ -141,10 +141,10 @@ impl ApplyStream {
         let (publish, observation) =
             watch::channel(StreamObservation::before_start(spec.direction));
         let (requests, received) = mpsc::unbounded_channel();
-        let commands = Arc::new(StreamCommands {
+        let commands = Arc::new(StreamSettings {
             record_dirty: AtomicBool::new(record_dirty),
             apply: AtomicBool::new(apply),
-            hold_count: AtomicU32::new(0),
+            pause_count: AtomicU32::new(0),
             commit_promptly: AtomicBool::new(false),
             changed: Notify::new(),
         });
@@ -202,7 +202,7 @@ impl ApplyStream {
     pub(crate) fn set_apply(&self, apply: bool) {
         if self.commands.apply.swap(apply, Ordering::SeqCst) != apply {
             self.commands.changed.notify_one();
-            let _ = self.requests.send(StreamRequest::CheckCommands);
+            let _ = self.requests.send(StreamRequest::CheckSettings);
         }
     }
 
@@ -210,7 +210,7 @@ impl ApplyStream {
     /// for few changes before it.
     pub(crate) fn commit_promptly(&self) -> PromptCommits {
         self.commands.commit_promptly.store(true, Ordering::SeqCst);
-        let _ = self.requests.send(StreamRequest::CheckCommands);
+        let _ = self.requests.send(StreamRequest::CheckSettings);
         PromptCommits(self.commands.clone())
     }
 
@@ -221,7 +221,7 @@ impl ApplyStream {
 
     /// Returns the status as a channel, for [`wait_for_marker`] and [`wait_for_failure`], without a borrow of the
     /// stream.
-    pub(crate) fn watch(&self) -> watch::Receiver<StreamObservation> {
+    pub(crate) fn subscribe(&self) -> watch::Receiver<StreamObservation> {
         self.observation.clone()
     }
 
@@ -233,14 +233,14 @@ impl ApplyStream {
     ///
     /// # Errors
     /// `stream.ended`, or the stream's failure, if it gave up.
-    pub(crate) async fn hold(&self) -> Result<HeldStream<'_>, StepError> {
+    pub(crate) async fn pause(&self) -> Result<PausedStream<'_>, StepError> {
         // A held stream confirms nothing, so synchronous commits would wait for it, and the choice of the point would
         // wait for these commits. The keeper of dual-write therefore makes commits asynchronous meanwhile.
-        self.commands.hold_count.fetch_add(1, Ordering::SeqCst);
+        self.commands.pause_count.fetch_add(1, Ordering::SeqCst);
         self.commands.changed.notify_one();
         let (settled, done) = oneshot::channel();
-        let _ = self.requests.send(StreamRequest::Hold(settled));
-        let held = HeldStream(self);
+        let _ = self.requests.send(StreamRequest::Pause(settled));
+        let held = PausedStream(self);
         tokio::select! {
             biased;
             settled = done => settled.map_err(|_| StepError::passing("stream.ended", "the change stream ended"))?,
@@ -274,7 +274,7 @@ impl ApplyStream {
 
 /// While this value exists, the stream commits arrived changes immediately.
 #[derive(Debug)]
-pub(crate) struct PromptCommits(Arc<StreamCommands>);
+pub(crate) struct PromptCommits(Arc<StreamSettings>);
 
 impl Drop for PromptCommits {
     fn drop(&mut self) {
@@ -282,19 +282,19 @@ impl Drop for PromptCommits {
     }
 }
 
-/// A stream that applies nothing more until [`HeldStream::park`] is called. When this value is dropped, the stream
+/// A stream that applies nothing more until [`PausedStream::park`] is called. When this value is dropped, the stream
 /// continues.
 #[derive(Debug)]
-pub(crate) struct HeldStream<'a>(&'a ApplyStream);
+pub(crate) struct PausedStream<'a>(&'a ApplyStream);
 
-impl Drop for HeldStream<'_> {
+impl Drop for PausedStream<'_> {
     fn drop(&mut self) {
-        self.0.commands.hold_count.fetch_sub(1, Ordering::SeqCst);
+        self.0.commands.pause_count.fetch_sub(1, Ordering::SeqCst);
         let _ = self.0.requests.send(StreamRequest::Resume);
     }
 }
 
-impl HeldStream<'_> {
+impl PausedStream<'_> {
     /// Makes the stream apply every transaction that committed before the point, and none after it.
     ///
     /// Returns when the stream has reached the point. The stream notices this only when a transaction that commits
@@ -332,12 +332,13 @@ pub(crate) async fn wait_for_marker(
 ) -> Result<u64, StepError> {
     let found = observation
         .wait_for(|observation| {
-            observation.markers.contains_key(&marker) || observation.status.failure.is_some()
+            observation.applied_markers.contains_key(&marker)
+                || observation.status.failure.is_some()
         })
         .await
         .map(|observation| {
             (
-                observation.markers.get(&marker).copied(),
+                observation.applied_markers.get(&marker).copied(),
                 observation.status.failure.clone(),
             )
         });

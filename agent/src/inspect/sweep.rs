@@ -119,9 +119,9 @@ impl AbandonedMigration {
             // The epoch can only be proved if the migration has a row. The agent creates one and removes it at the end.
             sidecar_schema::enrol(&session, &token, "source", "").await?;
         }
-        dual_write::repair(&shard, &token, OwnershipProof::TakeOver).await?;
+        dual_write::connect_and_remove_names(&shard, &token, OwnershipProof::TakeOver).await?;
         epoch::take_over(&session, &token).await?;
-        dual_write::repair(&shard, &token, OwnershipProof::Owner).await?;
+        dual_write::connect_and_remove_names(&shard, &token, OwnershipProof::Owner).await?;
         session
             .batch_execute("set synchronous_commit = on")
             .await

@@ -302,7 +302,7 @@ impl StepContext {
             Direction::Forward => (self.source()?, self.target()?, known.source),
             Direction::Reverse => (self.target()?, self.source()?, known.target),
         };
-        let log_limit = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
+        let max_retained_bytes = u64::from(self.dispatch.options.wal_cap_mb) * (1 << 20);
         Ok(StreamSpec {
             direction,
             upstream,
@@ -313,9 +313,9 @@ impl StepContext {
             sessions: self.dispatch.options.apply_sessions,
             spool: (direction == Direction::Forward).then(|| self.spool()),
             dual_write: self.dual_write(),
-            spool_beyond: log_limit / 4,
-            keep_on_upstream: log_limit / 4,
-            log_limit,
+            spool_threshold_bytes: max_retained_bytes / 4,
+            unconfirmed_spool_bytes: max_retained_bytes / 4,
+            max_retained_bytes,
             max_attempts: self.dispatch.options.max_attempts,
         })
     }
@@ -334,7 +334,7 @@ impl StepContext {
     pub(crate) async fn wait_for_stream_failure(&self) -> StepError {
         let watch = {
             let slot = self.session.stream.lock().await;
-            slot.as_ref().map(ApplyStream::watch)
+            slot.as_ref().map(ApplyStream::subscribe)
         };
         match watch {
             Some(watch) => crate::stream::wait_for_failure(watch).await,

@@ -260,9 +260,9 @@ impl Bench {
             sessions: 2,
             spool: None,
             dual_write: None,
-            spool_beyond: u64::MAX,
-            keep_on_upstream: 0,
-            log_limit: u64::MAX,
+            spool_threshold_bytes: u64::MAX,
+            unconfirmed_spool_bytes: 0,
+            max_retained_bytes: u64::MAX,
             max_attempts: 50,
         }
     }
@@ -280,7 +280,7 @@ impl Bench {
         marker.emit(&session, &self.token).await?;
         tokio::time::timeout(
             LIMIT,
-            crate::stream::wait_for_marker(stream.watch(), marker.id),
+            crate::stream::wait_for_marker(stream.subscribe(), marker.id),
         )
         .await
         .expect("applied in time")

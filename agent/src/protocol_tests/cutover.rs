@@ -57,7 +57,7 @@ async fn drained_to_marker(bench: &Bench, ours: &Connected) {
     let marker = Marker::new(&bench.token, 1, MarkerKind::Sealed);
     stream.stop_at(marker.id);
     marker.emit(ours, &bench.token).await.expect("marked");
-    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.subscribe(), marker.id));
     arrived.await.expect("in time").expect("reached");
     stream.wait_until_ended().await;
 }
@@ -223,9 +223,15 @@ async fn a_marker_behind_nothing_needs_no_commit_and_one_behind_a_row_does() {
         observer.query_one(waits, &[]).await.expect("read").get(0)
     })
     .await;
-    assert!(!stream.watch().borrow().markers.contains_key(&marker.id));
+    assert!(
+        !stream
+            .subscribe()
+            .borrow()
+            .applied_markers
+            .contains_key(&marker.id)
+    );
     lock.batch_execute("commit").await.expect("let go");
-    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.watch(), marker.id));
+    let arrived = tokio::time::timeout(LIMIT, wait_for_marker(stream.subscribe(), marker.id));
     assert_eq!(arrived.await.expect("in time").expect("told"), 1);
     assert!(bench.assert_equal().await >= 1);
 }

@@ -97,7 +97,7 @@ async fn arrives_or_halts(name: &str, ddl: &str, insert: &str, secondary: Option
             let mut random = StdRng::seed_from_u64(3);
             for _ in 0..3 {
                 let stream = bench.stream(direction).await;
-                let mut seen = stream.watch();
+                let mut seen = stream.subscribe();
                 for _ in 0..random.random_range(3..12) {
                     seen.changed().await.expect("it works");
                     let failure = seen.borrow_and_update().status.failure.clone();

@@ -235,7 +235,7 @@ async fn a_stream_that_is_parked_has_what_both_sessions_have() {
     let letting = async {
         fails(&there, 0).await;
     };
-    let (held, ()) = tokio::join!(stream.hold(), letting);
+    let (held, ()) = tokio::join!(stream.pause(), letting);
     let held = held.expect("held");
     let (at, source, _slot) = super::park::point(&bench, 1).await;
     let (parked, ()) = tokio::join!(held.park(at), super::park::mark(&bench));

@@ -21,7 +21,7 @@ use crate::schema;
 use crate::shard::guard::{self, ddl_guard};
 use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{created, sequences, sidecar_schema};
-use crate::steps::shape;
+use crate::steps::definitions;
 
 const FORWARD: Direction = Direction::Forward;
 const CLOSED: i64 = i64::MAX;
@@ -174,7 +174,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
 async fn a_partition_that_comes_or_goes_halts_the_move() {
     let bench = Bench::new("comes", SALE).await;
     let context = dispatched(&bench, StepKind::CatchUp).await;
-    shape::check(&context, StepKind::CatchUp)
+    definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("as planned");
     let (here, there) = (
@@ -195,7 +195,7 @@ async fn a_partition_that_comes_or_goes_halts_the_move() {
     for side in [&here, &there] {
         run(side, "drop table public.sale_3").await;
     }
-    shape::check(&context, StepKind::CatchUp)
+    definitions::check(&context, StepKind::CatchUp)
         .await
         .expect("as planned again");
     run(

@@ -72,7 +72,7 @@ async fn keeping(bench: &Bench, folder: &Path, apply: bool, keep_behind: u64) ->
         FORWARD,
         bench.token.epoch,
     ));
-    spec.keep_on_upstream = keep_behind;
+    spec.unconfirmed_spool_bytes = keep_behind;
     ApplyStream::start(spec, false, apply)
 }
 
@@ -285,7 +285,7 @@ async fn a_slot_is_given_up_before_it_makes_the_source_keep_too_much() {
     let bench = Bench::slow_log("log_limit", ITEM).await;
     bench.capture(FORWARD).await;
     let mut spec = bench.spec(FORWARD).await;
-    spec.log_limit = 8 << 20;
+    spec.max_retained_bytes = 8 << 20;
     // Another session has locked the progress row on the target, so the stream can apply nothing.
     let lock = bench.target.session().await;
     lock.batch_execute("begin; select from shardwright.progress for update")

@@ -240,7 +240,7 @@ async fn a_unit_begins_again_with_what_hung_in_a_commit() {
         let (context, ended) = (again(&bench, StepKind::Copy), AtomicBool::new(false));
         let emptying = async {
             let session = bench.ours(&bench.target).await;
-            let emptied = steps::empty_unfinished(&context, &session).await;
+            let emptied = steps::empty_unfinished_units(&context, &session).await;
             ended.store(true, Ordering::SeqCst);
             emptied.expect("emptied");
         };
@@ -287,7 +287,7 @@ async fn a_finished_unit_is_not_copied_again() {
     )
     .await;
     let context = again(&bench, StepKind::Copy);
-    steps::empty_unfinished(&context, &target)
+    steps::empty_unfinished_units(&context, &target)
         .await
         .expect("emptied");
     let left: Vec<String> = admin

@@ -94,7 +94,7 @@ pub(super) async fn probe_lag(
     let sent = Instant::now();
     let watch = {
         let slot = context.session.stream.lock().await;
-        slot.as_ref().map(ApplyStream::watch)
+        slot.as_ref().map(ApplyStream::subscribe)
     };
     let watch = watch.ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
     let applied = crate::stream::wait_for_marker(watch, marker.id);

@@ -39,11 +39,11 @@ pub(super) async fn run(context: &StepContext) -> Result<TargetCreated, StepErro
         .controller
         .record_cleanup(&context.dispatch, &cleanup_records(context))
         .await?;
-    prepare(context).await
+    prepare_target(context).await
 }
 
 /// Prepares the target. The caller has written the cleanup records.
-pub(crate) async fn prepare(context: &StepContext) -> Result<TargetCreated, StepError> {
+pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreated, StepError> {
     let target = context.target()?;
     let session = target.session("create").await?;
     context.enrol(&session, "target").await?;

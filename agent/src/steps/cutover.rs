@@ -106,7 +106,7 @@ pub(super) async fn run(
         Direction::Forward => StepKind::Cutover,
         Direction::Reverse => StepKind::Rollback,
     };
-    super::shape::check(context, kind).await?;
+    super::definitions::check(context, kind).await?;
     if !context.is_online() {
         return offline::run(context, parties).await;
     }

@@ -63,7 +63,7 @@ struct ComparedPage<'a> {
 ///
 /// Keys that change during this comparison are left for the write-blocked window, so it must be short. It therefore
 /// reads a page of each table at the same time, and deletes all equal keys in one transaction.
-pub(crate) async fn recheck(
+pub(crate) async fn compare_and_delete_equal(
     context: &StepContext,
     shards: &StreamShards,
     sessions: &ComparisonSessions<'_>,
@@ -271,7 +271,7 @@ async fn sweep_forever(context: &StepContext, direction: Direction) -> Result<()
             shards
                 .begin_reading(context, &upstream, &downstream)
                 .await?;
-            let (left, _) = recheck(context, &shards, &sessions).await?;
+            let (left, _) = compare_and_delete_equal(context, &shards, &sessions).await?;
             tokio::join!(epoch::rollback(&upstream), epoch::rollback(&downstream));
             tracing::debug!(left, "dirty keys were compared");
         }

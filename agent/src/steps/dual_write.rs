@@ -10,7 +10,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{OwnershipProof, find_obstacles};
-use crate::stream::dual_write::{ROLE, repair};
+use crate::stream::dual_write::{STANDBY_ROLE, connect_and_remove_names};
 
 fn is_requested(context: &StepContext) -> bool {
     context.is_online() && context.dispatch.options.dual_write == DualWrite::Synchronous
@@ -76,7 +76,7 @@ pub(super) async fn record_standby_name(
     };
     let record = CleanupRecord {
         kind: "standby_name".to_owned(),
-        name: shard.application_name(ROLE),
+        name: shard.application_name(STANDBY_ROLE),
         shard: shard.name,
         policy: "always".to_owned(),
     };
@@ -108,5 +108,5 @@ pub(super) async fn remove_standby_names_from(
     if !is_requested(context) {
         return Ok(());
     }
-    repair(shard, &context.token_for_cleanup(), proof).await
+    connect_and_remove_names(shard, &context.token_for_cleanup(), proof).await
 }

@@ -5,6 +5,7 @@ mod catch_up;
 mod copy;
 mod create_target;
 mod cutover;
+pub(crate) mod definitions;
 mod delete;
 mod dirty;
 mod drop_new;
@@ -17,7 +18,6 @@ mod open_capture;
 mod open_reverse;
 mod preflight;
 mod set_read_only;
-pub(crate) mod shape;
 mod unwind;
 mod verify;
 
@@ -27,16 +27,16 @@ use serde_json::Value;
 
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-pub(crate) use copy::keep_snapshot;
+pub(crate) use copy::hold_newest_snapshot;
 #[cfg(test)]
-pub(crate) use copy::{empty_unfinished, record_first};
+pub(crate) use copy::{empty_unfinished_units, record_slot_snapshot};
 #[cfg(test)]
-pub(crate) use create_target::prepare;
+pub(crate) use create_target::prepare_target;
 pub(crate) use cutover::recover_register;
 pub(crate) use cutover::unread_slot::advance_unread_slot;
 pub(crate) use dirty::sweep_dirty_keys;
 #[cfg(test)]
-pub(crate) use dirty::{ComparisonSessions, count_differences, recheck};
+pub(crate) use dirty::{ComparisonSessions, compare_and_delete_equal, count_differences};
 pub(crate) use dual_write::remove_standby_names;
 use plans::names::Direction;
 #[cfg(test)]

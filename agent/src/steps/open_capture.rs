@@ -54,7 +54,7 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
         .await
         .at(format_args!("shard {}: proving the epoch", source.name))?;
     snapshot::end_holders(&session, id).await?;
-    copy::record_first(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
+    copy::record_slot_snapshot(context, slot.snapshot.as_deref().unwrap_or_default()).await?;
     drop(holder);
     write_first_progress(
         context,

@@ -364,6 +364,6 @@ pub(super) async fn watch_stream(
 ) -> Result<tokio::sync::watch::Receiver<crate::stream::StreamObservation>, StepError> {
     let slot = context.session.stream.lock().await;
     slot.as_ref()
-        .map(ApplyStream::watch)
+        .map(ApplyStream::subscribe)
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))
 }

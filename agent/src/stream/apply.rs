@@ -227,7 +227,7 @@ impl Applier {
 
     /// Returns the change that inserts a row that was read on the upstream shard; `values` has the text of each
     /// written column.
-    pub(crate) fn insert_read(
+    pub(crate) fn insert_of_read_row(
         &mut self,
         table: usize,
         values: TextValues,
@@ -240,7 +240,7 @@ impl Applier {
     }
 
     /// Returns the change that updates a row to the values that were read.
-    pub(crate) fn update_read(
+    pub(crate) fn update_to_read_row(
         &mut self,
         table: usize,
         values: TextValues,
@@ -263,7 +263,7 @@ impl Applier {
     }
 
     /// Returns the change that deletes a row that was read.
-    pub(crate) fn delete_read(
+    pub(crate) fn delete_of_read_row(
         &mut self,
         table: usize,
         values: TextValues,

@@ -166,7 +166,7 @@ async fn capture_on_one_session(
 
 /// Returns the position to confirm to the slot when the spool is durable up to `end`.
 fn confirmable(spec: &StreamSpec, end: Lsn) -> Lsn {
-    Lsn(end.0.saturating_sub(spec.keep_on_upstream))
+    Lsn(end.0.saturating_sub(spec.unconfirmed_spool_bytes))
 }
 
 /// Opens the slot's stream at `start`, in a session with this role.

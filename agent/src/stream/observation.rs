@@ -13,7 +13,7 @@ use crate::postgres::lsn::Lsn;
 pub(crate) struct StreamObservation {
     pub(crate) status: StreamStatus,
     /// Applied markers, with the number of row changes applied before each.
-    pub(crate) markers: HashMap<Uuid, u64>,
+    pub(crate) applied_markers: HashMap<Uuid, u64>,
     /// The number of changes of moving rows that this process has applied.
     pub(crate) applied_rows: u64,
     /// The end of the upstream WAL, as far as the agent knows.
@@ -40,7 +40,7 @@ impl StreamObservation {
                 changes: 0,
                 failure: None,
             },
-            markers: HashMap::new(),
+            applied_markers: HashMap::new(),
             applied_rows: 0,
             wal_end: Lsn::ZERO,
             downstream_error: None,

@@ -54,12 +54,13 @@ async fn watch_on_one_session(
     loop {
         if let Some(slot) = probe_slot(spec, &session).await? {
             let bytes = u64::try_from(slot.retained.bytes).unwrap_or(0);
-            let is_high = slot.retained.wal_status == "unreserved" || bytes > spec.log_limit / 2;
+            let is_high =
+                slot.retained.wal_status == "unreserved" || bytes > spec.max_retained_bytes / 2;
             if is_high && !warned {
                 tracing::warn!(shard = %spec.upstream.name, bytes, wal_status = %slot.retained.wal_status, "the retained WAL of the change stream grows");
             }
             warned = is_high;
-            if bytes > spec.log_limit {
+            if bytes > spec.max_retained_bytes {
                 return Ok(limit_failure(spec, bytes));
             }
             publish.send_modify(|observation| {
@@ -87,7 +88,7 @@ fn limit_failure(spec: &StreamSpec, bytes: u64) -> Failure {
             spec.upstream.name,
             bytes >> 20,
             spec.direction,
-            spec.log_limit >> 20
+            spec.max_retained_bytes >> 20
         ),
         hint: Some(match spec.direction {
             Direction::Forward => "find out why the stream lagged (a transaction that stays open, a full disk of the agent), then `resume`: the copy begins again; or raise wal_cap_mb".to_owned(),

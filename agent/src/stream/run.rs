@@ -77,9 +77,9 @@ impl StreamRun {
 
     /// Notifies the callers of `hold` if no transaction is arriving and no row is ahead: nothing more is applied
     /// then.
-    pub(super) fn notify_holders_if_idle(&self, shared: &mut StreamState) {
+    pub(super) fn answer_pauses_if_idle(&self, shared: &mut StreamState) {
         if self.arriving.is_none() && !self.has_row_ahead() {
-            shared.notify_holders();
+            shared.answer_pauses();
         }
     }
 
@@ -207,7 +207,7 @@ impl StreamRun {
         shared: &mut StreamState,
         feed: &mut EventFeed,
     ) -> Result<(), StepError> {
-        self.notify_holders_if_idle(shared);
+        self.answer_pauses_if_idle(shared);
         self.commit(shared, feed).await?;
         if let Some(PausePoint::BeforeCommit(_, parked)) =
             shared.pause.replace(PausePoint::BeforeNext)
@@ -299,7 +299,7 @@ impl StreamRun {
         }
         Ok(shared
             .stop_at
-            .is_some_and(|id| shared.publish.borrow().markers.contains_key(&id)))
+            .is_some_and(|id| shared.publish.borrow().applied_markers.contains_key(&id)))
     }
 
     /// Whether no row before the marker is still to be written. Then the marker can be reported before the progress
@@ -343,7 +343,7 @@ impl StreamRun {
             observation.status.lag_bytes = i64::try_from(lag).unwrap_or(i64::MAX);
             observation.status.transactions = progress.transactions;
             observation.status.changes = progress.changes;
-            observation.markers.extend(
+            observation.applied_markers.extend(
                 markers
                     .into_iter()
                     .map(|(marker, before)| (marker.id, before)),

@@ -136,7 +136,7 @@ async fn spool_until_applicable(
     shared.set_mode(StreamMode::Spooling);
     let mut failures = 0;
     loop {
-        shared.notify_holders();
+        shared.answer_pauses();
         if shared.may_apply() {
             match prepare_run(&shared.spec).await {
                 Ok(run) => {
@@ -206,7 +206,7 @@ async fn drain_spool(
     let mut feed = EventFeed::Spool(spool.reader(capture.durable.clone()));
     let mut capturing = true;
     loop {
-        run.notify_holders_if_idle(shared);
+        run.answer_pauses_if_idle(shared);
         tokio::select! {
             biased;
             request = shared.requests.recv() => {
@@ -264,7 +264,7 @@ async fn apply_live(
     let upstream = shared.spec.upstream.name.clone();
     let is_synchronous = shared.spec.dual_write.is_some();
     let (role, feedback) = if is_synchronous {
-        (dual_write::ROLE, FeedbackMode::Prompt)
+        (dual_write::STANDBY_ROLE, FeedbackMode::Prompt)
     } else {
         ("capture", FeedbackMode::Easy)
     };
@@ -276,7 +276,7 @@ async fn apply_live(
     shared.set_mode(StreamMode::Live);
     let mut waits_since: Option<Instant> = None;
     loop {
-        run.notify_holders_if_idle(shared);
+        run.answer_pauses_if_idle(shared);
         if shared.is_prompt() {
             feed.keep_walsender();
         } else {
@@ -366,5 +366,5 @@ fn lags_too_far(shared: &StreamState, run: &StreamRun) -> bool {
             .borrow()
             .wal_end
             .bytes_since(run.batch.progress.lsn)
-            > shared.spec.spool_beyond
+            > shared.spec.spool_threshold_bytes
 }

@@ -8,7 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
 
-use super::{ParkAt, StreamCommands, StreamObservation, StreamRequest, StreamSpec};
+use super::{ParkAt, StreamObservation, StreamRequest, StreamSettings, StreamSpec};
 use crate::postgres::lsn::Lsn;
 
 /// The point at which the stream pauses until a request lets it continue.
@@ -25,13 +25,13 @@ pub(super) struct StreamState {
     pub(super) spec: StreamSpec,
     pub(super) publish: watch::Sender<StreamObservation>,
     pub(super) requests: mpsc::UnboundedReceiver<StreamRequest>,
-    pub(super) commands: Arc<StreamCommands>,
+    pub(super) commands: Arc<StreamSettings>,
     /// The marker to stop at. It must survive a restart of the stream; otherwise a cutover would wait for the end
     /// without a limit.
     pub(super) stop_at: Option<Uuid>,
     pub(super) pause: Option<PausePoint>,
     /// Callers of `hold` that still wait for the answer.
-    pub(super) waiting_holders: Vec<oneshot::Sender<()>>,
+    pub(super) pause_answers: Vec<oneshot::Sender<()>>,
     /// True if the stream lags so far that its next run first writes changes to the spool.
     pub(super) lags: bool,
     /// If this token is cancelled, the sessions may be closed.
@@ -41,10 +41,10 @@ pub(super) struct StreamState {
 impl StreamState {
     pub(super) fn accept(&mut self, request: StreamRequest) {
         match request {
-            StreamRequest::CheckCommands => {}
-            StreamRequest::Hold(settled) => {
+            StreamRequest::CheckSettings => {}
+            StreamRequest::Pause(settled) => {
                 self.pause = Some(PausePoint::BeforeNext);
-                self.waiting_holders.push(settled);
+                self.pause_answers.push(settled);
             }
             StreamRequest::Park(at, parked) => {
                 self.pause = Some(PausePoint::BeforeCommit(at, parked))
@@ -55,8 +55,8 @@ impl StreamState {
     }
 
     /// Notifies the callers of `hold` that the stream applies nothing more as long as they hold it.
-    pub(super) fn notify_holders(&mut self) {
-        for holder in self.waiting_holders.drain(..) {
+    pub(super) fn answer_pauses(&mut self) {
+        for holder in self.pause_answers.drain(..) {
             let _ = holder.send(());
         }
     }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::spooled::{self, RunEnd};
 use super::state::{PausePoint, StreamState};
-use super::{StreamCommands, StreamObservation, StreamRequest, StreamSpec, retained};
+use super::{StreamObservation, StreamRequest, StreamSettings, StreamSpec, retained};
 use crate::postgres::replication::SLOT_GAP;
 
 /// The longest delay before a restart.
@@ -20,7 +20,7 @@ pub(super) async fn supervise(
     spec: StreamSpec,
     publish: watch::Sender<StreamObservation>,
     requests: mpsc::UnboundedReceiver<StreamRequest>,
-    commands: Arc<StreamCommands>,
+    commands: Arc<StreamSettings>,
     close_sessions: CancellationToken,
 ) {
     let mut watched = Box::pin(retained::watch_slot(spec.clone(), publish.clone()));
@@ -31,7 +31,7 @@ pub(super) async fn supervise(
         commands,
         stop_at: None,
         pause: None,
-        waiting_holders: Vec::new(),
+        pause_answers: Vec::new(),
         lags: false,
         close_sessions: close_sessions.clone(),
     };

@@ -262,7 +262,7 @@ fn requires_new_copy(failure: &Failure, kind: StepKind) -> bool {
 async fn run_step(context: &StepContext, kind: StepKind) -> Result<serde_json::Value, StepError> {
     // Cutover and rollback check the tables after they have recovered an interrupted attempt.
     if !matches!(kind, StepKind::Cutover | StepKind::Rollback) {
-        steps::shape::check(context, kind).await?;
+        steps::definitions::check(context, kind).await?;
     }
     let stream = context.dispatch.stream.filter(|_| context.is_online());
     if let Some(direction) = stream.filter(|_| needs_stream(kind)) {
@@ -391,7 +391,7 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
         sidecar_schema::add_missing_tables(&session, &token).await?;
     }
     if context.is_done(StepKind::OpenCapture) && !context.is_done(StepKind::Copy) {
-        steps::keep_snapshot(context).await?;
+        steps::hold_newest_snapshot(context).await?;
     }
     context.session.taken_over.store(true, Ordering::Release);
     Ok(())

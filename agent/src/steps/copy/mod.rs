@@ -42,9 +42,9 @@ use progress::CopyProgress;
 use reader::CopyReader;
 use shared_chunks::CopyMethod;
 #[cfg(test)]
-pub(crate) use snapshots::empty_unfinished;
-pub(crate) use snapshots::hold_newest as keep_snapshot;
-pub(crate) use snapshots::record_first;
+pub(crate) use snapshots::empty_unfinished_units;
+pub(crate) use snapshots::hold_newest_snapshot;
+pub(crate) use snapshots::record_slot_snapshot;
 use units::CopyChunk;
 
 /// The state that all COPY streams of a copy share.

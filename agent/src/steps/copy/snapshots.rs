@@ -52,7 +52,10 @@ struct RecordedSnapshot {
 /// Records the slot's snapshot as number 0, and deletes the snapshots of an earlier slot.
 ///
 /// The agent imports the snapshot and starts holder sessions. `exported` must be importable until the function returns.
-pub(crate) async fn record_first(context: &StepContext, exported: &str) -> Result<(), StepError> {
+pub(crate) async fn record_slot_snapshot(
+    context: &StepContext,
+    exported: &str,
+) -> Result<(), StepError> {
     let source = context.source()?;
     let id = context.dispatch.migration.as_str();
     let session = source.session("snapshot").await?;
@@ -112,7 +115,7 @@ pub(super) async fn current_snapshot(
     if units::remaining_chunks(context, target).await?.is_empty() {
         return Ok(None);
     }
-    empty_unfinished(context, target).await?;
+    empty_unfinished_units(context, target).await?;
     let number = newest.number + 1;
     let text = take_snapshot(context, target, &newest, shared_scan).await?;
     Ok(Some(CurrentSnapshot {
@@ -123,7 +126,7 @@ pub(super) async fn current_snapshot(
 }
 
 /// After a take-over: holds the newest snapshot of a running copy, if it can still be imported.
-pub(crate) async fn hold_newest(context: &StepContext) -> Result<(), StepError> {
+pub(crate) async fn hold_newest_snapshot(context: &StepContext) -> Result<(), StepError> {
     let target = context.target()?;
     let session = target.session("snapshot").await?;
     let newest = newest_snapshot(context, &session).await?;
@@ -363,7 +366,7 @@ async fn insert_snapshot(
 }
 
 /// Deletes the copied rows of units that are not done and whose snapshot is lost.
-pub(crate) async fn empty_unfinished(
+pub(crate) async fn empty_unfinished_units(
     context: &StepContext,
     target: &Connected,
 ) -> Result<(), StepError> {

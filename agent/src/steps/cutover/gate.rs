@@ -24,7 +24,7 @@ use crate::postgres::replication::IDENTIFY;
 use crate::shard::epoch::EpochToken;
 use crate::shard::guard::cascade;
 use crate::shard::{guard, publication, register, sequences};
-use crate::steps::shape;
+use crate::steps::definitions;
 
 /// Pause between the first two checks. Each later pause is longer by half.
 const FIRST_PAUSE: Duration = Duration::from_millis(200);
@@ -109,9 +109,9 @@ pub(super) async fn read_facts(
 ) -> Result<GateFacts, StepError> {
     let tables = &context.dispatch.tables;
     let id = &context.dispatch.migration;
-    shape::compare_definitions(
+    definitions::compare_definitions(
         context,
-        &shape::shape_sessions(parties.direction, old_owner, new_owner),
+        &definitions::definition_sessions(parties.direction, old_owner, new_owner),
     )
     .await?;
     guard::check(new_owner, id, tables).await?;

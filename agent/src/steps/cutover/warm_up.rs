@@ -207,8 +207,12 @@ pub(super) async fn recheck_dirty_keys(
         let left;
         // Keys that change during one comparison are left for the next one. The last duration therefore predicts the
         // next one.
-        (left, compared) =
-            dirty::recheck(context, &parties.shards, &sessions.comparison_sessions()).await?;
+        (left, compared) = dirty::compare_and_delete_equal(
+            context,
+            &parties.shards,
+            &sessions.comparison_sessions(),
+        )
+        .await?;
         took = begun.elapsed();
         context.report_message(format!(
             "compared {compared} keys that changed since the verification in {} ms; {left} of them changed meanwhile",

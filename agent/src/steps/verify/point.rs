@@ -16,7 +16,7 @@ use crate::shard::database::Shard;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::snapshot;
 use crate::shard::user_code::CodeProver;
-use crate::stream::{HeldStream, ParkAt};
+use crate::stream::{ParkAt, PausedStream};
 
 /// Time limit for the creation of a slot, which waits for every running transaction: one that never ends must not block
 /// the agent without a limit.
@@ -79,7 +79,7 @@ pub(super) async fn find_point(
         .as_ref()
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
     // Writes continue. If the stream were not paused, it would pass the position before the position is known.
-    let held = stream.hold().await?;
+    let held = stream.pause().await?;
     park_at_point(context, shards, &held).await
 }
 
@@ -103,7 +103,7 @@ pub(super) async fn offline_point(
 pub(super) async fn park_at_point(
     context: &StepContext,
     shards: &StreamShards,
-    held: &HeldStream<'_>,
+    held: &PausedStream<'_>,
 ) -> Result<ComparisonPoint, StepError> {
     let what = format!(
         "shard {}: making a snapshot to compare",
@@ -164,7 +164,7 @@ async fn create_slot(
 /// Makes the stream apply exactly the commits before the position, and returns a snapshot of the downstream shard.
 async fn parked_snapshot(
     context: &StepContext,
-    held: &HeldStream<'_>,
+    held: &PausedStream<'_>,
     shards: &StreamShards,
     at: ParkAt,
 ) -> Result<SnapshotSession, StepError> {

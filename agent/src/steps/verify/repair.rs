@@ -40,7 +40,7 @@ pub(super) async fn repair_rows(
     let stream = stream
         .as_ref()
         .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
-    let held = stream.hold().await?;
+    let held = stream.pause().await?;
     let point = point::park_at_point(context, shards, &held).await?;
     let written = write_rows(comparison, &point).await?;
     fail_point::hit("verify.repaired").await?;

@@ -18,12 +18,12 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::hang::{AbsentSince, HangingCommits};
-use super::{DualWrite, PROBE_INTERVAL, ROLE, RunningWatchdog};
+use super::{DualWrite, PROBE_INTERVAL, RunningWatchdog, STANDBY_ROLE};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{self, OwnershipProof, StandbyStatus};
 use crate::shard::epoch::EpochToken;
-use crate::stream::{StreamCommands, StreamObservation};
+use crate::stream::{StreamObservation, StreamSettings};
 
 /// A stream that lags by no more than this is level: it confirms the rest before a writer notices.
 const LEVEL_BYTES: u64 = 64 << 10;
@@ -41,7 +41,7 @@ const END_ATTEMPTS: u32 = 20;
 
 // Reasons why dual-write is not synchronous any more.
 
-/// The stream is held (`hold_count`) so that it stops at an exact point; this is not the hold after the flip.
+/// The stream is held (`pause_count`) so that it stops at an exact point; this is not the hold after the flip.
 const HELD: &str = "a comparison reads one exact point";
 const SPOOLED: &str =
     "changes are spooled: the downstream shard is unavailable, or the migration is paused";
@@ -58,7 +58,7 @@ pub(crate) struct KeeperSpec {
     pub(crate) token: EpochToken,
     pub(crate) dual_write: DualWrite,
     pub(crate) observations: watch::Receiver<StreamObservation>,
-    pub(crate) commands: Arc<StreamCommands>,
+    pub(crate) commands: Arc<StreamSettings>,
     /// Cancelled to end the keeper: when the stream has ended, or by [`DualWriteKeeper::end`].
     pub(crate) ended: CancellationToken,
 }
@@ -76,7 +76,7 @@ impl DualWriteKeeper {
     pub(crate) fn start(spec: KeeperSpec) -> Self {
         let (publish, state) = watch::channel(DualWriteState::Asynchronous);
         let ended = spec.ended.clone();
-        let name = spec.upstream.application_name(ROLE);
+        let name = spec.upstream.application_name(STANDBY_ROLE);
         let work = KeeperTask {
             spec,
             name,
@@ -185,7 +185,7 @@ impl KeeperTask {
     /// `None` if they may wait.
     fn reason_to_leave(&self) -> Option<&'static str> {
         let commands = &self.spec.commands;
-        if commands.hold_count.load(Ordering::SeqCst) > 0 {
+        if commands.pause_count.load(Ordering::SeqCst) > 0 {
             return Some(HELD);
         }
         // True if the stream applies changes directly, without the spool.

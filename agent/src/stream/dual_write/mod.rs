@@ -23,11 +23,11 @@ use crate::shard::epoch::EpochToken;
 
 pub(crate) use keeper::{DualWriteKeeper, KeeperSpec};
 #[cfg(test)]
-pub(crate) use watchdog::ENVIRONMENT;
-pub use watchdog::watch_for_ever;
+pub(crate) use watchdog::TASK_VARIABLE;
+pub use watchdog::run_watchdog;
 
 /// The role in the `application_name` of a walsender that is a synchronous standby.
-pub(crate) const ROLE: &str = "dual-write";
+pub(crate) const STANDBY_ROLE: &str = "dual-write";
 /// The interval between two probes of the shard whose commits wait.
 const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 
@@ -66,7 +66,7 @@ struct RunningWatchdog {
 }
 
 /// Removes names of this migration from a shard's setting that an earlier owner of the migration left there.
-pub(crate) async fn repair(
+pub(crate) async fn connect_and_remove_names(
     shard: &Shard,
     token: &EpochToken,
     proof: OwnershipProof,

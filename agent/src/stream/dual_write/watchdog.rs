@@ -21,14 +21,14 @@ use tokio::time::Instant;
 
 use super::hang::{AbsentSince, HangingCommits};
 use super::keeper::KeeperSpec;
-use super::{PROBE_INTERVAL, ROLE, RunningWatchdog};
+use super::{PROBE_INTERVAL, RunningWatchdog, STANDBY_ROLE};
 use crate::error::{StepError, WithIntent};
 use crate::shard::database::Shard;
 use crate::shard::dual_write::{self, OwnershipProof};
 use crate::shard::epoch::{self, EpochToken};
 
 /// The environment variable with the task, as JSON.
-pub(crate) const ENVIRONMENT: &str = "SHARDWRIGHT_WATCH_DUAL_WRITE";
+pub(crate) const TASK_VARIABLE: &str = "SHARDWRIGHT_WATCH_DUAL_WRITE";
 /// The line by which the watchdog reports that it watches.
 const READY: &str = "watching";
 /// The line by which the agent requests the watchdog to end.
@@ -70,7 +70,7 @@ impl RunningWatchdog {
         let program = &spec.dual_write.watchdog;
         let mut process = Command::new(&program.path)
             .args(&program.arguments)
-            .env(ENVIRONMENT, serde_json::json!(task).to_string())
+            .env(TASK_VARIABLE, serde_json::json!(task).to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
@@ -129,12 +129,12 @@ enum AgentPresence {
 ///
 /// # Errors
 /// An error if the environment has no valid task. After an error of the shard the watchdog tries again.
-pub fn watch_for_ever() -> BoxFuture<'static, anyhow::Result<()>> {
+pub fn run_watchdog() -> BoxFuture<'static, anyhow::Result<()>> {
     Box::pin(watch())
 }
 
 async fn watch() -> anyhow::Result<()> {
-    let text = std::env::var(ENVIRONMENT)?;
+    let text = std::env::var(TASK_VARIABLE)?;
     let task: WatchdogTask = serde_json::from_str(&text)?;
     let shard = Shard::new(&task.shard, &task.migration, task.epoch)?;
     let token = EpochToken {
@@ -143,7 +143,7 @@ async fn watch() -> anyhow::Result<()> {
         until: MapVersion(i64::MAX),
     };
     let mut state = WatchdogState {
-        name: shard.application_name(ROLE),
+        name: shard.application_name(STANDBY_ROLE),
         shard,
         token,
         limit: Duration::from_millis(task.limit_ms),

@@ -29,7 +29,7 @@ impl StreamRun {
         let read = self.recopied.read_row(&shared.spec, at, table, &key, xid);
         match read.await? {
             FoundRow::Row(values) => {
-                let change = self.batch.applier_mut().insert_read(table, values)?;
+                let change = self.batch.applier_mut().insert_of_read_row(table, values)?;
                 self.add_change(shared, change).await
             }
             FoundRow::TooLarge => self.copy_large_row(shared, table, &key).await,

@@ -25,9 +25,9 @@ pub(super) async fn run(
         let (mut deletes, mut inserts) = (Vec::new(), Vec::new());
         let mut updates: Vec<RowChange> = Vec::new();
         for row in rows {
-            deletes.push(applier.delete_read(table_index, row.clone())?);
-            inserts.push(applier.insert_read(table_index, row.clone())?);
-            updates.push(applier.update_read(table_index, row.clone())?);
+            deletes.push(applier.delete_of_read_row(table_index, row.clone())?);
+            inserts.push(applier.insert_of_read_row(table_index, row.clone())?);
+            updates.push(applier.update_to_read_row(table_index, row.clone())?);
         }
         for changes in [&deletes, &inserts, &updates] {
             executor.execute(&PlannedChanges::of(changes)).await?;

@@ -21,7 +21,7 @@ use crate::shard::guard::cascade;
 use crate::shard::guard::{self, ddl_guard};
 
 /// One session on each shard, to compare the definitions (the shape) of the tables.
-pub(super) struct ShapeSessions<'a> {
+pub(super) struct DefinitionSessions<'a> {
     pub(super) source: &'a Connected,
     pub(super) target: &'a Connected,
 }
@@ -31,13 +31,13 @@ pub(super) struct ShapeSessions<'a> {
 /// # Errors
 /// `schema.drift` with the differences; [`StepError::Reshaped`] if both shards have the same new definition.
 pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), StepError> {
-    if !both_have_tables(kind) {
+    if !compares_definitions(kind) {
         return Ok(());
     }
     let (source, target) = (context.source()?, context.target()?);
     let source_session = source.session("shape").await?;
     let target_session = target.session("shape").await?;
-    let sessions = ShapeSessions {
+    let sessions = DefinitionSessions {
         source: &source_session,
         target: &target_session,
     };
@@ -52,7 +52,7 @@ pub(crate) async fn check(context: &StepContext, kind: StepKind) -> Result<(), S
 
 /// Returns whether the definitions are compared before this step. Some steps are excluded although both shards have the
 /// tables.
-fn both_have_tables(kind: StepKind) -> bool {
+fn compares_definitions(kind: StepKind) -> bool {
     match kind {
         StepKind::Copy
         | StepKind::CatchUp
@@ -76,7 +76,7 @@ fn both_have_tables(kind: StepKind) -> bool {
 /// Compares the definitions on both shards; see [`check`] for the errors.
 pub(super) async fn compare_definitions(
     context: &StepContext,
-    sessions: &ShapeSessions<'_>,
+    sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let tables = &context.keyed_tables();
     let (source, target) = (sessions.source, sessions.target);
@@ -108,7 +108,7 @@ pub(super) async fn compare_definitions(
 /// indexes are missing. Otherwise it returns [`StepError::Reshaped`], with which the agent reports the new definition.
 async fn accept_common_form(
     context: &StepContext,
-    sessions: &ShapeSessions<'_>,
+    sessions: &DefinitionSessions<'_>,
     fingerprint: String,
     without_indexes: bool,
 ) -> Result<(), StepError> {
@@ -144,7 +144,7 @@ fn lacks_indexes(context: &StepContext) -> Result<bool, StepError> {
 /// with the policy `always`: they are removed after success and after failure.
 async fn create_ddl_guards(
     context: &StepContext,
-    sessions: &ShapeSessions<'_>,
+    sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let migration = &context.dispatch.migration;
     let tables = &context.keyed_tables();
@@ -173,7 +173,7 @@ async fn create_ddl_guards(
 /// guards did not refuse.
 async fn restore_guards(
     context: &StepContext,
-    sessions: &ShapeSessions<'_>,
+    sessions: &DefinitionSessions<'_>,
 ) -> Result<(), StepError> {
     let dispatch = &context.dispatch;
     let token = context.token_for_cleanup();
@@ -196,17 +196,17 @@ async fn restore_guards(
 }
 
 /// Returns the sessions on the two owners of a cutover as source and target.
-pub(super) fn shape_sessions<'a>(
+pub(super) fn definition_sessions<'a>(
     direction: Direction,
     old_owner: &'a Connected,
     new_owner: &'a Connected,
-) -> ShapeSessions<'a> {
+) -> DefinitionSessions<'a> {
     match direction {
-        Direction::Forward => ShapeSessions {
+        Direction::Forward => DefinitionSessions {
             source: old_owner,
             target: new_owner,
         },
-        Direction::Reverse => ShapeSessions {
+        Direction::Reverse => DefinitionSessions {
             source: new_owner,
             target: old_owner,
         },
