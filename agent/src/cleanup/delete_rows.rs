@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use connect::Connected;
-use plans::id::{MapName, MigrationId};
+use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key_set::KeySet;
 use plans::table::MovingTable;
 
@@ -13,7 +13,8 @@ use crate::postgres::copy_stream::BlockRange;
 use crate::shard::database::Shard;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::identity::{self, TimelineRule};
-use crate::shard::{conflicting_migrations, register, user_code};
+use crate::shard::register::{self, Register};
+use crate::shard::{conflicting_migrations, user_code};
 use crate::throttle::MigrationThrottle;
 
 /// Blocks in one batch: 16 MiB of heap.
@@ -48,7 +49,7 @@ pub(crate) enum ClosedProof<'a> {
     /// keys.
     Live,
     /// The shard was notified of the flip that made this map version.
-    Notified(i64),
+    Notified(MapVersion),
     /// The migration was abandoned. The shard was notified of no flip, and no other migration, except for these
     /// abandoned ones, moves or has moved the keys to it.
     Abandoned(&'a [MigrationId]),
@@ -171,7 +172,7 @@ impl RowDeletion<'_> {
             ClosedProof::Notified(version) => witness.flipped == Some(version),
             ClosedProof::Abandoned(_) => witness.flipped.is_none(),
         };
-        if witness.register != i64::MAX || !flip_matches {
+        if witness.register != Register::Closed || !flip_matches {
             return Err(StepError::refused(
                 "drop.open",
                 format!(

@@ -62,7 +62,8 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
             token.migration
         ));
         if closing.notify {
-            register::notify_of_flip(&session, &token, attempt, closing.version).await?;
+            register::notify_of_flip(&session, &token, attempt, MapVersion(closing.version))
+                .await?;
         }
     }
     let has_guards = has_register && guards_exist(&session, &token, closing).await?;
@@ -138,5 +139,5 @@ async fn refuse_released_keys(
         tables: &tables,
         shard,
     };
-    released.release(session, closing.version).await
+    released.release(session, MapVersion(closing.version)).await
 }

@@ -221,7 +221,9 @@ impl AbandonedMigration {
                 tables: &tables,
                 shard,
             };
-            released.release(session, guards.version).await?;
+            released
+                .release(session, MapVersion(guards.version))
+                .await?;
             swept.done.push(format!(
                 "shard {shard}: {refuse} of map {} are refused for good",
                 guards.map

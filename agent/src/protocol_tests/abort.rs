@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use connect::Connected;
-use plans::id::StepId;
+use plans::id::{AttemptNo, MapVersion, StepId};
 use plans::step::StepKind;
 use plans::step::preflight::Preflighted;
 use plans::step::unwind::Unwound;
@@ -103,7 +103,7 @@ async fn a_sealed_source_is_not_opened_without_the_targets_witness() {
     bench.guard(&bench.source, 0).await;
     bench.guard(&bench.target, CLOSED).await;
     let ours = bench.ours(&bench.source).await;
-    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
+    register::begin_and_set(&ours, &bench.token, AttemptNo(1), RegisterSetting::Closed)
         .await
         .expect("sealed");
 
@@ -127,10 +127,10 @@ async fn an_abort_of_a_flip_that_the_store_has_lost_opens_nothing() {
         bench.ours(&bench.source).await,
         bench.ours(&bench.target).await,
     );
-    register::begin_and_set(&ours, &bench.token, 1, RegisterSetting::Closed)
+    register::begin_and_set(&ours, &bench.token, AttemptNo(1), RegisterSetting::Closed)
         .await
         .expect("sealed");
-    register::notify_of_flip(&there, &bench.token, 1, VERSION + 1)
+    register::notify_of_flip(&there, &bench.token, AttemptNo(1), MapVersion(VERSION + 1))
         .await
         .expect("told");
     assert_eq!(

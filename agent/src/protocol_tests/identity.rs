@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use connect::Connected;
 use plans::failure::Failure;
+use plans::id::AttemptNo;
 use plans::names::Direction;
 use rand::rngs::StdRng;
 use rand::{Rng, SeedableRng};
@@ -25,7 +26,7 @@ fn item(key: &str, identity: &str) -> String {
 async fn open(bench: &Bench, direction: Direction) {
     if direction == Direction::Reverse {
         let session = bench.ours(&bench.target).await;
-        let marker = Marker::new(&bench.token, 1, MarkerKind::Opened);
+        let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Opened);
         marker.emit(&session, &bench.token).await.expect("opened");
     }
 }

@@ -1,5 +1,6 @@
 //! A comparison reads both copies at one exact position while writes continue.
 
+use plans::id::AttemptNo;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -69,7 +70,7 @@ async fn until_more_than(bench: &Bench, compared: usize) {
 
 pub(super) async fn mark(bench: &Bench) {
     let session = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 0, MarkerKind::Park);
+    let marker = Marker::new(&bench.token, AttemptNo(0), MarkerKind::Park);
     marker.emit(&session, &bench.token).await.expect("marked");
 }
 
@@ -161,7 +162,7 @@ async fn a_hold_that_is_given_up_lets_the_stream_go_on() {
     bench.drain(&stream).await.expect("it runs");
     let held = stream.pause().await.expect("held");
     let session = bench.ours(&bench.source).await;
-    let marker = Marker::new(&bench.token, 1, MarkerKind::Probe);
+    let marker = Marker::new(&bench.token, AttemptNo(1), MarkerKind::Probe);
     marker.emit(&session, &bench.token).await.expect("marked");
     let read = "select pg_current_wal_flush_lsn()";
     let end: Lsn = session.query_one(read, &[]).await.expect("read").get(0);
@@ -206,7 +207,7 @@ async fn a_stream_that_is_to_stop_does_so_at_its_marker_even_after_a_restart() {
     let mut stream = bench.stream(FORWARD).await;
     let marker = Marker {
         id: Uuid::new_v4(),
-        ..Marker::new(&bench.token, 1, MarkerKind::Sealed)
+        ..Marker::new(&bench.token, AttemptNo(1), MarkerKind::Sealed)
     };
     stream.stop_at(marker.id);
     restart(&bench, &stream).await;

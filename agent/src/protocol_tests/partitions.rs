@@ -2,7 +2,7 @@
 //! that are created later. A partition that is added or removed during a move halts it.
 
 use connect::Connected;
-use plans::id::{MapName, MigrationId};
+use plans::id::{MapName, MapVersion, MigrationId};
 use plans::names::Direction;
 use plans::request::Mode;
 use plans::shard_map::{KeyColumns, ThroughRef};
@@ -147,7 +147,7 @@ async fn the_guard_holds_at_the_top_on_each_leaf_and_on_a_partition_that_comes()
         tables: &bench.tables,
         shard: "s",
     }
-    .release(&ours, 8)
+    .release(&ours, MapVersion(8))
     .await
     .expect("given");
     assert!(

@@ -1,5 +1,6 @@
 //! Copy units with separate snapshots: each change is either in a copy or applied from the stream, and never both.
 
+use plans::id::AttemptNo;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use connect::Connected;
@@ -57,7 +58,7 @@ async fn copy_unit(bench: &Bench, number: i32, keys: &KeyRange) -> TxSnapshot {
     let read = "select pg_current_snapshot()::text";
     let text: String = source.query_one(read, &[]).await.expect("read").get(0);
     let other = bench.ours(&bench.source).await;
-    Marker::new(&bench.token, 0, MarkerKind::Barrier)
+    Marker::new(&bench.token, AttemptNo(0), MarkerKind::Barrier)
         .emit(&other, &bench.token)
         .await
         .expect("a barrier");

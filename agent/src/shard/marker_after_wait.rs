@@ -12,7 +12,9 @@ use plans::sql::quote_literal;
 use plans::table::MovingTable;
 use tokio::time::Instant;
 
-use super::epoch::{self, EpochProof, EpochToken, ProvenTransaction, answered_in_turn};
+use super::epoch::{
+    self, AttemptCount, EpochProof, EpochToken, ProvenTransaction, answered_in_turn,
+};
 use super::guard;
 use super::marker::Marker;
 use super::register::{RegisterSetting, set_sql};
@@ -109,7 +111,7 @@ impl MarkerAfterWait<'_> {
         proof: EpochProof,
         setting: RegisterSetting,
         awaited: AwaitedWriters<'_>,
-    ) -> Result<(i64, BTreeSet<String>), StepError> {
+    ) -> Result<(AttemptCount, BTreeSet<String>), StepError> {
         let set = set_sql(self.token, setting);
         let setting = ProvenTransaction {
             token: self.token,
@@ -149,7 +151,7 @@ impl MarkerAfterWait<'_> {
         &self,
         first: Option<ProvenTransaction<'_>>,
         awaited: AwaitedWriters<'_>,
-    ) -> Result<(i64, BTreeSet<String>), StepError> {
+    ) -> Result<(AttemptCount, BTreeSet<String>), StepError> {
         let marking = format!("execute {}", awaited.call(&self.marker.content()));
         let marking = ProvenTransaction {
             token: self.token,

@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use plans::id::AttemptNo;
 use plans::names::Direction;
 use plans::step::catch_up::CaughtUp;
 use tokio::time::Instant;
@@ -89,7 +90,7 @@ pub(super) async fn probe_lag(
         Direction::Reverse => (context.target()?, context.token_after_flip()),
     };
     let session = upstream.session("probe").await?;
-    let marker = Marker::new(&token, 0, MarkerKind::Probe);
+    let marker = Marker::new(&token, AttemptNo(0), MarkerKind::Probe);
     marker.emit(&session, &token).await?;
     let sent = Instant::now();
     let watch = {

@@ -31,6 +31,7 @@ use crate::postgres::catalog;
 use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, make};
 use crate::schema;
 use crate::shard::guard::cascade;
+use crate::shard::register::Register;
 use crate::shard::released_keys::ReleasedKeys;
 use crate::shard::{conflicting_migrations, created, epoch, guard, sidecar_schema};
 
@@ -163,7 +164,7 @@ async fn prepare_live_target(context: &StepContext, session: &Connected) -> Resu
         ));
     }
     let (token, tables) = (context.token(), context.keyed_tables());
-    create_guards(context, session, i64::MAX).await?;
+    create_guards(context, session, Register::Closed).await?;
     released_keys(context, &token, &tables, shard)
         .reclaim(session)
         .await?;
@@ -223,7 +224,7 @@ pub(super) fn released_keys<'a>(
 pub(super) async fn create_guards(
     context: &StepContext,
     session: &Connected,
-    register: i64,
+    register: Register,
 ) -> Result<(), StepError> {
     let shard = session.name();
     let dispatch = &context.dispatch;
@@ -341,7 +342,7 @@ async fn restore_pre_data(
         .at(what)?;
     let what = format!("shard {shard}: creating guards");
     let (migration, keys, tables) = (&dispatch.migration, &dispatch.keys, &dispatch.tables[..]);
-    guard::create_register(session, migration, i64::MAX)
+    guard::create_register(session, migration, Register::Closed)
         .await
         .at(&what)?;
     let role = guard::session_user(session).await.at(&what)?;

@@ -31,7 +31,7 @@ use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::shard::database::Shard;
-use crate::shard::epoch::{EpochProof, EpochToken};
+use crate::shard::epoch::{AttemptCount, EpochProof, EpochToken};
 use crate::shard::guard::{self, cascade};
 use crate::shard::register::{self, RegisterSetting, ShardOpening};
 pub(super) use recovery::check_abort_witness;
@@ -66,7 +66,11 @@ impl CutoverParties {
     }
 
     /// Lets cascades skip rows on the shard that does not own the keys. `count` is the attempt count of that shard.
-    async fn allow_cascade_skips(&self, session: &Connected, count: i64) -> Result<(), StepError> {
+    async fn allow_cascade_skips(
+        &self,
+        session: &Connected,
+        count: AttemptCount,
+    ) -> Result<(), StepError> {
         if !self.cascades {
             return Ok(());
         }
@@ -292,18 +296,18 @@ async fn release_attempt(
     if answer != CutoverAnswer::Released {
         return Err(refused_error("release the attempt", &answer));
     }
-    reopen_old_owner(parties, attempt.0).await
+    reopen_old_owner(parties, attempt).await
 }
 
 /// Reopens the old owner, after a proof that the new owner is closed and was not notified of a flip.
-async fn reopen_old_owner(parties: &CutoverParties, attempt: i64) -> Result<(), StepError> {
+async fn reopen_old_owner(parties: &CutoverParties, attempt: AttemptNo) -> Result<(), StepError> {
     let StreamShards {
         upstream,
         downstream,
         token,
     } = &parties.shards;
     let new_owner = downstream.session("register").await?;
-    let version = parties.version.0;
+    let version = parties.version;
     let count = register::begin_and_check_witness(&new_owner, token, attempt, version).await?;
     let old_owner = upstream.session("register").await?;
     register::begin_and_set(&old_owner, token, attempt, RegisterSetting::Open).await?;
@@ -325,7 +329,7 @@ async fn finish_flipped(
     let started = Instant::now();
     // A value that was only read could be lost in a crash, so the register is closed again first (R9).
     let token = &parties.shards.token;
-    register::begin_and_set(&old_owner, token, attempt.0, RegisterSetting::Closed).await?;
+    register::begin_and_set(&old_owner, token, attempt, RegisterSetting::Closed).await?;
     let tables = context.captured_tables(parties.direction);
     let storage = catalog::storage(&new_owner, tables).await?;
     open_new_owner(context, parties, attempt, version, &new_owner).await?;
@@ -333,8 +337,8 @@ async fn finish_flipped(
     notify_old_owner(parties, attempt, version, &old_owner).await?;
     start_opposite_stream(context, parties).await?;
     Ok(CutoverResult {
-        attempt: attempt.0,
-        map_version: version.0,
+        attempt,
+        map_version: version,
         write_block: WriteBlockTimes {
             total: open,
             open,
@@ -359,8 +363,8 @@ pub(super) async fn open_new_owner(
         client: new_owner,
         token: &parties.shards.token,
         after: &parties.token_after_flip(),
-        number: attempt.0,
-        version: version.0,
+        number: attempt,
+        version,
     };
     let delayed = |why: &str| {
         context.report_waiting(format!("the map has flipped; waiting for {why}"), why);
@@ -379,7 +383,7 @@ pub(super) async fn notify_old_owner(
     old_owner: &Connected,
 ) -> Result<(), StepError> {
     let token = &parties.shards.token;
-    let count = register::notify_of_flip(old_owner, token, attempt.0, version.0).await?;
+    let count = register::notify_of_flip(old_owner, token, attempt, version).await?;
     parties.allow_cascade_skips(old_owner, count).await
 }
 

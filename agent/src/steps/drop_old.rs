@@ -61,7 +61,7 @@ async fn remove_rows(
     source: &Shard,
 ) -> Result<Dropped, StepError> {
     let token = context.token_after_flip();
-    let closed = ClosedProof::Notified(token.until.0);
+    let closed = ClosedProof::Notified(token.until);
     let deletion = row_deletion(context, source, token, closed);
     let tables = existing_tables(context, session).await?;
     if tables.is_empty() {
@@ -250,7 +250,7 @@ async fn clean_source(
 ) -> Result<(), StepError> {
     let token = context.token_for_cleanup();
     let tables = existing_tables(context, session).await?;
-    let version = context.dispatch.map_version.next().0;
+    let version = context.dispatch.map_version.next();
     released_keys(context, &token, &tables, &source.name)
         .release(session, version)
         .await?;

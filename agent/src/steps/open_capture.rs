@@ -21,6 +21,7 @@ use crate::postgres::standbys;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::database::Shard;
 use crate::shard::guard::cascade;
+use crate::shard::register::Register;
 use crate::shard::{epoch, publication, snapshot};
 
 /// The creation of a slot waits for all running transactions. After this time the step fails and reports the
@@ -35,7 +36,7 @@ pub(super) async fn run(context: &StepContext) -> Result<CaptureOpened, StepErro
     record_cleanup(context, &dispatch.source.name.0, Direction::Forward).await?;
     context.enrol(&session, "source").await?;
     context.report_message("putting guards on the source's tables");
-    create_guards(context, &session, 0).await?;
+    create_guards(context, &session, Register::Open).await?;
     if context.may_skip_cascades() {
         cascade::create(&session, &token, context.guarded_rows(), false).await?;
     }

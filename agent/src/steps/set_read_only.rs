@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use plans::id::AttemptNo;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -14,7 +15,7 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::wait_out;
 use crate::shard::epoch;
-use crate::shard::register::{self, RegisterSetting};
+use crate::shard::register::{self, Register, RegisterSetting};
 
 /// The interval at which the number of awaited transactions is reported.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
@@ -52,8 +53,8 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
             "shard {shard}: recording that the keys are read-only"
         ))?;
     context.report_message("putting guards on the source's tables");
-    create_guards(context, &session, 0).await?;
-    register::begin_and_set(&session, &token, 0, RegisterSetting::Closed).await?;
+    create_guards(context, &session, Register::Open).await?;
+    register::begin_and_set(&session, &token, AttemptNo(0), RegisterSetting::Closed).await?;
     fail_point::hit("set_read_only.closed").await?;
     let started = Instant::now();
     let tables = context.keyed_tables();

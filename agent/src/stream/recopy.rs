@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::id::AttemptNo;
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
 use tokio::time::Instant;
@@ -235,7 +236,7 @@ async fn write_barrier(spec: &StreamSpec, sessions: &RecopySessions) -> Result<(
         .batch_execute("set local synchronous_commit = local")
         .await
         .at(format_args!("shard {shard}: reading rows again"))?;
-    Marker::new(&spec.token, 0, MarkerKind::Barrier)
+    Marker::new(&spec.token, AttemptNo(0), MarkerKind::Barrier)
         .write_and_commit(session)
         .await
 }

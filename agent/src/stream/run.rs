@@ -253,7 +253,7 @@ impl StreamRun {
 
     fn handle_message(&mut self, shared: &StreamState, message: &LogicalMessage) {
         let marker = Marker::parse(&message.prefix, &message.content);
-        let own_marker = marker.filter(|m| m.migration == shared.spec.token.migration.0);
+        let own_marker = marker.filter(|m| m.migration == shared.spec.token.migration);
         if let (Some(marker), Some(arriving), true) =
             (own_marker, self.arriving.as_mut(), message.transactional)
         {

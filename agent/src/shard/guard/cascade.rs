@@ -28,8 +28,9 @@ use super::{
     execute_with_short_locks, foreign_session_sql, is_covered_by_earlier_leaf, session_user,
 };
 use crate::error::{StepError, WithIntent};
-use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::epoch::{self, AttemptCount, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
+use crate::shard::register::Register;
 
 /// How long an attempt waits for transactions that may skip rows.
 const WAIT_LIMIT: &str = "1s";
@@ -91,7 +92,7 @@ fn function_sql(migration: &MigrationId) -> String {
         lock = lock_key(migration),
         register = quote_ident(&migration.register()),
         skips = quote_ident(&migration.skips()),
-        max = i64::MAX,
+        max = Register::Closed.value(),
         skipped = quote_ident(&migration.skipped()),
     )
 }
@@ -190,7 +191,7 @@ pub(crate) async fn allow_skips(
          where r.last_value = {max} and m.migration = {id} and not coalesce(m.owns, m.role = 'source')",
         skips = quote_ident(&token.migration.skips()),
         register = quote_ident(&token.migration.register()),
-        max = i64::MAX,
+        max = Register::Closed.value(),
         id = quote_literal(token.migration.as_str()),
     );
     epoch::transact(client, token, proof, &sql, &what)
@@ -206,7 +207,7 @@ pub(crate) async fn allow_skips(
 pub(crate) async fn refuse_skips(
     client: &Connected,
     token: &EpochToken,
-    count: i64,
+    count: AttemptCount,
 ) -> Result<i64, StepError> {
     let shard = client.name();
     let what = format!("shard {shard}: forbidding cascades to skip moving rows");

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
-use plans::id::MigrationId;
+use plans::id::{AttemptNo, MigrationId};
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
 
@@ -340,7 +340,7 @@ fn unreadable_error(what: &str, error: &crate::postgres::visibility::InvalidSnap
 async fn commit_barrier(context: &StepContext, source: &Shard) -> Result<Lsn, StepError> {
     let session = source.session("barrier").await?;
     let token = context.token();
-    Marker::new(&token, 0, MarkerKind::Barrier)
+    Marker::new(&token, AttemptNo(0), MarkerKind::Barrier)
         .emit(&session, &token)
         .await?;
     let row = session

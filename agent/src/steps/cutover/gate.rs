@@ -21,7 +21,7 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
 use crate::postgres::replication::IDENTIFY;
-use crate::shard::epoch::EpochToken;
+use crate::shard::epoch::{AttemptCount, EpochToken};
 use crate::shard::guard::cascade;
 use crate::shard::{guard, publication, register, sequences};
 use crate::steps::definitions;
@@ -166,10 +166,10 @@ pub(super) async fn begin_witness(
     parties: &CutoverParties,
     new_owner: &Connected,
     attempt: AttemptNo,
-) -> Result<i64, StepError> {
+) -> Result<AttemptCount, StepError> {
     let (shard, token) = (parties.new_shard(), &parties.shards.token);
-    let version = parties.version.0;
-    let count = register::begin_and_check_witness(new_owner, token, attempt.0, version).await?;
+    let count =
+        register::begin_and_check_witness(new_owner, token, attempt, parties.version).await?;
     if cascade::refuse_skips(new_owner, token, count).await? == 0 {
         return Ok(count);
     }

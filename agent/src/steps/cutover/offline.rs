@@ -57,9 +57,9 @@ async fn run_attempt(
     let token = &parties.shards.token;
     let budget = Duration::from_millis(context.dispatch.options.write_stop_budget_ms.into());
     let (started, deadline) = (Instant::now(), Instant::now() + budget);
-    let version = parties.version.0;
-    register::begin_and_check_witness(&new_owner, token, number.0, version).await?;
-    register::begin_and_set(&old_owner, token, number.0, RegisterSetting::Closed).await?;
+    let version = parties.version;
+    register::begin_and_check_witness(&new_owner, token, number, version).await?;
+    register::begin_and_set(&old_owner, token, number, RegisterSetting::Closed).await?;
     fail_point::hit("cutover.fenced").await?;
     wait_out::wait_out(&old_owner, &context.keyed_tables(), deadline).await?;
     let sealing = Instant::now();
@@ -105,8 +105,8 @@ async fn run_attempt(
     let refused = count_refused_with(parties, &old_owner, &new_owner).await;
     notify_old_owner(parties, number, map_version, &old_owner).await?;
     Ok(CutoverResult {
-        attempt: number.0,
-        map_version: map_version.0,
+        attempt: number,
+        map_version,
         write_block: window,
         dirty_keys: 0,
         refused,

@@ -9,7 +9,8 @@ use plans::wire::{CutoverAnswer, CutoverQuery};
 use super::{CutoverParties, call_until_answered, finish_flipped, refused_error, reopen_old_owner};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-use crate::shard::{epoch, register};
+use crate::shard::epoch;
+use crate::shard::register::{self, Register};
 
 /// After a take-over: reopens keys that an interrupted attempt left closed, unless its flip has committed. This
 /// precedes all other work of the migration.
@@ -58,7 +59,7 @@ pub(super) async fn recover_attempt(
         return Ok(RecoveredRegister::Open);
     }
     let status = register::read(&session, &parties.shards.token, &what).await?;
-    if status.register != i64::MAX {
+    if status.register != Register::Closed {
         return Ok(RecoveredRegister::Open);
     }
     let attempt = newest_attempt(parties).await?;
@@ -79,7 +80,7 @@ pub(super) async fn recover_attempt(
         return Err(refused_error("release the attempt", &answer));
     }
     if context.is_online() {
-        reopen_old_owner(parties, attempt.0).await?;
+        reopen_old_owner(parties, attempt).await?;
     }
     Ok(RecoveredRegister::Open)
 }
@@ -87,13 +88,13 @@ pub(super) async fn recover_attempt(
 /// Returns the newest attempt that either shard has recorded. An attempt that was interrupted between the witness and
 /// the fence is recorded on one shard only.
 async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError> {
-    let mut newest = 0;
+    let mut newest = AttemptNo(0);
     for shard in [parties.old_shard(), parties.new_shard()] {
         let session = shard.session("register").await?;
         let number = epoch::newest_attempt(&session, &parties.shards.token).await?;
         newest = newest.max(number);
     }
-    Ok(AttemptNo(newest))
+    Ok(newest)
 }
 
 /// For an abort: proves that the target is closed and was not notified of a flip (I4). Returns the newest attempt;
@@ -102,10 +103,10 @@ async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError
 /// A target that does not know the migration needs no proof: its copy was removed, or was never begun.
 pub(in crate::steps) async fn check_abort_witness(
     context: &StepContext,
-    counted: i64,
-) -> Result<i64, StepError> {
+    counted: AttemptNo,
+) -> Result<AttemptNo, StepError> {
     let (target, token) = (context.target()?, context.token_for_cleanup());
-    let version = context.dispatch.map_version.0;
+    let version = context.dispatch.map_version;
     let session = target.session("register").await?;
     epoch::take_over(&session, &token).await?;
     if !epoch::is_enrolled(&session, &token).await? {

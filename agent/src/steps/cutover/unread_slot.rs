@@ -12,7 +12,8 @@ use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
-use crate::shard::{epoch, register};
+use crate::shard::epoch;
+use crate::shard::register::{self, Register};
 use crate::steps::verify::StreamShards;
 
 /// A failover slot can be advanced only to a position that its standbys have received.
@@ -41,7 +42,7 @@ pub(crate) async fn advance_unread_slot(
         .at(&what)?;
     let Some(row) = row else { return Ok(()) };
     let end: Lsn = row.get(0);
-    if register::read(&session, &token, &what).await?.register != i64::MAX {
+    if register::read(&session, &token, &what).await?.register != Register::Closed {
         return Ok(());
     }
     let progress_session = downstream.session("spare").await?;

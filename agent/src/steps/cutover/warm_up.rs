@@ -14,6 +14,7 @@ use super::window::{advance_sequences, budget, wait_until_applied};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::wait_out;
+use crate::shard::epoch::AttemptCount;
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::marker_after_wait::{self, AwaitedWriters, MarkerAfterWait};
 use crate::shard::register::{self, RegisterSetting};
@@ -118,7 +119,7 @@ pub(super) async fn warm_up_reads(
     attempt: AttemptNo,
 ) -> Result<String, StepError> {
     let old_owner = &sessions.old_owner;
-    let probe = Marker::new(&parties.shards.token, attempt.0, MarkerKind::Probe);
+    let probe = Marker::new(&parties.shards.token, attempt, MarkerKind::Probe);
     let marker_after_wait = sessions.marker_after_wait(&parties.shards, &probe);
     let keyed_tables = context.keyed_tables();
     let mark_or_list = marker_after_wait
@@ -151,11 +152,11 @@ pub(super) async fn warm_up_writes(
     facts: &GateFacts,
     sessions: &CutoverSessions,
     attempt: AttemptNo,
-    witnessed: i64,
+    witnessed: AttemptCount,
 ) -> Result<(), StepError> {
     let token = &parties.shards.token;
     let (old_owner, new_owner) = (&sessions.old_owner, &sessions.new_owner);
-    let count = register::begin_and_set(old_owner, token, attempt.0, RegisterSetting::Open).await?;
+    let count = register::begin_and_set(old_owner, token, attempt, RegisterSetting::Open).await?;
     register::set(old_owner, token, count, RegisterSetting::Open).await?;
     register::set(new_owner, token, witnessed, RegisterSetting::Closed).await?;
     advance_sequences(context, parties, facts, old_owner, new_owner).await
@@ -175,7 +176,7 @@ pub(super) async fn warm_up_drain(
     let token = &parties.shards.token;
     for _ in 0..MAX_REPETITIONS {
         let begun = Instant::now();
-        let marker = Marker::new(token, attempt.0, MarkerKind::Probe);
+        let marker = Marker::new(token, attempt, MarkerKind::Probe);
         marker.emit(&sessions.old_owner, token).await?;
         wait_until_applied(context, marker.id, begun + budget(context)).await?;
         if begun.elapsed() <= budget(context) / 10 {

@@ -24,7 +24,7 @@ use super::{
 };
 use crate::error::StepError;
 use crate::migration::context::StepContext;
-use crate::shard::epoch::EpochProof;
+use crate::shard::epoch::{AttemptCount, EpochProof};
 use crate::shard::marker::{Marker, MarkerKind};
 use crate::shard::marker_after_wait::AwaitedWriters;
 use crate::shard::register::RegisterSetting;
@@ -87,7 +87,7 @@ pub(super) async fn run_attempt(
         facts,
         catalog_versions,
         sessions,
-        fence_count: 0,
+        fence_count: AttemptCount::default(),
         deadlines,
         changes_at_fence: 0,
         permitted_at: started,
@@ -116,8 +116,8 @@ pub(super) async fn run_attempt(
     notify_old_owner(parties, attempt, version, &run.sessions.old_owner).await?;
     start_opposite_stream(context, parties).await?;
     Ok(CutoverResult {
-        attempt: attempt.0,
-        map_version: version.0,
+        attempt,
+        map_version: version,
         write_block: run.window,
         dirty_keys,
         refused: before.zip(after).map(|(before, after)| after - before),
@@ -162,7 +162,7 @@ struct CutoverAttempt<'a> {
     catalog_versions: String,
     sessions: CutoverSessions,
     /// The attempt count that the fence set on the old owner. It is the proof for the seal.
-    fence_count: i64,
+    fence_count: AttemptCount,
     deadlines: AttemptDeadlines,
     /// The number of row changes that were applied before the first marker.
     changes_at_fence: u64,
@@ -176,17 +176,13 @@ struct CutoverAttempt<'a> {
 impl CutoverAttempt<'_> {
     /// Runs C3 to C5, and requests the permission to seal.
     async fn fence_to_drain(&mut self) -> Result<(), StepError> {
-        let marker = Marker::new(
-            &self.parties.shards.token,
-            self.number.0,
-            MarkerKind::Fenced,
-        )
-        .with_id(self.markers.map(|markers| markers.fenced));
+        let marker = Marker::new(&self.parties.shards.token, self.number, MarkerKind::Fenced)
+            .with_id(self.markers.map(|markers| markers.fenced));
         let marking = self
             .sessions
             .marker_after_wait(&self.parties.shards, &marker);
         let fence = RegisterSetting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
-        let proof = EpochProof::Next(self.number.0);
+        let proof = EpochProof::Next(self.number);
         let fencing = Instant::now();
         let writers;
         let keyed_tables = self.context.keyed_tables();
@@ -272,7 +268,7 @@ impl CutoverAttempt<'_> {
     /// since the fence.
     async fn check_still_fenced(&self) -> Result<(), StepError> {
         let (shards, session) = (&self.parties.shards, &self.sessions.old_owner);
-        let marker = Marker::new(&shards.token, self.number.0, MarkerKind::Fenced);
+        let marker = Marker::new(&shards.token, self.number, MarkerKind::Fenced);
         marker.emit(session, &shards.token).await?;
         self.check_no_change_since_fence(self.wait_until_applied(marker.id).await?)
     }
@@ -315,7 +311,7 @@ impl CutoverAttempt<'_> {
     /// the duration of the wait-out.
     async fn close_old_owner(&self) -> Result<f64, StepError> {
         let (context, parties) = (self.context, self.parties);
-        let marker = Marker::new(&parties.shards.token, self.number.0, MarkerKind::Sealed)
+        let marker = Marker::new(&parties.shards.token, self.number, MarkerKind::Sealed)
             .with_id(self.markers.map(|markers| markers.sealed));
         if let Some(stream) = context.session.stream.lock().await.as_ref() {
             stream.stop_at(marker.id);

@@ -1,13 +1,14 @@
 //! Opens the source of an aborted migration, and proves in a separate transaction that it is open.
 
 use plans::failure::{Failure, RetryClass};
+use plans::id::AttemptNo;
 
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::shard::database::Shard;
 use crate::shard::dual_write::OwnershipProof;
 use crate::shard::epoch;
-use crate::shard::register::{self, RegisterSetting};
+use crate::shard::register::{self, Register, RegisterSetting};
 use crate::steps::{cutover, dual_write};
 
 /// Opens the register and proves that it is open. The abort cannot end before that.
@@ -45,7 +46,9 @@ async fn open_register(context: &StepContext, source: &Shard) -> Result<(), Step
             register::begin_and_set(&session, &token, number, RegisterSetting::Open).await?;
         }
         Err(error) if error.failure().is_none_or(stops_abort) => return Err(error),
-        Err(error) if status.register == i64::MAX => return Err(sealed_error(source, &error)),
+        Err(error) if status.register == Register::Closed => {
+            return Err(sealed_error(source, &error));
+        }
         // A fence expires without an action of the agent, and then counts as open. Only a seal needs a witness.
         Err(_) => {}
     }
@@ -57,15 +60,19 @@ async fn open_register(context: &StepContext, source: &Shard) -> Result<(), Step
 /// Returns the attempt number for the opening of the source. First proves that no flip has happened (I4).
 async fn attempt_to_open_under(
     context: &StepContext,
-    register: i64,
-    newest_attempt: i64,
-) -> Result<i64, StepError> {
-    if register == 0 {
+    register: Register,
+    newest_attempt: AttemptNo,
+) -> Result<AttemptNo, StepError> {
+    if register == Register::Open {
         return Ok(newest_attempt);
     }
     match cutover::check_abort_witness(context, newest_attempt).await {
         // Each cutover records its attempt on the source before the flip, so no cutover has run.
-        Err(StepError::Failed(failure)) if newest_attempt == 0 && !stops_abort(&failure) => Ok(0),
+        Err(StepError::Failed(failure))
+            if newest_attempt == AttemptNo(0) && !stops_abort(&failure) =>
+        {
+            Ok(AttemptNo(0))
+        }
         witnessed => witnessed,
     }
 }

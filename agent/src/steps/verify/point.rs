@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::id::AttemptNo;
 use plans::names::REPLICATION_PREFIX;
 use plans::table::MovingTable;
 
@@ -170,7 +171,7 @@ async fn parked_snapshot(
 ) -> Result<SnapshotSession, StepError> {
     let downstream = open_session(context, &shards.downstream).await?;
     let parked = held.park(at);
-    let marker = Marker::new(&shards.token, 0, MarkerKind::Park);
+    let marker = Marker::new(&shards.token, AttemptNo(0), MarkerKind::Park);
     let upstream = shards.upstream.session("marker").await?;
     // The marker commits after the position, so the stream has a transaction at which it notices that it has reached
     // the position.

@@ -7,7 +7,7 @@ use plans::table::{MovingTable, TableKey};
 
 use super::{count_skipped, keys};
 use crate::error::{StepError, WithIntent};
-use crate::shard::epoch::{self, EpochProof, EpochToken};
+use crate::shard::epoch::{self, AttemptCount, EpochProof, EpochToken};
 use crate::shard::guard::GuardedRows;
 use crate::shard::user_code;
 
@@ -38,7 +38,7 @@ pub(crate) async fn find_unfollowed(
 pub(crate) async fn check_and_reset(
     client: &Connected,
     token: &EpochToken,
-    count: i64,
+    count: AttemptCount,
     guarded: GuardedRows<'_>,
 ) -> Result<(), StepError> {
     let shard = client.name();
