@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use controller_client::ControllerClient;
+use plans::failure::StepCode;
 use plans::id::MigrationId;
 use plans::wire::{
     Claim, CutoverAnswer, CutoverCall, Dispatch, Heartbeat, HeartbeatReply, Report, SECRET_HEADER,
@@ -33,13 +34,11 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
 /// HTTP status: the controller no longer leads, and did nothing.
 const MISDIRECTED: u16 = 421;
 /// Problem code: the epoch is not the current one.
-const STALE: &str = "epoch.stale";
+const STALE: &str = StepCode::EpochStale.name();
 /// Problem code: the token or the secret is not that of the migration's owner.
 const NOT_OWNER: &str = "agent.not_owner";
 /// Problem code: the target does not have the records that a cutover requires.
-const EVIDENCE: &str = "cutover.evidence";
-/// How to fix a target that lacks these records.
-const EVIDENCE_HINT: &str = "check whether the target's connection string leads to the database that was compared; then `verify` again";
+const EVIDENCE: &str = StepCode::CutoverEvidence.name();
 
 /// The reason why a call failed.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -101,9 +100,9 @@ impl From<ControllerError> for StepError {
             return Self::superseded_with(error.to_string());
         }
         if let Some(missing) = error.missing_evidence() {
-            return Self::refused(EVIDENCE, missing, EVIDENCE_HINT);
+            return Self::listed(StepCode::CutoverEvidence, missing);
         }
-        Self::passing("controller", error.to_string())
+        Self::passing(StepCode::Controller, error.to_string())
     }
 }
 

@@ -26,6 +26,7 @@ mod visible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::table::MovingTable;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
@@ -243,7 +244,8 @@ impl ApplyStream {
         let held = PausedStream(self);
         tokio::select! {
             biased;
-            settled = done => settled.map_err(|_| StepError::passing("stream.ended", "the change stream ended"))?,
+            settled = done => settled
+                .map_err(|_| StepError::passing(StepCode::StreamEnded, "the change stream ended"))?,
             failure = wait_for_failure(self.observation.clone()) => return Err(failure),
         }
         Ok(held)
@@ -309,14 +311,17 @@ impl PausedStream<'_> {
         let _ = self.0.requests.send(StreamRequest::Park(at, parked));
         let last = tokio::select! {
             biased;
-            arrived = done => arrived.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted before it could park"))?,
+            arrived = done => arrived.map_err(|_| {
+                let message = "the change stream restarted before it could park";
+                StepError::passing(StepCode::StreamRestarted, message)
+            })?,
             failure = wait_for_failure(self.0.observation.clone()) => return Err(failure),
         };
         if last < before {
             return Ok(());
         }
         Err(StepError::passing(
-            "stream.passed",
+            StepCode::StreamPassed,
             format!("the change stream is already past {before}, where it should park"),
         ))
     }
@@ -346,7 +351,7 @@ pub(crate) async fn wait_for_marker(
         Ok((Some(applied), _)) => Ok(applied),
         Ok((None, Some(failure))) => Err(StepError::Failed(failure)),
         _ => Err(StepError::passing(
-            "stream.ended",
+            StepCode::StreamEnded,
             "the change stream ended",
         )),
     }

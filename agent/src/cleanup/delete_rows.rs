@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{MapName, MapVersion, MigrationId};
 use plans::key_set::KeySet;
 use plans::table::MovingTable;
@@ -159,7 +160,7 @@ impl RowDeletion<'_> {
                 false => ("target", "source"),
             };
             return Err(StepError::refused(
-                "drop.role",
+                StepCode::DropRole,
                 format!(
                     "shard {shard}: in this database migration {} has its {is}, not its {must}; nothing is deleted",
                     self.token.migration
@@ -174,7 +175,7 @@ impl RowDeletion<'_> {
         };
         if witness.register != Register::Closed || !flip_matches {
             return Err(StepError::refused(
-                "drop.open",
+                StepCode::DropOpen,
                 format!(
                     "shard {shard}: its register is not closed, or its record of the flip is not the expected one; nothing is deleted"
                 ),
@@ -190,7 +191,7 @@ impl RowDeletion<'_> {
         match found.await? {
             None => Ok(()),
             Some(other) => Err(StepError::refused(
-                "drop.others",
+                StepCode::DropOthers,
                 format!(
                     "shard {shard}: migration {other} moves some of {} too; nothing is deleted",
                     self.keys

@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::step::verify::{DifferenceKind, RowDifference, TableVerified};
 use tokio_postgres::Row;
@@ -353,7 +354,7 @@ fn chunk_record(row: &Row) -> Result<ChunkRecord, StepError> {
     let part: String = row.get(2);
     let part = serde_json::from_str(&part).map_err(|_| {
         StepError::refused(
-            "verify.records",
+            StepCode::VerifyRecords,
             "the record of a chunk to compare is unreadable",
             "start the comparison again with `shardwright verify`",
         )

@@ -2,6 +2,7 @@
 //! read as a whole.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{
     CheckFinding, CheckSubject, CheckTask, Checked, KeyRows, ObservedGuard, ObservedReference,
@@ -96,7 +97,7 @@ async fn keyed_tables(client: &Connected, task: &CheckTask) -> Result<Vec<Moving
         .find(|unkeyed_table| existing.contains_key(&unkeyed_table.table))
     {
         return Err(StepError::refused(
-            "check.untied",
+            StepCode::CheckUntied,
             format!(
                 "shard {shard}, table {}: {}",
                 unkeyed_table.table, unkeyed_table.problem

@@ -7,6 +7,7 @@
 //! closes keys that the next inventory reports.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{Epoch, MapVersion};
 use plans::inspection::reconcile::{CloseTask, Closing};
 use plans::inspection::sweep::Swept;
@@ -98,7 +99,7 @@ async fn refuse_if_newer(
         return Ok(());
     }
     Err(StepError::refused(
-        "close.newer",
+        StepCode::CloseNewer,
         format!(
             "shard {shard} was told of a version after {}; nothing was closed",
             closing.version
@@ -114,7 +115,7 @@ async fn guards_exist(
 ) -> Result<bool, StepError> {
     match guard::check(session, &token.migration, &closing.tables).await {
         Ok(_) => Ok(true),
-        Err(error) if error.failure().is_some_and(|f| f.code == "guard.changed") => Ok(false),
+        Err(error) if error.has_code(StepCode::GuardChanged) => Ok(false),
         Err(error) => Err(error),
     }
 }

@@ -12,6 +12,7 @@ pub(crate) use kept_rows::delete_expired;
 use std::path::Path;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::check::{Repair, RepairResult, RepairTask};
 use plans::shard_map::Sequences;
@@ -47,7 +48,7 @@ pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult,
             delete_stray::run(task, shard(task, 0)?, shard(task, 1)?, keys, files).await
         }
         Repair::MapKeys { .. } | Repair::ByHand { .. } => Err(StepError::refused(
-            "mend.kind",
+            StepCode::RepairKind,
             "this is not repaired on a shard",
             "change the map, or decide as the advice says",
         )),
@@ -57,7 +58,7 @@ pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult,
 fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
     task.shards.get(index).ok_or_else(|| {
         StepError::refused(
-            "mend.shards",
+            StepCode::RepairShards,
             format!("the task names {} shard(s)", task.shards.len()),
             "request the repair again",
         )
@@ -66,10 +67,9 @@ fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
 
 /// Returns the error for a subject that has changed since the check, so that nothing was repaired.
 fn changed_since_check(subject: impl std::fmt::Display) -> StepError {
-    StepError::refused(
-        "mend.changed",
+    StepError::listed(
+        StepCode::RepairChanged,
         format!("{subject} is not as the check saw it; nothing was changed"),
-        "check the map again",
     )
 }
 
@@ -84,7 +84,7 @@ async fn read_sharded_tables(
     let (keyed, unkeyed) = keys::resolve(&task.settings, &task.key, &foreign_keys);
     if let Some(unkeyed_table) = unkeyed.into_iter().next() {
         return Err(StepError::refused(
-            "mend.untied",
+            StepCode::RepairUntied,
             format!(
                 "shard {shard}, table {}: {}",
                 unkeyed_table.table, unkeyed_table.problem
@@ -173,7 +173,7 @@ async fn repair_sequence(
     let Some(last) = last.filter(|last| (current.min..=current.max).contains(last)) else {
         let _ = client.batch_execute("rollback").await;
         return Err(StepError::refused(
-            "mend.sequence",
+            StepCode::RepairSequence,
             format!("{action}: it has no value of the shard's own left"),
             "give the sequence a larger type, then check again",
         ));

@@ -8,6 +8,7 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapName, MapVersion, MigrationId};
 use plans::inspection::inventory::{Inventory, InventoryTask, ObjectKind, Whose};
@@ -95,7 +96,7 @@ impl AbandonedMigration {
             .find(is_schema)
         {
             return Err(StepError::refused(
-                "sweep.foreign",
+                StepCode::SweepForeign,
                 format!("shard {}: {schema} is not Shardwright's", reference.name),
                 "rename that schema, then sweep again",
             ));
@@ -191,7 +192,7 @@ impl AbandonedMigration {
             }
         }
         Err(StepError::passing(
-            "slot.busy",
+            StepCode::SlotBusy,
             format!("{action}: it stays in use"),
         ))
     }

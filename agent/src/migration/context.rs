@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{MapVersion, StepId};
 use plans::identity::DatabaseIdentity;
 use plans::inspection::inventory::About;
@@ -353,7 +354,7 @@ fn output<T: DeserializeOwned>(
         .and_then(|value| serde_json::from_value(value.clone()).ok())
         .ok_or_else(|| {
             StepError::refused(
-                "step.input",
+                StepCode::StepInput,
                 format!("the output of step {kind} is missing or of another version"),
                 "`resume`; if the failure recurs, `abort` the migration and plan it again",
             )
@@ -369,7 +370,7 @@ pub(crate) fn system(identity: &DatabaseIdentity) -> Result<SystemIdentity, Step
         .zip(u32::try_from(identity.timeline).ok());
     let (system_id, timeline) = parsed.ok_or_else(|| {
         StepError::refused(
-            "step.input",
+            StepCode::StepInput,
             "the recorded system identity is unreadable",
             "`abort` the migration and plan it again",
         )

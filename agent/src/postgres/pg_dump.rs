@@ -15,6 +15,7 @@ use std::process::Stdio;
 use cluster::Binaries;
 use connect::{Connected, Dsn, Resolved};
 use futures::{StreamExt, pin_mut};
+use plans::failure::StepCode;
 use plans::names::SCHEMA;
 use plans::sql::quote_ident;
 use tokio::process::Command;
@@ -418,10 +419,9 @@ async fn archive(dumped: DumpSource<'_>, tools: &Binaries) -> Result<Vec<Archive
     let bytes = tokio::fs::read(&file.0).await;
     let bytes = bytes.at(format_args!("reading {}", file.0.display()))?;
     archive::read(&bytes).map_err(|error| {
-        StepError::refused(
-            "schema.archive",
+        StepError::listed(
+            StepCode::SchemaArchive,
             format!("shard {shard}: the schema that pg_dump wrote cannot be read: {error}"),
-            "install a version of pg_dump from 15 to 18 that is the server's; or create the schema on the target and say `schema: existing`",
         )
     })
 }
@@ -464,12 +464,12 @@ async fn run(command: &mut Command, what: &str) -> Result<(), StepError> {
     // A connection failure is transient. An operator must fix every other failure.
     if message.contains("could not connect") || message.contains("connection to server") {
         return Err(StepError::passing(
-            "schema.dump",
+            StepCode::SchemaDump,
             format!("{what} failed: {first}"),
         ));
     }
     Err(StepError::refused(
-        "schema.dump",
+        StepCode::SchemaDump,
         format!("{what} failed: {first}"),
         "mend what it says, then `resume`",
     ))

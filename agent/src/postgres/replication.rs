@@ -26,7 +26,6 @@ use tokio::time::timeout;
 
 use super::lsn::Lsn;
 pub use error::ReplicationError;
-pub(crate) use error::{PUBLICATION_CHANGED, SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 use proxy::{ProxyOptions, ReplicationProxy};
 pub use stream::{ChangeStream, FeedbackMode, RawEvent, StreamEvent, StreamStart};
 

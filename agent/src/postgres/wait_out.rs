@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::MovingTable;
 use tokio::time::Instant;
 use tokio_postgres::types::ToSql;
@@ -140,7 +141,7 @@ pub(crate) async fn ended(
     while !remembered.is_empty() {
         if Instant::now() >= deadline {
             return Err(StepError::not_yet(
-                "wait_out.budget",
+                StepCode::WaitOutBudget,
                 format!(
                     "shard {shard}: {} writer(s) of the moving tables did not end within the write-stop budget",
                     remembered.len()

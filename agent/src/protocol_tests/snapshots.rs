@@ -13,7 +13,7 @@ use super::bench::{Bench, ITEM};
 use super::cutover::committed_before;
 use super::shard::until;
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::{ReplicationSession, SLOT_GAP, SlotOptions};
+use crate::postgres::replication::{ReplicationSession, SlotOptions};
 use crate::postgres::visibility::TxSnapshot;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
@@ -268,5 +268,9 @@ pub(super) async fn control_changes_applied_asynchronously_and_confirmed_are_los
     let there = bench.ours(&bench.target).await;
     assert_eq!(count(&there).await, 0, "control: the change is gone");
     let stream = bench.stream(FORWARD).await;
-    assert_eq!(halted(&stream).await.0, SLOT_GAP, "and the gap is noticed");
+    assert_eq!(
+        halted(&stream).await.0,
+        "slot.gap",
+        "and the gap is noticed"
+    );
 }

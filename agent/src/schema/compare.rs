@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::step::build_indexes::SchemaCompared;
 use tokio_postgres::types::ToSql;
 
@@ -23,9 +24,6 @@ const MAINTAINS: u32 = 17;
 
 /// Maximum number of differences in one failure message.
 const NAMED: usize = 20;
-
-/// Failure code: the schemas differ.
-pub(crate) const DIFFERENT: &str = "schema.different";
 
 /// Kind and name of an object.
 type ObjectName = (String, String);
@@ -136,7 +134,7 @@ fn refused(shard: &str, different: &[String]) -> StepError {
         more => format!("; and {more} more"),
     };
     StepError::refused(
-        DIFFERENT,
+        StepCode::SchemaDifferent,
         format!(
             "shard {shard}: {} object(s) of its schema are not as on the source: {}{rest}",
             different.len(),

@@ -13,6 +13,7 @@ mod reader;
 
 use cluster::Binaries;
 use connect::Connected;
+use plans::failure::StepCode;
 
 use crate::error::{StepError, WithIntent};
 use crate::postgres::pg_dump::{self, DumpSource, DumpedSchema, RestoreSection, SchemaEntry};
@@ -191,7 +192,7 @@ fn label(object: &SchemaObject) -> String {
 
 fn cycle(shard: &str, problem: &str) -> StepError {
     StepError::refused(
-        "schema.cycle",
+        StepCode::SchemaCycle,
         format!("shard {shard}: the schema cannot be written in an order that works: {problem}"),
         "install pg_dump of the source's major version beside the agent; or create the schema on the target and say `schema: existing`",
     )

@@ -10,6 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use tokio_postgres::Row;
 
 use super::kind::{QUERIES, SchemaObjectKind};
@@ -198,7 +199,7 @@ fn uncarried(shard: &str, names: &[String]) -> StepError {
         more => format!(", and {more} more"),
     };
     StepError::refused(
-        "schema.uncarried",
+        StepCode::SchemaUncarried,
         format!(
             "shard {shard}: without pg_dump of the server's version its schema cannot be copied; these have no words: {}{rest}",
             shown.join(", ")

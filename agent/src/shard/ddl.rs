@@ -9,6 +9,7 @@
 use std::collections::BTreeMap;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::inspection::check::SchemaFact;
 use plans::table::{Column, MovingTable, TableName};
 
@@ -70,7 +71,7 @@ pub(crate) fn differences(
 /// Returns the failure with the given differences.
 pub(crate) fn drift_error(lines: &[String]) -> StepError {
     StepError::refused(
-        "schema.drift",
+        StepCode::SchemaDrift,
         format!("the moving tables differ:\n{}", lines.join("\n")),
         "make both sides equal, then `resume`; or `abort` the migration",
     )
@@ -79,7 +80,7 @@ pub(crate) fn drift_error(lines: &[String]) -> StepError {
 /// Returns the failure for changes that both shards have, but with which the move cannot continue.
 fn unsupported_error(lines: &[String]) -> StepError {
     StepError::refused(
-        "schema.drift",
+        StepCode::SchemaDrift,
         format!(
             "both shards have the moving tables in a form with which this move cannot continue:\n{}",
             lines.join("\n")
@@ -292,7 +293,7 @@ pub(crate) async fn check_unchanged(
         return Ok(());
     }
     Err(StepError::refused(
-        "schema.drift",
+        StepCode::SchemaDrift,
         format!(
             "both shards have table {} in another form than the plan",
             planned.table

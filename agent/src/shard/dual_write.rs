@@ -15,6 +15,7 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::MigrationId;
 use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
@@ -281,11 +282,7 @@ async fn read_names(client: &Connected) -> Result<StandbyNames, StepError> {
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await.at(&what)?;
     StandbyNames::parse(row.get(0)).map_err(|error| {
-        StepError::refused(
-            "dual_write.names",
-            format!("shard {shard}: {error}"),
-            "write it as FIRST n (names)",
-        )
+        StepError::listed(StepCode::DualWriteNames, format!("shard {shard}: {error}"))
     })
 }
 
@@ -413,7 +410,7 @@ async fn set_and_wait(client: &Connected, value: &str) -> Result<(), StepError> 
     match tokio::time::timeout(RELOAD_TIMEOUT, in_force).await {
         Ok(status) => status.at(&what),
         Err(_) => Err(StepError::passing(
-            "dual_write.reload",
+            StepCode::DualWriteReload,
             format!("{what}: the server has not loaded it after {RELOAD_TIMEOUT:?}"),
         )),
     }

@@ -13,6 +13,7 @@ use std::fmt;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{AttemptNo, Epoch, MapVersion, MigrationId};
 use plans::names::{BYPASS_SETTING, SQLSTATE_SUPERSEDED};
 use plans::sql::quote_literal;
@@ -242,7 +243,7 @@ fn parse_count(row: SimpleQueryRow, what: &str) -> Result<AttemptCount, StepErro
     let count = row.get(0).and_then(|text| text.parse().ok());
     count.map(AttemptCount).ok_or_else(|| {
         StepError::passing(
-            "epoch.count",
+            StepCode::EpochCount,
             format!("{what}: the server returned no count"),
         )
     })
@@ -348,7 +349,7 @@ pub(crate) async fn take_over(client: &Connected, token: &EpochToken) -> Result<
         }
     }
     Err(StepError::passing(
-        "epoch.contended",
+        StepCode::EpochContended,
         format!("{what}: sessions of older owners still hold the lock"),
     ))
 }

@@ -19,6 +19,7 @@ pub(crate) use functions::{disable, functions_sql, passed_lock_key, replace_if_o
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{MapName, MigrationId};
 use plans::key_set::KeySet;
 use plans::names::{BYPASS_SETTING, SCHEMA, TRIGGER_PREFIX};
@@ -378,12 +379,11 @@ pub(crate) async fn check(
     if missing.is_empty() {
         return read_triggers(client, migration).await;
     }
-    Err(StepError::refused(
-        "guard.changed",
+    Err(StepError::listed(
+        StepCode::GuardChanged,
         format!(
             "shard {shard}: guard triggers were dropped or disabled: {}",
             missing.join(", ")
         ),
-        "find the cause, then `resume`: before the flip the agent creates the guards again and compares every row again",
     ))
 }

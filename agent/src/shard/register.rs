@@ -8,9 +8,11 @@
 use std::fmt;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{AttemptNo, MapVersion, MigrationId};
 use plans::names::SCHEMA;
 use plans::sql::{quote_ident, quote_literal};
+use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, AttemptCount, EpochProof, EpochToken, ProvenTransaction};
 use super::marker::{Marker, MarkerKind};
@@ -148,14 +150,13 @@ pub(crate) async fn begin_and_check_witness(
         Some(recorded) => format!("it has recorded the flip to map version {recorded}"),
         None => "it has recorded no flip".to_owned(),
     };
-    Err(StepError::refused(
-        "flip.lost",
+    Err(StepError::listed(
+        StepCode::FlipLost,
         format!(
             "shard {shard} is a witness of a flip that the control store does not know: its register is {}, and {flipped}; \
              expected a closed register and at most version {version}",
             witness.register
         ),
-        "the control store was restored from an older state; restore it forward, never reopen the source",
     ))
 }
 
@@ -255,7 +256,7 @@ pub(crate) async fn check_open(client: &Connected, token: &EpochToken) -> Result
         return Ok(());
     }
     Err(StepError::passing(
-        "register.closed",
+        StepCode::RegisterClosed,
         format!(
             "shard {shard}: its register is {}, so the guard refuses writes to the moving keys",
             Register::from_value(value)
@@ -293,10 +294,8 @@ impl ShardOpening<'_> {
     pub(crate) async fn open(&self, delayed: impl Fn(&str)) -> Result<(), StepError> {
         let (client, shard) = (self.client, self.client.name());
         let what = format!("shard {shard}: opening it at map version {}", self.version);
-        let is_lock_timeout = |error: &StepError| {
-            let failure = error.failure();
-            failure.is_some_and(|failure| failure.code == "sql.55P03")
-        };
+        let is_lock_timeout =
+            |error: &StepError| error.sqlstate() == Some(SqlState::LOCK_NOT_AVAILABLE.code());
         loop {
             // One round trip: the setting is sent ahead of the batch.
             let (set, opened) = tokio::join!(

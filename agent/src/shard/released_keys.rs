@@ -8,6 +8,7 @@
 //! repeated.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{MapName, MapVersion};
 use plans::key_set::KeySet;
 use plans::names::{SCHEMA, SQLSTATE_NOT_OWNER, released_keys_function, released_keys_trigger};
@@ -341,11 +342,6 @@ pub(crate) fn function_sql(map: &MapName) -> String {
 
 /// Parses keys from `shardwright.away` or `shardwright.given`.
 pub(crate) fn parse_keys(keys: serde_json::Value, what: &str) -> Result<KeySet, StepError> {
-    serde_json::from_value(keys).map_err(|error| {
-        StepError::refused(
-            "away.unreadable",
-            format!("{what}: {error}"),
-            "a table of schema shardwright was changed; restore it",
-        )
-    })
+    serde_json::from_value(keys)
+        .map_err(|error| StepError::listed(StepCode::AwayUnreadable, format!("{what}: {error}")))
 }

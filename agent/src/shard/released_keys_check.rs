@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::MapName;
 use plans::key_set::KeySet;
 use plans::names::{SCHEMA, released_keys_function, released_keys_trigger};
@@ -221,10 +222,9 @@ pub(crate) async fn recreate_guard(
             Ok(true) => break,
             Ok(false) => {
                 let _ = client.batch_execute("rollback").await;
-                return Err(StepError::refused(
-                    "mend.changed",
+                return Err(StepError::listed(
+                    StepCode::RepairChanged,
                     format!("{what}: the released keys changed meanwhile; nothing was done"),
-                    "check the map again",
                 ));
             }
             Err(error) => error,

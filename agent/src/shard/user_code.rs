@@ -12,6 +12,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use connect::Connected;
 use futures::future::try_join;
+use plans::failure::StepCode;
 use plans::table::{MovingTable, TableName};
 use serde::Deserialize;
 
@@ -205,7 +206,7 @@ impl CodeAnswer {
         let what = format!("shard {shard}: searching for code of the tables");
         let row = row.at(&what)?;
         let found = serde_json::from_str(row.get(0)).map_err(|error| {
-            StepError::refused("code.unreadable", format!("{what}: {error}"), "report this")
+            StepError::listed(StepCode::CodeUnreadable, format!("{what}: {error}"))
         })?;
         Ok(Self {
             found,
@@ -218,7 +219,7 @@ impl CodeAnswer {
         match self.found.first() {
             None => Ok(()),
             Some(first) => Err(StepError::refused(
-                "code.untrusted",
+                StepCode::CodeUntrusted,
                 format!(
                     "shard {shard}, {} of table {}: {}",
                     first.place, first.table, first.problem

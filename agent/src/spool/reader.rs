@@ -4,6 +4,7 @@ use std::io::ErrorKind::NotFound;
 use std::sync::Arc;
 
 use bytes::BytesMut;
+use plans::failure::StepCode;
 use tokio::fs::File;
 use tokio::io::AsyncReadExt;
 use tokio::sync::{mpsc, watch};
@@ -13,7 +14,7 @@ use super::frame::{self, HEAD, SpoolFrame};
 use super::{DurablePosition, SharedSegments, SpoolSegment};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::pgoutput::decode;
-use crate::postgres::replication::{SLOT_GAP, StreamEvent};
+use crate::postgres::replication::StreamEvent;
 
 /// The number of events that are read ahead.
 const READ_AHEAD_EVENTS: usize = 4096;
@@ -159,7 +160,7 @@ impl ReadTask {
                 Ok(None) => return Ok(Ok(())),
                 Err(frame::DamagedFrame) => {
                     return Err(StepError::passing(
-                        SLOT_GAP,
+                        StepCode::SlotGap,
                         format!("{what}: the segment is damaged"),
                     ));
                 }
@@ -214,7 +215,7 @@ fn decode_event(frame: SpoolFrame, what: &str) -> Result<StreamEvent, StepError>
         SpoolFrame::Message { at, message, .. } => {
             let change = decode(message).map_err(|error| {
                 StepError::refused(
-                    "spool.message",
+                    StepCode::SpoolMessage,
                     format!("{what}: {error}"),
                     "`abort` it and plan it again",
                 )

@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use bytes::BytesMut;
+use plans::failure::StepCode;
 use tokio::io::AsyncReadExt;
 
 use super::frame::{self, HEAD, SpoolFrame};
 use super::{SpoolLocation, SpoolSegment};
 use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
-use crate::postgres::replication::SLOT_GAP;
 
 /// The number of bytes that are read at a time.
 const READ_BYTES: usize = 1 << 20;
@@ -58,7 +58,7 @@ pub(super) fn covered(
     for segment in segments {
         if segment.from > end {
             return Err(StepError::passing(
-                SLOT_GAP,
+                StepCode::SlotGap,
                 format!(
                     "{}: a segment between {end} and {} is missing",
                     location.intent("reading"),

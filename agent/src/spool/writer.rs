@@ -5,6 +5,7 @@ use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
+use plans::failure::StepCode;
 use tokio::fs::File;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::watch;
@@ -176,7 +177,7 @@ impl SpoolWriter {
         if self.broken {
             let what = self.location.intent("writing");
             return Err(StepError::passing(
-                "io",
+                StepCode::Io,
                 format!("{what}: an earlier write failed"),
             ));
         }

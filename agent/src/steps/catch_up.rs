@@ -4,6 +4,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+use plans::failure::StepCode;
 use plans::id::AttemptNo;
 use plans::names::Direction;
 use plans::step::catch_up::CaughtUp;
@@ -97,7 +98,8 @@ pub(super) async fn probe_lag(
         let slot = context.session.stream.lock().await;
         slot.as_ref().map(ApplyStream::subscribe)
     };
-    let watch = watch.ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+    let watch =
+        watch.ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
     let applied = crate::stream::wait_for_marker(watch, marker.id);
     // If the reply to the marker's commit was lost, the arrival of the marker is never reported. The next probe emits
     // another marker.

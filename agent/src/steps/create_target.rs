@@ -16,6 +16,7 @@
 //! A second run undoes the first one and begins again: rows of an earlier copy are not used.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::request::Schema::Existing;
 use plans::step::create_target::TargetCreated;
 use plans::table::MovingTable;
@@ -66,7 +67,7 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
     }
     if context.dispatch.options.schema == Existing {
         return Err(StepError::refused(
-            "target.absent",
+            StepCode::TargetAbsent,
             format!(
                 "shard {}: it has none of the moving tables, and `schema: existing` creates none",
                 target.name
@@ -140,7 +141,7 @@ async fn is_live(context: &StepContext, session: &Connected) -> Result<bool, Ste
         names.join(", ")
     };
     Err(StepError::refused(
-        "target.partly",
+        StepCode::TargetPartly,
         format!(
             "shard {shard}: it has the tables {} and lacks {}",
             names(&present),
@@ -158,7 +159,7 @@ async fn prepare_live_target(context: &StepContext, session: &Connected) -> Resu
     let found = catalog::fingerprint(session, &dispatch.tables).await?;
     if found != dispatch.schema_fingerprint {
         return Err(StepError::refused(
-            "schema.drift",
+            StepCode::SchemaDrift,
             format!("shard {shard}: its tables differ from the source's tables in the plan"),
             "make both shards equal, then `resume`; `plan` names each difference",
         ));
@@ -183,7 +184,7 @@ async fn prepare_live_target(context: &StepContext, session: &Connected) -> Resu
         let row = session.query_one(&sql, &[]).await.at(what)?;
         if row.get(0) {
             return Err(StepError::refused(
-                "target.stray",
+                StepCode::TargetStray,
                 format!(
                     "shard {shard}: table {} already has rows of the moving keys",
                     table.table

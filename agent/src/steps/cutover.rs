@@ -19,6 +19,7 @@ mod window;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{AttemptNo, MapVersion};
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -188,7 +189,7 @@ fn refused_error(what: &str, answer: &CutoverAnswer) -> StepError {
         format!("{answer:?}")
     };
     StepError::not_yet(
-        "cutover.refused",
+        StepCode::CutoverRefused,
         format!("the control store did not {what}: {reason}"),
     )
 }

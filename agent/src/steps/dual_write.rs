@@ -1,6 +1,7 @@
 //! Synchronous dual-write, in which the agent is a synchronous standby of the upstream shard: the steps check that it
 //! is possible, record the standby name before its use, and remove the name.
 
+use plans::failure::StepCode;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::request::DualWrite;
@@ -34,7 +35,7 @@ pub(super) async fn check_possible(context: &StepContext) -> Result<(), StepErro
         return Ok(());
     }
     Err(StepError::refused(
-        "preflight.dual_write",
+        StepCode::PreflightDualWrite,
         format!(
             "`dual_write: synchronous` is not possible: {}",
             problems.join("; ")
@@ -56,7 +57,7 @@ pub(super) fn check_different_servers(
         return Ok(());
     }
     Err(StepError::refused(
-        "preflight.dual_write",
+        StepCode::PreflightDualWrite,
         "`dual_write: synchronous` is not possible: both shards are databases of one server, so commits of the change stream would wait for the stream itself",
         "`abort` it and plan with `dual_write: asynchronous`",
     ))

@@ -2,6 +2,7 @@
 //! could not be distinguished from rows of this migration.
 
 use connect::Connected;
+use plans::failure::StepCode;
 
 use crate::error::StepError;
 use crate::migration::context::StepContext;
@@ -21,7 +22,7 @@ pub(super) async fn refuse_conflicting(
     match conflicting_migrations::find_with_same_keys(session, migration, map, keys, &[]).await? {
         None => Ok(()),
         Some(other) => Err(StepError::refused(
-            "target.leftover",
+            StepCode::TargetLeftover,
             format!(
                 "shard {shard}: migration {other} has left guards or rows for some of {} there",
                 dispatch.keys

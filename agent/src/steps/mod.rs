@@ -21,6 +21,7 @@ mod set_read_only;
 mod unwind;
 mod verify;
 
+use plans::failure::StepCode;
 use plans::step::StepKind;
 use serde::Serialize;
 use serde_json::Value;
@@ -77,5 +78,5 @@ pub(crate) fn must_not_be_interrupted(kind: StepKind) -> bool {
 
 fn output(value: impl Serialize) -> Result<Value, StepError> {
     serde_json::to_value(value)
-        .map_err(|error| StepError::passing("step.output", error.to_string()))
+        .map_err(|error| StepError::passing(StepCode::StepOutput, error.to_string()))
 }

@@ -6,6 +6,7 @@
 use connect::Connected;
 use std::time::Duration;
 
+use plans::failure::StepCode;
 use plans::names::Direction;
 use plans::step::StepKind;
 use plans::step::open_capture::CaptureOpened;
@@ -142,7 +143,7 @@ pub(super) async fn create_slot(
     match created {
         Ok(created) => Ok((created.at(&what)?, session)),
         Err(_) => Err(StepError::passing(
-            "slot.waits",
+            StepCode::SlotWaits,
             format!(
                 "{what}: a transaction that was open before it has not ended for {SLOT_TIMEOUT:?}"
             ),
@@ -185,7 +186,7 @@ pub(super) async fn drop_slot(
             .at(&what)?;
     }
     Err(StepError::passing(
-        "slot.busy",
+        StepCode::SlotBusy,
         format!("{what}: it is still in use"),
     ))
 }

@@ -1,7 +1,7 @@
 //! Preflight: repeats the survey (the checks of both shards for the plan) immediately before the move, and records the
 //! identities of both servers.
 
-use plans::failure::Severity;
+use plans::failure::{Severity, StepCode};
 use plans::identity::DatabaseIdentity;
 use plans::request::Ddl;
 use plans::shard_map::MapSettings;
@@ -33,7 +33,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
     let survey = survey::run(&task).await?;
     if survey.schema_fingerprint != dispatch.schema_fingerprint {
         return Err(StepError::refused(
-            "schema.drift",
+            StepCode::SchemaDrift,
             format!(
                 "shard {}: the moving tables have changed since the plan was made",
                 dispatch.source.name
@@ -54,7 +54,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
         .collect();
     if !refused.is_empty() {
         return Err(StepError::refused(
-            "preflight",
+            StepCode::Preflight,
             refused.join("; "),
             "fix each of them, then `resume`",
         ));
@@ -79,7 +79,7 @@ async fn check_rights_to_refuse_ddl(context: &StepContext) -> Result<(), StepErr
         let session = shard.session("preflight").await?;
         if !ddl_guard::can_create(&session).await? {
             return Err(StepError::refused(
-                "preflight.ddl",
+                StepCode::PreflightDdl,
                 format!(
                     "shard {}: `ddl: refuse` needs event triggers, which only a superuser can create, and the agents' role is none",
                     shard.name

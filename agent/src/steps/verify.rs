@@ -18,7 +18,7 @@ mod repair;
 use std::sync::Arc;
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::names::Direction;
 use plans::step::verify::{ROWS_NAMED, ROWS_REPAIRED, Verified, VerifyRun};
 use tokio::time::{Duration, Instant};
@@ -339,7 +339,7 @@ impl ComparisonRun<'_> {
 fn different_error(context: &StepContext, rows: i64) -> StepError {
     let id = &context.dispatch.migration;
     StepError::Failed(Failure {
-        code: "verify.different".to_owned(),
+        code: StepCode::VerifyDifferent.into(),
         message: format!("the copies differ in {rows} row(s)"),
         hint: Some(format!(
             "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out who wrote to the target, or `abort` it and plan it again"
@@ -352,7 +352,7 @@ fn different_error(context: &StepContext, rows: i64) -> StepError {
 /// matched by their keys.
 fn unnamed_error(relation: &str) -> StepError {
     StepError::refused(
-        "verify.unnamed",
+        StepCode::VerifyUnnamed,
         format!("the copies of {relation} differ, but no single row does"),
         "most likely one shard has two rows with one key: find them with index scans off, reindex what identifies them, then `abort` it and plan it again",
     )
@@ -365,5 +365,5 @@ pub(super) async fn watch_stream(
     let slot = context.session.stream.lock().await;
     slot.as_ref()
         .map(ApplyStream::subscribe)
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))
+        .ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))
 }

@@ -25,6 +25,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::{Format, MovingTable, stream_format};
 
 use crate::error::StepError;
@@ -116,7 +117,7 @@ impl Applier {
         };
         self.tables.iter().position(is).ok_or_else(|| {
             StepError::refused(
-                "capture.table",
+                StepCode::CaptureTable,
                 format!(
                     "the stream carries table {}.{}, which is not part of the plan",
                     relation.namespace, relation.name
@@ -337,7 +338,7 @@ impl Applier {
     fn target_of(&self, relation: u32) -> Result<&Arc<ApplyTarget>, StepError> {
         self.targets.get(&relation).ok_or_else(|| {
             StepError::passing(
-                "capture.relation",
+                StepCode::CaptureRelation,
                 format!(
                     "the stream sent a change of relation {relation} before the Relation message"
                 ),

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use plans::failure::StepCode;
 use plans::table::stream_format;
 use tokio::sync::{oneshot, watch};
 use tokio::task::JoinHandle;
@@ -216,7 +217,7 @@ pub(super) async fn read_confirmed(spec: &StreamSpec) -> Result<Lsn, StepError> 
     let confirmed = row.and_then(|row| row.get::<_, Option<Lsn>>(0));
     confirmed.ok_or_else(|| {
         StepError::refused(
-            crate::postgres::replication::SLOT_MISSING,
+            StepCode::SlotMissing,
             format!("{what}: replication slot {slot} does not exist"),
             "this migration has missed changes; `abort` it and plan it again",
         )

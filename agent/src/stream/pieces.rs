@@ -5,6 +5,7 @@ use std::task::Poll;
 
 use connect::Connected;
 use futures::future::BoxFuture;
+use plans::failure::StepCode;
 use tokio::sync::{Semaphore, oneshot};
 use tokio_util::task::AbortOnDropHandle;
 
@@ -182,7 +183,10 @@ impl PieceQueue {
 }
 
 fn session_lost() -> StepError {
-    StepError::passing("apply.lost", "the session that applies changes is lost")
+    StepError::passing(
+        StepCode::ApplyLost,
+        "the session that applies changes is lost",
+    )
 }
 
 /// Executes a piece after the earlier ones, and commits it if it ends a batch.
@@ -212,10 +216,13 @@ async fn execute(
 /// A compacted piece may violate a unique or exclusion constraint that was created after the stream began: the order
 /// of its changes matters then. The changes are read again and applied in their order.
 fn retry_in_order(error: StepError) -> StepError {
-    let code = error.failure().map_or("", |failure| failure.code.as_str());
-    if ["sql.23505", "sql.23P01"].contains(&code) {
+    let violations = ["23505", "23P01"];
+    if error
+        .sqlstate()
+        .is_some_and(|state| violations.contains(&state))
+    {
         return StepError::passing(
-            "apply.order",
+            StepCode::ApplyConflict,
             format!("reading changes again to apply them in their order: {error}"),
         );
     }

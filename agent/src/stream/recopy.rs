@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::AttemptNo;
 use plans::sql::{quote_ident, quote_literal};
 use plans::table::MovingTable;
@@ -171,7 +172,7 @@ fn row_vanished(spec: &StreamSpec, table: &MovingTable) -> StepError {
         "shard {}: a row of {} that was found is no longer visible in the same snapshot",
         spec.upstream.name, table.table
     );
-    StepError::passing("capture.unread", message)
+    StepError::passing(StepCode::CaptureUnread, message)
 }
 
 /// Opens a transaction in which `xid` is visible. Returns its snapshot, and the end of the WAL right after the
@@ -202,7 +203,7 @@ async fn take_snapshot(
         let row = reader.query_one(read, &[]).await.at(&what)?;
         let snapshot: TxSnapshot = row.get::<_, String>(0).parse().map_err(|error| {
             StepError::refused(
-                "capture.snapshot",
+                StepCode::CaptureSnapshot,
                 format!("{what}: {error}"),
                 "`abort` it and plan it again",
             )
@@ -217,7 +218,7 @@ async fn take_snapshot(
         epoch::rollback(reader).await;
         if Instant::now() >= deadline {
             return Err(StepError::passing(
-                "capture.unseen",
+                StepCode::CaptureUnseen,
                 format!(
                     "{what}: a captured commit has not been visible for {VISIBILITY_TIMEOUT:?}; it waits for a synchronous standby"
                 ),

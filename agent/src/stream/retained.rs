@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::names::Direction;
 use plans::sql::quote_literal;
 use plans::wire::Retained;
@@ -82,7 +82,7 @@ async fn watch_on_one_session(
 
 fn limit_failure(spec: &StreamSpec, bytes: u64) -> Failure {
     Failure {
-        code: "log.limit".to_owned(),
+        code: StepCode::LogLimit.into(),
         message: format!(
             "shard {}: {} MiB of WAL were retained for the {} stream, more than {} MiB; its slot was dropped",
             spec.upstream.name,
@@ -119,7 +119,7 @@ pub(super) async fn drop_slot(spec: &StreamSpec) -> Result<(), StepError> {
         }
     }
     Err(StepError::passing(
-        "slot.busy",
+        StepCode::SlotBusy,
         format!("{what}: a session still uses it"),
     ))
 }

@@ -5,6 +5,8 @@ mod rows;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use plans::failure::StepCode;
+
 use super::StreamRequest;
 use super::batch::{ApplyBatch, ChangeArrival};
 use super::feed::EventFeed;
@@ -413,7 +415,7 @@ pub(super) fn take_request(shared: &mut StreamState, request: Option<StreamReque
 
 fn truncated_error(shard: &str) -> StepError {
     StepError::refused(
-        "capture.truncate",
+        StepCode::CaptureTruncate,
         format!("shard {shard}: a moving table was truncated"),
         "`abort` the migration; the TRUNCATE guard of the table was bypassed",
     )

@@ -6,6 +6,7 @@
 //! Its row is in the table of the progress, under a name that states how rows are divided between the lanes.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::names::Direction;
 use tokio_postgres::types::ToSql;
 
@@ -45,7 +46,7 @@ pub(crate) async fn read_position_ahead(
         None => Ok(None),
         Some((name, lsn)) if name == prefix(direction) + DIVISION => Ok(Some(lsn)),
         Some((name, lsn)) => Err(StepError::refused(
-            "stream.division",
+            StepCode::StreamDivision,
             format!(
                 "shard {shard}: {name:?} has applied changes up to {lsn}; this agent divides rows by {DIVISION}"
             ),

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use plans::failure::RetryClass;
+use plans::failure::{RetryClass, StepCode};
 use plans::wire::StreamMode;
 use tokio::time::Instant;
 
@@ -20,7 +20,6 @@ use super::visible::VisibleRows;
 use crate::error::StepError;
 use crate::postgres::lsn::Lsn;
 use crate::postgres::replication::FeedbackMode;
-use crate::postgres::replication::SLOT_GAP;
 use crate::shard::apply_progress;
 use crate::spool::{Spool, SpoolLocation};
 use crate::stream::apply::{Applier, Executor};
@@ -98,7 +97,7 @@ async fn prepare_run(spec: &StreamSpec) -> Result<StreamRun, StepError> {
     let progress = apply_progress::read_settled(&session, &spec.token, spec.direction).await?;
     let progress = progress.ok_or_else(|| {
         StepError::refused(
-            "stream.progress",
+            StepCode::StreamProgress,
             format!(
                 "shard {shard}: the {} stream has no row with its progress",
                 spec.direction
@@ -176,7 +175,7 @@ fn check_gap(spec: &StreamSpec, run: &StreamRun, begin: Lsn) -> Result<(), StepE
         return Ok(());
     }
     Err(StepError::refused(
-        SLOT_GAP,
+        StepCode::SlotGap,
         format!(
             "shard {}: changes are applied up to {applied}, but the spool begins at {begin}",
             spec.downstream.name

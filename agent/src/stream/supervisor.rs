@@ -3,14 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use plans::failure::RetryClass;
+use plans::failure::{RetryClass, StepCode};
 use tokio::sync::{mpsc, watch};
 use tokio_util::sync::CancellationToken;
 
 use super::spooled::{self, RunEnd};
 use super::state::{PausePoint, StreamState};
 use super::{StreamObservation, StreamRequest, StreamSettings, StreamSpec, retained};
-use crate::postgres::replication::SLOT_GAP;
 
 /// The longest delay before a restart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
@@ -83,7 +82,7 @@ async fn run_until_ended(shared: &mut StreamState) {
         };
         // An earlier agent may have confirmed its last spooled changes after this agent had listed the segments. The
         // stream therefore reads the spool once more.
-        let read_spool_again = failure.code == SLOT_GAP && failures == 1;
+        let read_spool_again = failure.has_code(StepCode::SlotGap) && failures == 1;
         let transient = failure.retry != RetryClass::None || read_spool_again;
         if !transient || failures >= shared.spec.max_attempts {
             if transient {

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::MovingTable;
 
 use crate::error::{StepError, WithIntent};
@@ -148,7 +149,7 @@ impl VisibleRows {
         let snapshot = unit.and_then(|unit| self.snapshots.get(unit.snapshot));
         let snapshot = snapshot.ok_or_else(|| {
             StepError::refused(
-                "capture.unit",
+                StepCode::CaptureUnit,
                 "a change arrived for a row that no unit of the copy contains",
                 "`abort` it and plan it again",
             )
@@ -159,7 +160,7 @@ impl VisibleRows {
 
 fn snapshot_error(what: &str, why: &str) -> StepError {
     StepError::refused(
-        "copy.snapshot",
+        StepCode::CopySnapshot,
         format!("{what}: {why}"),
         "`abort` it and plan it again",
     )

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use plans::failure::Failure;
+use plans::failure::{Failure, StepCode};
 use plans::id::StepId;
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -22,7 +22,6 @@ use crate::migration::context::StepContext;
 use crate::migration::load_monitor;
 use crate::migration::session::MigrationSession;
 use crate::migration::wait_monitor;
-use crate::postgres::replication::{SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 use crate::shard::dual_write::OwnershipProof;
 use crate::shard::{epoch, sidecar_schema};
 use crate::shared_scan::participants::{ExpectedParticipant, leads_to_copy};
@@ -245,16 +244,17 @@ async fn run_attempt(context: StepContext, id: StepId, kind: StepKind) {
 
 /// Returns whether the failure requires a new copy. Before the flip, a slot that lost changes requires only that.
 fn requires_new_copy(failure: &Failure, kind: StepKind) -> bool {
-    let lost = [SLOT_MISSING, SLOT_LOST, SLOT_GAP].contains(&failure.code.as_str());
-    lost && matches!(
-        kind,
-        StepKind::Copy
-            | StepKind::CatchUp
-            | StepKind::BuildIndexes
-            | StepKind::Verify
-            | StepKind::OpenReverse
-            | StepKind::Cutover
-    )
+    let lost = [StepCode::SlotMissing, StepCode::SlotLost, StepCode::SlotGap];
+    failure.has_code_of(&lost)
+        && matches!(
+            kind,
+            StepKind::Copy
+                | StepKind::CatchUp
+                | StepKind::BuildIndexes
+                | StepKind::Verify
+                | StepKind::OpenReverse
+                | StepKind::Cutover
+        )
 }
 
 /// Runs the step concurrently with the change stream. If the stream fails, the step fails; if it is cancelled, it

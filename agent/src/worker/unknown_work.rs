@@ -1,7 +1,7 @@
 //! Handles work of a newer controller that this version does not understand. The agent reports it as failed, and never
 //! does a part of it.
 
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::{Epoch, MigrationId, StepId};
 use plans::wire::{Outcome, Progress, Report, StepReport, WireSecret};
 use serde::Deserialize;
@@ -52,7 +52,7 @@ pub(super) fn failure_report(work: &str, reason: &str) -> Option<Report> {
 fn failure(reason: &str) -> Failure {
     let version = env!("CARGO_PKG_VERSION");
     Failure {
-        code: "agent.version".to_owned(),
+        code: StepCode::AgentVersion.into(),
         message: format!("an agent of version {version} does not understand this work: {reason}"),
         hint: Some("upgrade the agents to the controller's version, then resume".to_owned()),
         retry: RetryClass::None,

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use futures::TryStreamExt;
 use plans::doctor::Finding;
+use plans::failure::StepCode;
 use plans::inspection::LoadTask;
 use plans::key::Key;
 use plans::names::{LOAD_PREFIX, REPLICATION_PREFIX};
@@ -213,8 +214,9 @@ async fn count_changes(
     while let Some(row) = rows.try_next().await.at(&action)? {
         messages += 1;
         let message = Bytes::copy_from_slice(row.get::<_, &[u8]>(0));
-        let change = decode(message)
-            .map_err(|error| StepError::passing("load.decode", format!("{action}: {error}")))?;
+        let change = decode(message).map_err(|error| {
+            StepError::passing(StepCode::LoadDecode, format!("{action}: {error}"))
+        })?;
         if let Some(key) = observer.changed_key(change) {
             let cost = KeyCost {
                 writes: 1.0,

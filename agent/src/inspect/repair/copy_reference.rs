@@ -5,6 +5,7 @@
 
 use connect::Connected;
 use futures::{SinkExt, TryStreamExt};
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::inspection::check::RepairResult;
 use plans::sql::quote_ident;
@@ -73,7 +74,7 @@ pub(super) async fn run(
     let rows = replace_rows(&target, table, &columns).await.at(&action)?;
     if digest(&target, table).await? != Some(source_digest) {
         return Err(StepError::refused(
-            "mend.reference",
+            StepCode::RepairReference,
             format!("{action}: the rows still differ; nothing was changed"),
             "compare the table's definition on both shards",
         ));
@@ -100,7 +101,7 @@ impl ReferenceColumns {
         let primary = primary.unwrap_or_default();
         if primary.is_empty() {
             return Err(StepError::refused(
-                "mend.primary_key",
+                StepCode::RepairPrimaryKey,
                 format!("shard {shard}: table {table} has no primary key"),
                 "add one on every shard",
             ));
@@ -189,7 +190,7 @@ async fn refuse_dangling_references(
         ))?;
         if row.get(0) {
             return Err(StepError::refused(
-                "mend.referred",
+                StepCode::RepairReferred,
                 format!(
                     "shard {shard}: rows of {} refer by {} to rows of {table} that would go",
                     key.from, key.name

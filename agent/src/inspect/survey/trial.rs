@@ -20,6 +20,7 @@ mod scratch;
 use std::time::Instant;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::request::Mode;
 use plans::survey::{SurveyTask, TRIAL_LIMIT, Trial};
 use plans::table::MovingTable;
@@ -61,7 +62,7 @@ pub(super) async fn schema(task: &SurveyTask, version: i32) -> Result<DumpedSche
 
 fn timeout_error() -> StepError {
     let message = format!("it took longer than {} s", TRIAL_LIMIT.as_secs());
-    StepError::passing("trial", message)
+    StepError::passing(StepCode::Trial, message)
 }
 
 /// Tries the move, and adds every failure to the findings. Returns `None` if the trial could not complete.

@@ -5,22 +5,12 @@ use std::time::Duration;
 
 use connect::{Class, ConnectError, classify, classify_sqlstate};
 use pgwire_replication::PgWireError;
-use plans::failure::Failure;
+use plans::failure::{Failure, StepCode};
 
 use super::SystemIdentity;
 use crate::error::{StepError, WithIntent, message_with_causes, retry_of};
 use crate::postgres::lsn::Lsn;
 use crate::postgres::pgoutput::DecodeError;
-
-/// Failure code: the slot does not exist.
-pub(crate) const SLOT_MISSING: &str = "slot.missing";
-/// Failure code: the server has invalidated the slot.
-pub(crate) const SLOT_LOST: &str = "slot.lost";
-/// Failure code: the slot no longer has the changes that the stream needs next (I3).
-pub(crate) const SLOT_GAP: &str = "slot.gap";
-
-/// Failure code: the publication is not as the agent created it.
-pub(crate) const PUBLICATION_CHANGED: &str = "publication.changed";
 
 /// The reason why a replication session failed; `server` is `host:port/dbname`.
 #[derive(Debug, thiserror::Error)]
@@ -201,12 +191,12 @@ impl ReplicationError {
     }
 
     /// Returns the failure code. Each kind of loss has its own code.
-    pub(crate) fn code(&self) -> &'static str {
+    pub(crate) fn code(&self) -> StepCode {
         match self {
-            Self::SlotMissing { .. } => SLOT_MISSING,
-            Self::SlotLost { .. } => SLOT_LOST,
-            Self::Gap { .. } => SLOT_GAP,
-            Self::SystemChanged { .. } => "server.changed",
+            Self::SlotMissing { .. } => StepCode::SlotMissing,
+            Self::SlotLost { .. } => StepCode::SlotLost,
+            Self::Gap { .. } => StepCode::SlotGap,
+            Self::SystemChanged { .. } => StepCode::ServerChanged,
             Self::Connect(_)
             | Self::InvalidName { .. }
             | Self::Timeout { .. }
@@ -217,8 +207,8 @@ impl ReplicationError {
             | Self::Broken { .. }
             | Self::Decode { .. }
             | Self::Silent { .. }
-            | Self::Ended { .. } => "replication",
-            Self::PublicationMissing { .. } => PUBLICATION_CHANGED,
+            | Self::Ended { .. } => StepCode::Replication,
+            Self::PublicationMissing { .. } => StepCode::PublicationChanged,
         }
     }
 
@@ -316,7 +306,7 @@ impl<T> WithIntent<T> for Result<T, ReplicationError> {
     fn at(self, what: impl Display) -> Result<T, StepError> {
         self.map_err(|error| {
             StepError::Failed(Failure {
-                code: error.code().to_owned(),
+                code: error.code().into(),
                 message: format!("{what}: {}", message_with_causes(&error)),
                 hint: error.hint().map(Into::into),
                 retry: retry_of(error.class()),

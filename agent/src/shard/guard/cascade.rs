@@ -14,9 +14,10 @@
 mod dangling;
 mod keys;
 
-pub(crate) use dangling::{CASCADE_CODE, check_and_reset, find_unfollowed};
+pub(crate) use dangling::{check_and_reset, find_unfollowed};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::MigrationId;
 use plans::key_set::KeySet;
 use plans::names::SCHEMA;
@@ -203,7 +204,7 @@ pub(crate) async fn allow_skips(
 /// transactions that may have skipped rows. Returns how many rows were skipped since [`check_and_reset`].
 ///
 /// # Errors
-/// [`CASCADE_CODE`], to be tried again, if such a transaction does not end.
+/// `cutover.cascade`, to be tried again, if such a transaction does not end.
 pub(crate) async fn refuse_skips(
     client: &Connected,
     token: &EpochToken,
@@ -234,7 +235,7 @@ pub(crate) async fn refuse_skips(
         return Err(error).at(&what);
     }
     Err(StepError::not_yet(
-        CASCADE_CODE,
+        StepCode::CutoverCascade,
         format!("{what}: a transaction that deleted or changed referenced rows has not ended"),
     ))
 }

@@ -4,6 +4,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::sql::quote_literal;
 use tokio_postgres::error::SqlState;
 
@@ -136,7 +137,7 @@ pub(super) async fn commit_chunk(
         Err(error) if error.code() == Some(&SqlState::DIVISION_BY_ZERO) => {
             epoch::rollback(into).await;
             Err(StepError::passing(
-                "copy.chunk",
+                StepCode::CopyChunk,
                 format!("{what}: the chunk is already done"),
             ))
         }

@@ -23,7 +23,7 @@ use std::collections::{BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::step::StepKind;
 use plans::step::copy::Copied;
 use plans::throttle::MOST_STREAMS;
@@ -287,7 +287,7 @@ fn rewritten_error(message: String) -> StepError {
     StepError::Rewind {
         to: StepKind::CreateTarget,
         failure: Failure {
-            code: "copy.rewritten".to_owned(),
+            code: StepCode::CopyRewritten.into(),
             message,
             hint: Some(
                 "do not run VACUUM FULL or CLUSTER on moving tables during the copy".to_owned(),

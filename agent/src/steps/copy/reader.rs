@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use tokio::time::Instant;
 
 use super::rewritten_error;
@@ -118,7 +119,7 @@ impl CopyReader {
             return Ok(());
         }
         Err(StepError::passing(
-            "copy.snapshot",
+            StepCode::CopySnapshot,
             format!("{what}: the migration holds snapshot {held}, not {text}"),
         ))
     }

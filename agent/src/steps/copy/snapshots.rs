@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::{AttemptNo, MigrationId};
 use tokio::time::Instant;
 use tokio_postgres::error::SqlState;
@@ -149,7 +150,7 @@ async fn newest_snapshot(
         .at(format_args!("shard {shard}: reading the copy's snapshot"))?;
     let row = row.ok_or_else(|| {
         StepError::refused(
-            "copy.snapshot",
+            StepCode::CopySnapshot,
             format!("shard {shard}: no snapshot of the copy is recorded"),
             "`abort` it and plan it again",
         )
@@ -281,7 +282,7 @@ async fn take_dominating(
         if standby {
             epoch::rollback(&session).await;
             return Err(StepError::refused(
-                "copy.standby",
+                StepCode::CopyStandby,
                 format!(
                     "{what}: the server is a standby, whose snapshots do not show running transactions"
                 ),
@@ -301,7 +302,7 @@ async fn take_dominating(
         epoch::rollback(&session).await;
         if Instant::now() >= deadline {
             return Err(StepError::not_yet(
-                "copy.gate",
+                StepCode::CopyGate,
                 format!(
                     "{what}: a transaction that the slot counts as committed is not visible after {DOMINATION_TIMEOUT:?}; it waits for a synchronous standby"
                 ),
@@ -329,7 +330,7 @@ async fn slot_snapshot(context: &StepContext, target: &Connected) -> Result<TxSn
 
 fn unreadable_error(what: &str, error: &crate::postgres::visibility::InvalidSnapshot) -> StepError {
     StepError::refused(
-        "copy.snapshot",
+        StepCode::CopySnapshot,
         format!("{what}: {error}"),
         "`abort` it and plan it again",
     )

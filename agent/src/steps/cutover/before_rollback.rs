@@ -4,6 +4,7 @@
 //! at the open marker of this rollback, because earlier changes came from the target.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
 use plans::step::StepKind;
@@ -77,7 +78,7 @@ async fn check_same_server(
 
 pub(super) fn impossible_error(reason: String) -> StepError {
     StepError::refused(
-        "rollback.impossible",
+        StepCode::RollbackImpossible,
         reason,
         "the target keeps the keys: `finish`, or plan a move back",
     )

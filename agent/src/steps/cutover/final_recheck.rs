@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use tokio::time::Instant;
 
 use super::CutoverParties;
@@ -38,7 +39,7 @@ pub(super) async fn recheck_all(
     )?;
     if guards != facts.guards || fingerprint != facts.fingerprint || storage != facts.storage {
         return Err(StepError::not_yet(
-            "schema.changed",
+            StepCode::SchemaChanged,
             format!("shard {shard}: guards or tables changed during the cutover"),
         ));
     }
@@ -95,7 +96,7 @@ pub(super) async fn wait_for_standbys(
         };
         if Instant::now() >= deadline {
             return Err(StepError::not_yet(
-                "standby.behind",
+                StepCode::StandbyBehind,
                 format!(
                     "shard {shard}: a standby lacks the seal at the end of the budget of the write-blocked window: {first}"
                 ),

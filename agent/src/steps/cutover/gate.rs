@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use connect::Connected;
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::AttemptNo;
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;
@@ -245,7 +245,7 @@ fn rewritten_error(message: String) -> StepError {
     StepError::Rewind {
         to: StepKind::Verify,
         failure: Failure {
-            code: "verify.rewritten".to_owned(),
+            code: StepCode::VerifyRewritten.into(),
             message,
             hint: Some("every row is compared again; `ddl: refuse` keeps others from altering moving tables".to_owned()),
             retry: RetryClass::Exponential,
@@ -283,7 +283,7 @@ pub(in crate::steps) async fn check_identity(
         return Ok(());
     }
     Err(StepError::refused(
-        "server.changed",
+        StepCode::ServerChanged,
         format!(
             "shard {shard} is another server, or was promoted to another timeline, since the migration began"
         ),

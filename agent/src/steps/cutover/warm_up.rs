@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::AttemptNo;
 use plans::table::MovingTable;
 use tokio::time::Instant;
@@ -227,7 +228,7 @@ pub(super) async fn recheck_dirty_keys(
         return Ok(());
     }
     Err(StepError::not_yet(
-        "cutover.changed_keys",
+        StepCode::CutoverChangedKeys,
         format!(
             "the {compared} keys that change between two comparisons take {} ms to compare, more than the {} ms that the budget of the write-blocked window has for it: \
              wait until the moving keys change less, or plan with a larger write_stop_budget_ms",

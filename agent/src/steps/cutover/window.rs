@@ -5,6 +5,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::AttemptNo;
 use plans::names::Direction;
 use plans::step::cutover::{CutoverResult, WriteBlockTimes};
@@ -144,7 +145,7 @@ async fn run_before<T>(
     let ended = tokio::time::timeout_at(deadline, part).await;
     ended.unwrap_or_else(|_| {
         Err(StepError::not_yet(
-            "cutover.budget",
+            StepCode::CutoverBudget,
             format!("the budget of the write-blocked window was nearly used up ({doing})"),
         ))
     })
@@ -224,7 +225,7 @@ impl CutoverAttempt<'_> {
             return Ok(());
         }
         Err(StepError::not_yet(
-            "fence.expired",
+            StepCode::FenceExpired,
             format!(
                 "{} change(s) of moving keys arrived between fence and seal: the fence had expired",
                 applied.abs_diff(self.changes_at_fence)
@@ -254,7 +255,7 @@ impl CutoverAttempt<'_> {
         if different > 0 {
             self.check_still_fenced().await?;
             return Err(StepError::refused(
-                "verify.different",
+                StepCode::VerifyDifferent,
                 format!(
                     "{different} row(s) that changed before the fence differ on the two shards"
                 ),
@@ -388,7 +389,7 @@ pub(super) async fn wait_until_applied(
         .await
         .map_err(|_| {
             StepError::not_yet(
-                "drain.budget",
+                StepCode::DrainBudget,
                 "the marker was not applied within the budget of the write-blocked window",
             )
         })?

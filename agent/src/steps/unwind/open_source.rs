@@ -1,6 +1,6 @@
 //! Opens the source of an aborted migration, and proves in a separate transaction that it is open.
 
-use plans::failure::{Failure, RetryClass};
+use plans::failure::{Failure, RetryClass, StepCode};
 use plans::id::AttemptNo;
 
 use crate::error::StepError;
@@ -80,12 +80,12 @@ async fn attempt_to_open_under(
 /// Returns whether the source must stay as it is: a newer owner has taken over, or the shards have recorded a flip that
 /// the control store has lost.
 fn stops_abort(failure: &Failure) -> bool {
-    ["epoch.stale", "flip.lost"].contains(&failure.code.as_str())
+    failure.has_code_of(&[StepCode::EpochStale, StepCode::FlipLost])
 }
 
 fn sealed_error(source: &Shard, error: &StepError) -> StepError {
     StepError::Failed(Failure {
-        code: "unwind.sealed".to_owned(),
+        code: StepCode::UnwindSealed.into(),
         message: format!(
             "shard {} was sealed by a cutover, and the target cannot confirm that the map has not flipped: {error}",
             source.name

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::id::AttemptNo;
 use plans::names::REPLICATION_PREFIX;
 use plans::table::MovingTable;
@@ -78,7 +79,7 @@ pub(super) async fn find_point(
     let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+        .ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
     // Writes continue. If the stream were not paused, it would pass the position before the position is known.
     let held = stream.pause().await?;
     park_at_point(context, shards, &held).await
@@ -153,7 +154,7 @@ async fn create_slot(
     let created = tokio::time::timeout(SLOT_TIMEOUT, session.create_slot(&name, options)).await;
     let created = created.map_err(|_| {
         StepError::not_yet(
-            "verify.waits",
+            StepCode::VerifyWaits,
             format!(
                 "{what}: a transaction that was open before it has not ended for {SLOT_TIMEOUT:?}"
             ),

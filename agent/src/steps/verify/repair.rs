@@ -5,6 +5,7 @@
 //! downstream shard, never on the owner.
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::step::verify::ROWS_REPAIRED;
 
 use super::ComparisonRun;
@@ -24,7 +25,7 @@ pub(super) async fn repair_rows(
 ) -> Result<i64, StepError> {
     if usize::try_from(different).is_ok_and(|rows| rows > ROWS_REPAIRED) {
         return Err(StepError::refused(
-            "verify.beyond_repair",
+            StepCode::VerifyBeyondRepair,
             format!(
                 "{different} row(s) differ, more than the {ROWS_REPAIRED} that a repair writes"
             ),
@@ -39,7 +40,7 @@ pub(super) async fn repair_rows(
     let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+        .ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
     let held = stream.pause().await?;
     let point = point::park_at_point(context, shards, &held).await?;
     let written = write_rows(comparison, &point).await?;

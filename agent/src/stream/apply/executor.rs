@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::table::MovingTable;
 use tokio_postgres::Statement;
 use tokio_postgres::types::{ToSql, Type};
@@ -22,7 +23,6 @@ use crate::shard::epoch::{self, EpochToken};
 use crate::shard::user_code::{self, ProvedTables};
 
 /// The error code of a change that does not affect exactly one row.
-const MISCOUNTED: &str = "apply.count";
 /// The savepoint to which the sets are rolled back.
 const SAVEPOINT: &str = "savepoint sets";
 /// The lock timeout of two sessions that apply together. One may wait for the other through a lock of a third
@@ -182,8 +182,10 @@ impl Executor {
 
     /// Whether the error is a lock timeout or a deadlock.
     pub(crate) fn is_lock_conflict(error: &StepError) -> bool {
-        let code = error.failure().map_or("", |failure| failure.code.as_str());
-        ["sql.55P03", "sql.40P01"].contains(&code)
+        let conflicts = ["55P03", "40P01"];
+        error
+            .sqlstate()
+            .is_some_and(|state| conflicts.contains(&state))
     }
 
     async fn run_sql(&self, sql: &str) -> Result<(), StepError> {
@@ -222,7 +224,7 @@ impl Executor {
             if count != statement.expected {
                 let expected = statement.expected;
                 return Err(StepError::refused(
-                    MISCOUNTED,
+                    StepCode::ApplyCount,
                     format!("{what}: affected {count} rows instead of {expected}"),
                     "",
                 ));
@@ -275,7 +277,7 @@ impl Executor {
 
     fn row_count_error(&self, count: u64, change: &RowChange) -> StepError {
         StepError::refused(
-            MISCOUNTED,
+            StepCode::ApplyCount,
             format!(
                 "shard {}: a replayed {} of {} affected {count} rows instead of one: the shards differ",
                 self.session.name(),
@@ -296,14 +298,15 @@ async fn start_execution(mut execution: StatementExecution<'_>) -> StatementExec
 }
 
 /// SQLSTATE classes of errors that a statement or its values cause, not the state of the server.
-const STATEMENT_ERROR_CLASSES: [&str; 5] = ["sql.0A", "sql.22", "sql.23", "sql.42", "sql.54"];
+const STATEMENT_ERROR_CLASSES: [&str; 5] = ["0A", "22", "23", "42", "54"];
 
 /// Whether the rows, their values or the statement caused the error: a wrong number of rows, a constraint, or a type
 /// that does not allow what a set does.
 fn is_statement_error(error: &StepError) -> bool {
-    let code = error.failure().map_or("", |failure| failure.code.as_str());
-    code == MISCOUNTED
-        || STATEMENT_ERROR_CLASSES
+    let is_of_class = |state: &str| {
+        STATEMENT_ERROR_CLASSES
             .iter()
-            .any(|class| code.starts_with(class))
+            .any(|class| state.starts_with(class))
+    };
+    error.has_code(StepCode::ApplyCount) || error.sqlstate().is_some_and(is_of_class)
 }

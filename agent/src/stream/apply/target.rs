@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 
+use plans::failure::StepCode;
 use plans::sql::quote_ident;
 use plans::table::{Format, MovingTable, TableName, lookup};
 
@@ -69,7 +70,7 @@ impl ApplyTarget {
         let key = positions(if whole { &written } else { &identity });
         if !whole && key.len() != identity.len() {
             return Err(StepError::refused(
-                "schema.drift",
+                StepCode::SchemaDrift,
                 format!(
                     "table {}: the relation in the stream lacks a column of the identity",
                     plan.table
@@ -171,7 +172,7 @@ impl ApplyTarget {
     /// The error for a change that lacks values that identify its row or that an INSERT writes.
     pub(super) fn incomplete_row_error(&self) -> StepError {
         StepError::refused(
-            "capture.incomplete_row",
+            StepCode::CaptureIncompleteRow,
             format!(
                 "table {}: a change arrived without values that identify its row or that it writes",
                 self.name

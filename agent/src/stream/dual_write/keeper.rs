@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use connect::Connected;
+use plans::failure::StepCode;
 use plans::wire::{DualWriteState, StreamMode};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -175,7 +176,7 @@ impl KeeperTask {
         let session = self.session.as_ref();
         session.ok_or_else(|| {
             StepError::passing(
-                "dual_write.session",
+                StepCode::DualWriteSession,
                 "the keeper of dual-write has no session",
             )
         })

@@ -14,6 +14,7 @@ mod watchdog;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use plans::failure::StepCode;
 use tokio::process::{Child, ChildStdin};
 
 use crate::error::StepError;
@@ -76,7 +77,7 @@ pub(crate) async fn connect_and_remove_names(
         .await
         .map_err(|error| {
             StepError::passing(
-                "dual_write.session",
+                StepCode::DualWriteSession,
                 format!("shard {}: {error}", shard.name),
             )
         })?;

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use connect::Connected;
 use futures::future::BoxFuture;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::id::{Epoch, MapVersion, MigrationId};
 use serde::{Deserialize, Serialize};
@@ -80,7 +81,7 @@ impl RunningWatchdog {
             .at(&what)?;
         let (stdin, stdout) = (process.stdin.take(), process.stdout.take());
         let (Some(commands), Some(output)) = (stdin, stdout) else {
-            return Err(StepError::passing("dual_write.watchdog", what));
+            return Err(StepError::passing(StepCode::DualWriteWatchdog, what));
         };
         let ready = async {
             let mut lines = BufReader::new(output).lines();
@@ -94,7 +95,7 @@ impl RunningWatchdog {
         if tokio::time::timeout(START_END_TIMEOUT, ready).await != Ok(true) {
             let _ = process.start_kill();
             return Err(StepError::passing(
-                "dual_write.watchdog",
+                StepCode::DualWriteWatchdog,
                 format!("{what}: the watchdog did not report that it watches"),
             ));
         }

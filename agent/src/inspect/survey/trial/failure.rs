@@ -1,6 +1,7 @@
 //! Converts the failures of a trial to findings.
 
 use plans::doctor::Finding;
+use plans::failure::StepCode;
 use plans::fleet::ShardRef;
 use plans::id::ShardName;
 use plans::table::MovingTable;
@@ -113,7 +114,7 @@ fn failure_of(
 ) -> TrialEnd {
     let Some(state) = error.code().filter(|state| !is_environmental(state.code())) else {
         let message = format!("{object}: {problem}");
-        return TrialEnd::Trial(StepError::passing("trial", message));
+        return TrialEnd::Trial(StepError::passing(StepCode::Trial, message));
     };
     let function_name = UNRESOLVED_NAMES
         .contains(state)
@@ -135,8 +136,8 @@ pub(super) fn step_failure(
     let Some(failure) = error.failure() else {
         return TrialEnd::Trial(error);
     };
-    let state = failure.code.strip_prefix("sql.");
-    if failure.code == "connection" || state.is_some_and(is_environmental) {
+    let state = failure.sqlstate();
+    if failure.has_code(StepCode::Connection) || state.is_some_and(is_environmental) {
         return TrialEnd::Trial(error);
     }
     let remedy = match state {
@@ -153,7 +154,7 @@ pub(super) fn step_failure(
 /// Reports that the schemas differ after the target's schema was created.
 pub(super) fn schema_difference(shard: &str, error: StepError) -> TrialEnd {
     match error.failure() {
-        Some(failure) if failure.code == crate::schema::compare::DIFFERENT => {
+        Some(failure) if failure.has_code(StepCode::SchemaDifferent) => {
             Finding::new(
                 FAILED,
                 format!("shard {shard}, schema"),
