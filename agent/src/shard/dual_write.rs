@@ -22,7 +22,7 @@ use tokio_postgres::error::SqlState;
 
 use super::epoch::{self, EpochToken};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::standby_names::{OURS, StandbyNames};
+use crate::postgres::standby_names::{AGENT_PREFIX, StandbyNames};
 
 /// How long sessions may take to load a changed setting.
 const RELOAD_TIMEOUT: Duration = Duration::from_secs(2);
@@ -136,7 +136,7 @@ pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatu
         .await
         .at(format_args!("shard {shard}: probing synchronous commits"))?;
     let is_named =
-        StandbyNames::parse(row.get(0)).is_ok_and(|names| names.holds(|known| known == name));
+        StandbyNames::parse(row.get(0)).is_ok_and(|names| names.any(|known| known == name));
     Ok(StandbyStatus {
         is_named,
         is_streaming: row.get(1),
@@ -150,7 +150,7 @@ pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatu
 /// that wait for each other would never end.
 pub(crate) async fn commits_wait_for_us(client: &Connected) -> Result<bool, StepError> {
     let names = read_names(client).await?;
-    Ok(names.holds(|name| name.starts_with(OURS)))
+    Ok(names.any(|name| name.starts_with(AGENT_PREFIX)))
 }
 
 /// Returns Shardwright's names in the setting, those of all migrations.
@@ -158,7 +158,7 @@ pub(crate) async fn our_names(client: &Connected) -> Result<Vec<String>, tokio_p
     let read = "select pg_catalog.current_setting('synchronous_standby_names')";
     let row = client.query_one(read, &[]).await?;
     let names = StandbyNames::parse(row.get(0)).map(StandbyNames::into_names);
-    let is_ours = |name: &String| name.starts_with(OURS);
+    let is_ours = |name: &String| name.starts_with(AGENT_PREFIX);
     Ok(names
         .unwrap_or_default()
         .into_iter()
@@ -192,7 +192,11 @@ async fn add_name_locked(
     let names = read_names(client).await?;
     let prefix = name_prefix(&token.migration);
     let others = names.without(|name| name.starts_with(&prefix));
-    let without_us = original_text(client, &others.without(|name| name.starts_with(OURS))).await?;
+    let without_us = original_text(
+        client,
+        &others.without(|name| name.starts_with(AGENT_PREFIX)),
+    )
+    .await?;
     let id = quote_literal(token.migration.as_str());
     let record = format!(
         "insert into shardwright.dual_write as d (migration, former) values ({id}, {})
@@ -220,7 +224,7 @@ pub(crate) async fn remove_names(
     let prefix = name_prefix(&token.migration);
     let is_named = read_names(client)
         .await?
-        .holds(|name| name.starts_with(&prefix));
+        .any(|name| name.starts_with(&prefix));
     if !is_named && !is_recorded(client, &token.migration).await? {
         return Ok(false);
     }
@@ -237,7 +241,7 @@ async fn remove_names_locked(client: &Connected, token: &EpochToken) -> Result<(
     let left = read_names(client)
         .await?
         .without(|name| name.starts_with(&prefix));
-    let value = if left.holds(|name| name.starts_with(OURS)) {
+    let value = if left.any(|name| name.starts_with(AGENT_PREFIX)) {
         left.render()
     } else {
         original_text(client, &left).await?

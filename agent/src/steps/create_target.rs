@@ -29,7 +29,7 @@ use crate::controller::CleanupRecord;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::postgres::catalog;
-use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, make};
+use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, restore_all};
 use crate::schema;
 use crate::shard::guard::cascade;
 use crate::shard::register::Register;
@@ -333,7 +333,7 @@ async fn restore_pre_data(
     let what = format!("shard {shard}: setting up the session");
     // Function bodies in a dump may refer to objects that are created later.
     session.batch_execute(&check("off")).await.at(&what)?;
-    if let Err((entry, error)) = make(session, &pre).await {
+    if let Err((entry, error)) = restore_all(session, &pre).await {
         return Err(error).at(format_args!("shard {shard}: creating {}", entry.label));
     }
     session.batch_execute(&check("on")).await.at(&what)?;

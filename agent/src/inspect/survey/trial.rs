@@ -27,7 +27,9 @@ use plans::table::MovingTable;
 
 use crate::error::{StepError, WithIntent};
 use crate::inspect::findings::Findings;
-use crate::postgres::pg_dump::{DumpedSchema, RestoreSection, SchemaEntry, make, make_most};
+use crate::postgres::pg_dump::{
+    DumpedSchema, RestoreSection, SchemaEntry, restore_all, restore_possible,
+};
 use crate::schema;
 use crate::schema::compare::compare;
 use crate::schema::foreign_keys::{KEY, VALIDATION};
@@ -260,7 +262,7 @@ impl<'a> RunningTrial<'a> {
     async fn create_before_copy(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
         // As in the step: the body of a function may reference objects that are created later.
         self.set_local("check_function_bodies = off").await?;
-        let result = make(self.target_session(), entries).await;
+        let result = restore_all(self.target_session(), entries).await;
         result
             .map_err(|(entry, error)| failure::entry_failure(self.target_name(), entry, &error))?;
         self.set_local("check_function_bodies = on").await?;
@@ -269,7 +271,7 @@ impl<'a> RunningTrial<'a> {
 
     /// Creates schema entries, and records those that fail.
     async fn create_entries(&mut self, entries: &[&SchemaEntry]) -> Result<(), TrialEnd> {
-        let failed = make_most(self.target_session(), entries).await;
+        let failed = restore_possible(self.target_session(), entries).await;
         let failed = failed.at(format_args!(
             "shard {}: trying the schema",
             self.target_name()
