@@ -348,8 +348,8 @@ async fn read_sequences(
     tables: &[MovingTable],
 ) -> Result<Vec<ObservedSequence>, StepError> {
     let mut result = Vec::new();
-    for (name, _, _) in sequences::list_used_by(client, tables).await? {
-        result.push(read_sequence(client, &name).await?);
+    for sequence in sequences::list_used_by(client, tables).await? {
+        result.push(read_sequence(client, &sequence.name).await?);
     }
     Ok(result)
 }

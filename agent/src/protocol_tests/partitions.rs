@@ -345,7 +345,7 @@ async fn a_partitioned_table_is_listed_at_the_top_and_moves_leaf_by_leaf() {
     let sequences = sequences::list_used_by(&app, &found.tables)
         .await
         .expect("read");
-    assert_eq!(sequences[0].0, "\"public\".\"sale_id_seq\"");
+    assert_eq!(sequences[0].name, "\"public\".\"sale_id_seq\"");
 }
 
 #[tokio::test]
