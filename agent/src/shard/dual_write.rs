@@ -97,7 +97,7 @@ pub(crate) async fn find_obstacles(client: &Connected) -> Result<Vec<(String, St
         ),
         (
             5,
-            "see which commits wait",
+            "read which commits wait",
             format!("grant pg_read_all_stats to {role}"),
         ),
     ] {
@@ -107,7 +107,7 @@ pub(crate) async fn find_obstacles(client: &Connected) -> Result<Vec<(String, St
     }
     if source == "command line" {
         found.push((
-            "synchronous_standby_names is set on the server's command line, where it cannot be changed".to_owned(),
+            "synchronous_standby_names is set on the server's command line, so the agent cannot change it".to_owned(),
             "set it in postgresql.conf instead".to_owned(),
         ));
     }
@@ -148,7 +148,7 @@ pub(crate) async fn probe(client: &Connected, name: &str) -> Result<StandbyStatu
 
 /// Returns whether commits on this shard wait for any stream of Shardwright, of this migration or another. Two streams
 /// that wait for each other would never end.
-pub(crate) async fn commits_wait_for_us(client: &Connected) -> Result<bool, StepError> {
+pub(crate) async fn commits_wait_for_streams(client: &Connected) -> Result<bool, StepError> {
     let names = read_names(client).await?;
     Ok(names.any(|name| name.starts_with(AGENT_PREFIX)))
 }
@@ -192,7 +192,7 @@ async fn add_name_locked(
     let names = read_names(client).await?;
     let prefix = name_prefix(&token.migration);
     let others = names.without(|name| name.starts_with(&prefix));
-    let without_us = original_text(
+    let original = original_text(
         client,
         &others.without(|name| name.starts_with(AGENT_PREFIX)),
     )
@@ -201,7 +201,7 @@ async fn add_name_locked(
     let record = format!(
         "insert into shardwright.dual_write as d (migration, former) values ({id}, {})
          on conflict (migration) do update set former = excluded.former",
-        quote_literal(&without_us)
+        quote_literal(&original)
     );
     epoch::execute(client, token, &record)
         .await
@@ -238,13 +238,13 @@ pub(crate) async fn remove_names(
 async fn remove_names_locked(client: &Connected, token: &EpochToken) -> Result<(), StepError> {
     let shard = client.name();
     let prefix = name_prefix(&token.migration);
-    let left = read_names(client)
+    let remaining = read_names(client)
         .await?
         .without(|name| name.starts_with(&prefix));
-    let value = if left.any(|name| name.starts_with(AGENT_PREFIX)) {
-        left.render()
+    let value = if remaining.any(|name| name.starts_with(AGENT_PREFIX)) {
+        remaining.render()
     } else {
-        original_text(client, &left).await?
+        original_text(client, &remaining).await?
     };
     set_and_wait(client, &value).await?;
     let forget = "delete from shardwright.dual_write where migration = $1";
@@ -290,9 +290,9 @@ async fn read_names(client: &Connected) -> Result<StandbyNames, StepError> {
     })
 }
 
-/// Returns the text that means the same as `left` and that the setting had before Shardwright changed it: with its
+/// Returns the text that means the same as `names` and that the setting had before Shardwright changed it: with its
 /// `ANY`, its plain list, its quotes.
-async fn original_text(client: &Connected, left: &StandbyNames) -> Result<String, StepError> {
+async fn original_text(client: &Connected, names: &StandbyNames) -> Result<String, StepError> {
     let shard = client.name();
     let rows = client
         .query(
@@ -316,8 +316,8 @@ async fn original_text(client: &Connected, left: &StandbyNames) -> Result<String
     texts.push(row.get(0));
     let same = texts
         .into_iter()
-        .find(|text| StandbyNames::parse(text).is_ok_and(|names| names.is_like(left)));
-    Ok(same.unwrap_or_else(|| left.render()))
+        .find(|text| StandbyNames::parse(text).is_ok_and(|parsed| parsed.is_like(names)));
+    Ok(same.unwrap_or_else(|| names.render()))
 }
 
 /// Takes `locks` and checks the epoch.
@@ -345,7 +345,7 @@ async fn lock_and_prove(
         )
         .await
         .at(&what);
-    let held = match (row, proof) {
+    let is_proved = match (row, proof) {
         (Ok(Some(row)), OwnershipProof::Owner) => row.get::<_, i64>(0) == token.epoch.0,
         (Ok(Some(row)), OwnershipProof::TakeOver) => row.get::<_, i64>(0) <= token.epoch.0,
         (Ok(None), _) => false,
@@ -354,7 +354,7 @@ async fn lock_and_prove(
             return Err(error);
         }
     };
-    if !held {
+    if !is_proved {
         unlock(client).await;
         return Err(StepError::superseded(shard));
     }
@@ -425,8 +425,8 @@ async fn set_and_wait(client: &Connected, value: &str) -> Result<(), StepError> 
 async fn value_without_auto_conf(
     client: &Connected,
 ) -> Result<Option<String>, tokio_postgres::Error> {
-    let may = "select pg_catalog.has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'execute')";
-    if !client.query_one(may, &[]).await?.get::<_, bool>(0) {
+    let may_read = "select pg_catalog.has_function_privilege('pg_catalog.pg_show_all_file_settings()', 'execute')";
+    if !client.query_one(may_read, &[]).await?.get::<_, bool>(0) {
         return Ok(None);
     }
     let row = client

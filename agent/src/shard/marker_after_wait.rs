@@ -19,7 +19,7 @@ use super::guard;
 use super::marker::Marker;
 use super::register::{RegisterSetting, set_sql};
 use crate::error::{StepError, WithIntent};
-use crate::postgres::wait_out::{WRITERS, ended};
+use crate::postgres::wait_out::{WRITERS, wait_for_end};
 use crate::shard::guard::GuardedRows;
 
 /// The names of the prepared statements.
@@ -133,7 +133,7 @@ impl MarkerAfterWait<'_> {
     /// already.
     ///
     /// # Errors
-    /// As [`ended`].
+    /// As [`wait_for_end`].
     pub(crate) async fn wait_and_mark(
         &self,
         remembered: BTreeSet<String>,
@@ -142,7 +142,7 @@ impl MarkerAfterWait<'_> {
         if remembered.is_empty() {
             return Ok(());
         }
-        ended(remembered, self.client, deadline).await?;
+        wait_for_end(remembered, self.client, deadline).await?;
         self.marker.emit(self.client, self.token).await
     }
 

@@ -24,7 +24,7 @@ const FIND: &str = include_str!("user_code.sql");
 /// The query for the versions of the catalog's rows; the file explains it.
 const VERSIONS: &str = include_str!("user_code_versions.sql");
 
-/// Untrusted code of a table.
+/// Code of a table that an untrusted role owns.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub(crate) struct UserCode {
     #[serde(flatten)]
@@ -180,7 +180,7 @@ async fn query_code(client: &Connected, tables: &[MovingTable]) -> Result<CodeAn
 /// Returns the parameter of the statement.
 fn tables_json(tables: &[MovingTable]) -> String {
     let tables = tables.iter().map(|table| {
-        // A table without its columns is a table of which nothing is known about columns that a write leaves out.
+        // Without a list of columns, the query assumes nothing about the columns that a write leaves out.
         let columns: Vec<&str> = table.columns.iter().map(|c| c.name.as_str()).collect();
         serde_json::json!({
             "schema": table.table.schema,

@@ -137,7 +137,7 @@ pub(super) async fn create_slot(
     let options = SlotOptions {
         temporary: false,
         export,
-        failover: standbys::keep_slots(client).await?,
+        failover: standbys::uses_synchronized_slots(client).await?,
     };
     let created = tokio::time::timeout(SLOT_TIMEOUT, session.create_slot(&slot, options)).await;
     match created {

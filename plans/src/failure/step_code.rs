@@ -215,7 +215,7 @@ step_codes! {
         "A rollback is impossible. The message has the reason.";
     SchemaArchive = "schema.archive", NEVER,
         "The agent cannot parse the schema that pg_dump wrote.",
-        hint: "install a version of pg_dump from 15 to 18 that is the server's; or create the schema on the target and say `schema: existing`";
+        hint: "install pg_dump of the major version of the server (15 to 18); or create the schema on the target and plan with `schema: existing`";
     SchemaChanged = "schema.changed", FIXED,
         "Guards or tables changed during a cutover. The agent gave up the attempt.";
     SchemaCycle = "schema.cycle", NEVER,

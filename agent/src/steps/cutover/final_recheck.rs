@@ -87,8 +87,8 @@ pub(super) async fn wait_for_standbys(
     // Both queries are sent at once. The second reads the flush position later than the first, so a standby that does
     // not lag in its result has flushed the log up to `flushed`.
     let (flushed, mut late) = tokio::try_join!(
-        standbys::flushed(old_owner),
-        standbys::behind(old_owner, None, ignored),
+        standbys::flush_position(old_owner),
+        standbys::lagging_standbys(old_owner, None, ignored),
     )?;
     loop {
         let Some(first) = late.first() else {
@@ -103,6 +103,6 @@ pub(super) async fn wait_for_standbys(
             ));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
-        late = standbys::behind(old_owner, Some(flushed), ignored).await?;
+        late = standbys::lagging_standbys(old_owner, Some(flushed), ignored).await?;
     }
 }

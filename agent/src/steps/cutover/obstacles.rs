@@ -141,10 +141,10 @@ impl<'a> FenceObstacles<'a> {
     /// for this standby.
     async fn find_late_standby(&self) -> Result<Option<String>, StepError> {
         let ignored = &self.context.dispatch.options.ignore_standbys;
-        let flushed = standbys::flushed(self.old_owner).await?;
+        let flushed = standbys::flush_position(self.old_owner).await?;
         let deadline = Instant::now() + STANDBY_TIMEOUT;
         loop {
-            let late = standbys::behind(self.old_owner, Some(flushed), ignored).await?;
+            let late = standbys::lagging_standbys(self.old_owner, Some(flushed), ignored).await?;
             let first = late.into_iter().next();
             if first.is_none() || Instant::now() >= deadline {
                 return Ok(first);

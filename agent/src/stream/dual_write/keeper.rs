@@ -282,7 +282,7 @@ impl KeeperTask {
     async fn is_contended(&self) -> Result<bool, StepError> {
         let other = &self.spec.downstream;
         let session = other.session("dual-write-check").await?;
-        let waits = dual_write::commits_wait_for_us(&session).await;
+        let waits = dual_write::commits_wait_for_streams(&session).await;
         session.close().await;
         waits
     }
