@@ -121,7 +121,7 @@ impl Applier {
                     "the stream carries table {}.{}, which is not part of the plan",
                     relation.namespace, relation.name
                 ),
-                "`abort` it and plan it again",
+                "`abort` the migration and plan it again",
             )
         })
     }

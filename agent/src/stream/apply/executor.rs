@@ -282,7 +282,7 @@ impl Executor {
                 change.operation_name(),
                 change.target.name
             ),
-            "another program wrote the moving rows there; `abort` it and plan it again",
+            "another program wrote the moving rows there; `abort` the migration and plan it again",
         )
     }
 }

@@ -56,7 +56,7 @@ impl<'a> PlannedChanges<'a> {
 
     /// Plans the changes for two sessions, if each change is in a set or belongs to the first session by the
     /// definition of its table.
-    pub(crate) fn of_two_lanes(changes: &'a [RowChange]) -> Self {
+    pub(crate) fn for_two_lanes(changes: &'a [RowChange]) -> Self {
         let is_divisible = |net: &NetChanges<'_>| {
             net.remaining
                 .iter()

@@ -74,7 +74,7 @@ impl ApplyTarget {
                     "table {}: the relation in the stream lacks a column of the identity",
                     plan.table
                 ),
-                "`abort` it and plan it again",
+                "`abort` the migration and plan it again",
             ));
         }
         let carried: Vec<bool> = found.iter().map(|name| written.contains(name)).collect();
@@ -176,7 +176,7 @@ impl ApplyTarget {
                 "table {}: a change arrived without values that identify its row or that it writes",
                 self.name
             ),
-            "set REPLICA IDENTITY FULL on the table, then `abort` it and plan it again",
+            "set REPLICA IDENTITY FULL on the table, then `abort` the migration and plan it again",
         )
     }
 
