@@ -70,7 +70,7 @@ pub(crate) async fn prepare_target(context: &StepContext) -> Result<TargetCreate
                 "shard {}: it has none of the moving tables, and `schema: existing` creates none",
                 target.name
             ),
-            "run your migrations there, then `resume`; or `abort` it and plan with `schema: copy`",
+            "run your migrations there, then `resume`; or `abort` the migration and plan with `schema: copy`",
         ));
     }
     let objects = create_tables(context, &session).await?;

@@ -40,7 +40,7 @@ pub(super) async fn check_possible(context: &StepContext) -> Result<(), StepErro
             problems.join("; ")
         ),
         format!(
-            "{}; then `resume`; or `abort` it and plan with `dual_write: asynchronous`",
+            "{}; then `resume`; or `abort` the migration and plan with `dual_write: asynchronous`",
             remedies.join("; ")
         ),
     ))
@@ -58,7 +58,7 @@ pub(super) fn check_different_servers(
     Err(StepError::refused(
         "preflight.dual_write",
         "`dual_write: synchronous` is not possible: both shards are databases of one server, so commits of the change stream would wait for the stream itself",
-        "`abort` it and plan with `dual_write: asynchronous`",
+        "`abort` the migration and plan with `dual_write: asynchronous`",
     ))
 }
 

@@ -38,7 +38,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
                 "shard {}: the moving tables have changed since the plan was made",
                 dispatch.source.name
             ),
-            "`abort` it and plan it again",
+            "`abort` the migration and plan it again",
         ));
     }
     check_rights_to_refuse_ddl(context).await?;
@@ -84,7 +84,7 @@ async fn check_rights_to_refuse_ddl(context: &StepContext) -> Result<(), StepErr
                     "shard {}: `ddl: refuse` needs event triggers, which only a superuser can create, and the agents' role is none",
                     shard.name
                 ),
-                "make the role superuser, then `resume`; or `abort` it and plan with `ddl: halt`, which detects changes",
+                "make the role superuser, then `resume`; or `abort` the migration and plan with `ddl: halt`, which detects changes",
             ));
         }
     }

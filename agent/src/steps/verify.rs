@@ -134,7 +134,7 @@ pub(super) async fn run_comparison(
 ) -> Result<Verified, StepError> {
     // The stream must mark dirty keys before the first position, so that every later change has a mark.
     if let Some(stream) = context.session.stream.lock().await.as_ref() {
-        stream.record_dirty();
+        stream.start_recording_dirty_keys();
     }
     let shards = StreamShards::of(context, direction)?;
     let session = shards.downstream.session("verify").await?;
@@ -342,7 +342,7 @@ fn different_error(context: &StepContext, rows: i64) -> StepError {
         code: "verify.different".to_owned(),
         message: format!("the copies differ in {rows} row(s)"),
         hint: Some(format!(
-            "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out who wrote to the target, or `abort` it and plan it again"
+            "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out who wrote to the target, or `abort` the migration and plan it again"
         )),
         retry: RetryClass::None,
     })
@@ -354,7 +354,7 @@ fn unnamed_error(relation: &str) -> StepError {
     StepError::refused(
         "verify.unnamed",
         format!("the copies of {relation} differ, but no single row does"),
-        "most likely one shard has two rows with one key: find them with index scans off, reindex what identifies them, then `abort` it and plan it again",
+        "most likely one shard has two rows with one key: find them with index scans off, reindex what identifies them, then `abort` the migration and plan it again",
     )
 }
 

@@ -151,7 +151,7 @@ async fn newest_snapshot(
         StepError::refused(
             "copy.snapshot",
             format!("shard {shard}: no snapshot of the copy is recorded"),
-            "`abort` it and plan it again",
+            "`abort` the migration and plan it again",
         )
     })?;
     Ok(RecordedSnapshot {
@@ -331,7 +331,7 @@ fn unreadable_error(what: &str, error: &crate::postgres::visibility::InvalidSnap
     StepError::refused(
         "copy.snapshot",
         format!("{what}: {error}"),
-        "`abort` it and plan it again",
+        "`abort` the migration and plan it again",
     )
 }
 

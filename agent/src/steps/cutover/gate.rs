@@ -287,7 +287,7 @@ pub(in crate::steps) async fn check_identity(
         format!(
             "shard {shard} is another server, or was promoted to another timeline, since the migration began"
         ),
-        "`abort` it and plan it again",
+        "`abort` the migration and plan it again",
     ))
 }
 

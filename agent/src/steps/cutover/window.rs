@@ -262,7 +262,7 @@ impl CutoverAttempt<'_> {
                 format!(
                     "{different} row(s) that changed before the fence differ on the two shards"
                 ),
-                "find out who wrote to the new shard; `abort` it and plan it again",
+                "find out who wrote to the new shard; `abort` the migration and plan it again",
             ));
         }
         Ok(i64::try_from(compared).unwrap_or(i64::MAX))

@@ -28,7 +28,7 @@ pub(super) async fn repair_rows(
             format!(
                 "{different} row(s) differ, more than the {ROWS_REPAIRED} that a repair writes"
             ),
-            "`abort` it and plan it again",
+            "`abort` the migration and plan it again",
         ));
     }
     let (context, shards) = (comparison.context, comparison.shards);
