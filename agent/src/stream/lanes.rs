@@ -20,7 +20,7 @@ use crate::error::{StepError, WithIntent};
 use crate::postgres::lsn::Lsn;
 use crate::shard::apply_progress::{self, ApplyProgress};
 use crate::shard::epoch;
-use crate::stream::apply::{ApplyLane, Executor, LANE_LOCK_TIMEOUT, PlannedChanges};
+use crate::stream::apply::{ApplyLane, Executor, PlannedChanges, SHARED_BATCH_LOCK_TIMEOUT};
 use crate::stream::second_lane;
 
 /// The number of shareable batches that the first session applies alone after sharing has failed.
@@ -181,7 +181,7 @@ async fn open_second_session(spec: &StreamSpec) -> Result<Executor, StepError> {
     let shard = spec.downstream.name.as_str();
     let session = spec.downstream.replica_session("apply").await?;
     session
-        .batch_execute(&format!("set {LANE_LOCK_TIMEOUT}"))
+        .batch_execute(&format!("set {SHARED_BATCH_LOCK_TIMEOUT}"))
         .await
         .at(format_args!("shard {shard}: preparing a second lane"))?;
     second_lane::create_row(&session, &spec.token, spec.direction).await?;

@@ -38,10 +38,10 @@ pub(super) struct ChangePiece {
 impl ChangePiece {
     /// Removes superseded changes. Returns whether there were many of them.
     pub(super) fn compact(&mut self) -> bool {
-        let saved_much = compact_changes(&mut self.changes);
+        let removed_many = compact_changes(&mut self.changes);
         self.bytes = self.changes.iter().map(RowChange::size).sum();
         self.compacted = true;
-        saved_much
+        removed_many
     }
 }
 

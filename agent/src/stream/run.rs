@@ -152,7 +152,7 @@ impl StreamRun {
         if let Some(table) = self
             .batch
             .applier_mut()
-            .table_with_other_columns(&relation)?
+            .table_with_changed_columns(&relation)?
         {
             let (upstream, downstream) = (&shared.spec.upstream, &shared.spec.downstream);
             let upstream_session = upstream.session("shape").await?;
