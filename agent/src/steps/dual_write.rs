@@ -1,5 +1,5 @@
-//! Synchronous dual-write, in which the agent is a synchronous standby of the upstream shard: the steps check that it
-//! is possible, record the standby name before its use, and remove the name.
+//! What the steps do for synchronous dual-write, in which the agent is a synchronous standby of the upstream shard:
+//! they check that it is possible, record the standby name for the cleanup before its use, and remove the name.
 
 use plans::identity::DatabaseIdentity;
 use plans::names::Direction;

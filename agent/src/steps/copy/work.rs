@@ -36,17 +36,17 @@ impl TableEstimate {
     pub(super) fn done_and_total_work(self, rows: i64, bytes: i64) -> (f64, f64) {
         let all = self.rows.max(rows) as f64;
         let each = ROW_COST + self.main_bytes as f64 / self.rows.max(1) as f64;
-        let (done, toast_bytes) = (rows as f64, self.copied_toast_bytes(rows, bytes));
-        let all_wide = match toast_bytes > self.toast_bytes as f64 && rows > 0 {
+        let (done, copied_toast) = (rows as f64, self.copied_toast_bytes(rows, bytes));
+        let total_toast = match copied_toast > self.toast_bytes as f64 && rows > 0 {
             // The source has compressed the values, so the estimate is too low. The remaining values are assumed to be
             // as large as the copied ones.
-            true => toast_bytes * all / done,
+            true => copied_toast * all / done,
             // A few rows may have most of the TOASTed bytes, so the copied rows do not predict the remaining ones.
-            false => toast_bytes.max(self.toast_bytes as f64),
+            false => copied_toast.max(self.toast_bytes as f64),
         };
         (
-            done * each + toast_bytes * TOAST_BYTE_COST,
-            all * each + all_wide * TOAST_BYTE_COST,
+            done * each + copied_toast * TOAST_BYTE_COST,
+            all * each + total_toast * TOAST_BYTE_COST,
         )
     }
 
@@ -55,8 +55,8 @@ impl TableEstimate {
         if self.toast_bytes == 0 {
             return 0.0;
         }
-        let main_bytes = rows as f64 * self.main_bytes as f64 / self.rows.max(1) as f64;
-        (bytes as f64 - main_bytes).max(0.0)
+        let copied_main_bytes = rows as f64 * self.main_bytes as f64 / self.rows.max(1) as f64;
+        (bytes as f64 - copied_main_bytes).max(0.0)
     }
 }
 

@@ -108,7 +108,7 @@ pub(super) async fn create_forward_slot(
         return Ok(());
     }
     context.report_message("creating the stream for another cutover to the target");
-    open_capture::record_cleanup(context, &source.name, forward).await?;
+    open_capture::record_stream_objects(context, &source.name, forward).await?;
     open_capture::drop_slot(on_source, context, forward).await?;
     open_capture::create_publication(on_source, context, forward).await?;
     let (slot, _session) = open_capture::create_slot(on_source, context, &source, forward).await?;

@@ -415,7 +415,7 @@ pub(super) async fn wait_until_applied(
     marker: Uuid,
     deadline: Instant,
 ) -> Result<u64, StepError> {
-    let watch = verify::watch_stream(context).await?;
+    let watch = verify::subscribe_to_stream(context).await?;
     tokio::time::timeout_at(deadline, crate::stream::wait_for_marker(watch, marker))
         .await
         .map_err(|_| {

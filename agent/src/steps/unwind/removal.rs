@@ -8,9 +8,9 @@ use crate::migration::context::StepContext;
 
 /// Maximum number of attempts while the removal of an object fails with a retryable error. Each attempt waits some
 /// seconds for locks; all attempts together take less than a minute.
-const ATTEMPTS: u32 = 3;
+const MAX_ATTEMPTS: u32 = 3;
 /// Maximum number of attempts while a shard is unreachable: half a minute, plus the time of each connection attempt.
-const ATTEMPTS_TO_REACH: u32 = 6;
+const MAX_ATTEMPTS_UNREACHABLE: u32 = 6;
 
 /// The removals that have failed so far.
 #[derive(Debug, Default)]
@@ -27,26 +27,26 @@ impl FailedRemovals {
     ///
     /// # Errors
     /// Returns an error if the step must stop: a newer owner has taken over, or the controller cancelled the step.
-    pub(super) fn note_outcome<T>(
+    pub(super) fn record_outcome<T>(
         &mut self,
         shard: &str,
         object: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
-        self.note_with_attempts(ATTEMPTS, shard, object, outcome)
+        self.record_with_attempts(MAX_ATTEMPTS, shard, object, outcome)
     }
 
-    /// Like [`FailedRemovals::note_outcome`], for all objects on a shard.
-    pub(super) fn note_shard_outcome<T>(
+    /// Like [`FailedRemovals::record_outcome`], for all objects on a shard.
+    pub(super) fn record_shard_outcome<T>(
         &mut self,
         shard: &str,
         outcome: Result<T, StepError>,
     ) -> Result<Option<T>, StepError> {
         let all = "what the migration made there";
-        self.note_with_attempts(ATTEMPTS_TO_REACH, shard, all, outcome)
+        self.record_with_attempts(MAX_ATTEMPTS_UNREACHABLE, shard, all, outcome)
     }
 
-    fn note_with_attempts<T>(
+    fn record_with_attempts<T>(
         &mut self,
         attempts: u32,
         shard: &str,
@@ -77,7 +77,7 @@ impl FailedRemovals {
     }
 
     /// Records tables that the migration created and that stay because other objects use them.
-    pub(super) fn note_kept_tables(&mut self, shard: &str, tables: Vec<String>) {
+    pub(super) fn record_kept_tables(&mut self, shard: &str, tables: Vec<String>) {
         self.kept.extend(tables.into_iter().map(|table| LeftObject {
             shard: shard.to_owned(),
             object: format!("table {table}"),
