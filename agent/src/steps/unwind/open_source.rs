@@ -102,7 +102,7 @@ fn abort_waits_error(source: &Shard, failure: Failure) -> StepError {
     );
     StepError::Failed(Failure {
         message: format!(
-            "the abort waits until the agent has opened shard {}: {}",
+            "the abort waits until shard {} accepts writes: {}",
             source.name, failure.message
         ),
         hint: failure.hint.or(Some(hint)),
