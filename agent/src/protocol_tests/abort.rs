@@ -89,7 +89,7 @@ async fn a_target_that_is_gone_for_ever_does_not_keep_the_source_closed() {
     let unwound = unwind(&unwinding(&bench, 1, target_is_gone)).await;
     let unwound = unwound.expect("a database that does not exist is not waited for");
 
-    assert_eq!(objects(&unwound), ["target: what the migration made there"]);
+    assert_eq!(objects(&unwound), ["target: all objects of the migration"]);
     app.batch_execute(WRITE).await.expect("the source is open");
     assert_eq!(
         count(&app, "pg_namespace where nspname = 'shardwright'").await,
@@ -205,7 +205,7 @@ async fn an_abort_that_changed_nothing_ends_without_rights() {
     let unwound = unwind(&unwinding(&bench, LAST, &as_stranger)).await;
     assert_eq!(
         objects(&unwound.expect("the catalog says that nothing refuses writes")),
-        ["source: what the migration made there"]
+        ["source: all objects of the migration"]
     );
 
     bench.guard(&bench.source, 0).await;

@@ -250,7 +250,7 @@ async fn the_key_of_each_change_is_recorded_before_and_after() {
     let change = "insert into public.item values (100, 1, 'x'), (100, 2, 'x'), (100, 3, 'x')";
     app.batch_execute(change).await.expect("inserted");
     bench.drain(&stream).await.expect("drained");
-    stream.record_dirty();
+    stream.start_recording_dirty_keys();
     for change in [
         "update public.item set id = 4 where id = 2",
         "delete from public.item where id = 3",

@@ -245,7 +245,10 @@ async fn a_comparison_s_point_is_not_waited_for_by_the_commits_that_it_waits_for
     };
     let ((took, why), ()) = tokio::join!(comparing, writing);
     assert!(took < SLACK, "{took:?}");
-    assert_eq!(why, "a comparison reads one exact point");
+    assert_eq!(
+        why,
+        "the stream is paused at the exact point that a comparison reads"
+    );
     until_synchronous(&bench, FORWARD, &stream).await;
 }
 

@@ -320,7 +320,7 @@ async fn whole_rows_are_told_apart_by_each_byte_whatever_their_length() {
     let bench = Bench::each_alone("bytes", table).await;
     bench.capture(Direction::Forward).await;
     let stream = bench.stream(Direction::Forward).await;
-    stream.record_dirty();
+    stream.start_recording_dirty_keys();
     let app = bench.source.session().await;
     for change in [
         "insert into public.item values (100, 'Foo', 'x'), (100, 'foo', 'x'), (100, 'FOO', 'x')",

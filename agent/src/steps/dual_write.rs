@@ -1,5 +1,5 @@
-//! Synchronous dual-write, in which the agent is a synchronous standby of the upstream shard: the steps check that it
-//! is possible, record the standby name before its use, and remove the name.
+//! What the steps do for synchronous dual-write, in which the agent is a synchronous standby of the upstream shard:
+//! they check that it is possible, record the standby name for the cleanup before its use, and remove the name.
 
 use plans::failure::StepCode;
 use plans::identity::DatabaseIdentity;
@@ -41,7 +41,7 @@ pub(super) async fn check_possible(context: &StepContext) -> Result<(), StepErro
             problems.join("; ")
         ),
         format!(
-            "{}; then `resume`; or `abort` it and plan with `dual_write: asynchronous`",
+            "{}; then `resume`; or `abort` the migration and plan with `dual_write: asynchronous`",
             remedies.join("; ")
         ),
     ))
@@ -59,7 +59,7 @@ pub(super) fn check_different_servers(
     Err(StepError::refused(
         StepCode::PreflightDualWrite,
         "`dual_write: synchronous` is not possible: both shards are databases of one server, so commits of the change stream would wait for the stream itself",
-        "`abort` it and plan with `dual_write: asynchronous`",
+        "`abort` the migration and plan with `dual_write: asynchronous`",
     ))
 }
 

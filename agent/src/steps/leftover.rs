@@ -1,5 +1,5 @@
-//! Refuses a target that has objects of an ended migration. Its guard would refuse the moving keys, and its copied rows
-//! could not be distinguished from rows of this migration.
+//! Refuses a target that has objects of an ended migration with some of the moving keys. The guard of that migration
+//! would refuse writes to these keys, and its copied rows could not be distinguished from those of this migration.
 
 use connect::Connected;
 use plans::failure::StepCode;

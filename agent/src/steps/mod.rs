@@ -46,22 +46,22 @@ pub(crate) use verify::StreamShards;
 /// Runs one step to its end and returns its output.
 pub(crate) async fn run(context: &StepContext, kind: StepKind) -> Result<Value, StepError> {
     match kind {
-        StepKind::Preflight => output(preflight::run(context).await?),
-        StepKind::CreateTarget => output(create_target::run(context).await?),
-        StepKind::OpenCapture => output(open_capture::run(context).await?),
-        StepKind::SetReadOnly => output(set_read_only::run(context).await?),
-        StepKind::Copy => output(copy::run(context).await?),
-        StepKind::CatchUp => output(catch_up::run(context).await?),
-        StepKind::BuildIndexes => output(build_indexes::run(context).await?),
-        StepKind::Verify => output(verify::run(context).await?),
-        StepKind::OpenReverse => output(open_reverse::run(context).await?),
-        StepKind::Cutover => output(cutover::run(context, Direction::Forward).await?),
-        StepKind::Hold => output(hold::run(context).await?),
-        StepKind::DropOld => output(drop_old::run(context).await?),
-        StepKind::Unwind => output(unwind::run(context).await?),
-        StepKind::Rollback => output(cutover::run(context, Direction::Reverse).await?),
-        StepKind::HoldBack => output(hold_back::run(context).await?),
-        StepKind::DropNew => output(drop_new::run(context).await?),
+        StepKind::Preflight => to_output(preflight::run(context).await?),
+        StepKind::CreateTarget => to_output(create_target::run(context).await?),
+        StepKind::OpenCapture => to_output(open_capture::run(context).await?),
+        StepKind::SetReadOnly => to_output(set_read_only::run(context).await?),
+        StepKind::Copy => to_output(copy::run(context).await?),
+        StepKind::CatchUp => to_output(catch_up::run(context).await?),
+        StepKind::BuildIndexes => to_output(build_indexes::run(context).await?),
+        StepKind::Verify => to_output(verify::run(context).await?),
+        StepKind::OpenReverse => to_output(open_reverse::run(context).await?),
+        StepKind::Cutover => to_output(cutover::run(context, Direction::Forward).await?),
+        StepKind::Hold => to_output(hold::run(context).await?),
+        StepKind::DropOld => to_output(drop_old::run(context).await?),
+        StepKind::Unwind => to_output(unwind::run(context).await?),
+        StepKind::Rollback => to_output(cutover::run(context, Direction::Reverse).await?),
+        StepKind::HoldBack => to_output(hold_back::run(context).await?),
+        StepKind::DropNew => to_output(drop_new::run(context).await?),
     }
 }
 
@@ -76,7 +76,7 @@ pub(crate) fn must_not_be_interrupted(kind: StepKind) -> bool {
     matches!(kind, StepKind::Cutover | StepKind::Rollback)
 }
 
-fn output(value: impl Serialize) -> Result<Value, StepError> {
+fn to_output(value: impl Serialize) -> Result<Value, StepError> {
     serde_json::to_value(value)
         .map_err(|error| StepError::passing(StepCode::StepOutput, error.to_string()))
 }

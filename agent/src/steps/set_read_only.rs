@@ -1,7 +1,7 @@
 //! Offline move: makes the moving keys read-only on the source until the flip.
 //!
-//! Order: the sidecar schema and the row of the migration, guards, the closed register, wait-out. The step waits
-//! without a limit for transactions that have already written; reads are not affected.
+//! Order: the agent creates the sidecar schema and the row of the migration, then the guards, closes the register, and
+//! waits without a time limit for the transactions that have already written. Reads are not affected.
 
 use std::time::Duration;
 
@@ -18,12 +18,13 @@ use crate::postgres::wait_out;
 use crate::shard::epoch;
 use crate::shard::register::{self, Register, RegisterSetting};
 
-/// The interval at which the number of awaited transactions is reported.
+/// The interval at which the step reports for how many transactions it waits.
 const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
-    // A wait for the permitted hours after this point would only prolong the time in which the keys are read-only.
+    // The step waits for the permitted hours before it does anything: a later wait would prolong the time in which the
+    // keys are read-only.
     context.wait_until_open().await;
     let source = context.source()?;
     let shard = source.name.as_str();
@@ -62,12 +63,15 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     while let Err(error) =
         wait_out::wait_out(&session, &tables, Instant::now() + REPORT_INTERVAL).await
     {
-        if !error.has_code(StepCode::WaitOutBudget) {
+        let is_timeout = error
+            .failure()
+            .is_some_and(|failure| failure.code == "wait_out.budget");
+        if !is_timeout {
             return Err(error);
         }
         let writers = wait_out::writers(&session, &tables).await?;
         context.report_message(format!(
-            "the keys are read-only; waiting for {} transaction(s) that began to write before",
+            "the keys are read-only; waiting for {} transaction(s) that have already written",
             writers.len()
         ));
     }

@@ -1,4 +1,4 @@
-//! The state of a stream that survives from one run to the next, and the requests that change it.
+//! The state of a stream that a restart does not change. Requests of the steps change it.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +11,7 @@ use uuid::Uuid;
 use super::{ParkAt, StreamObservation, StreamRequest, StreamSettings, StreamSpec};
 use crate::postgres::lsn::Lsn;
 
-/// The point at which the stream pauses until a request lets it continue.
+/// Where the stream pauses. It continues after the next request that permits it.
 #[derive(Debug)]
 pub(super) enum PausePoint {
     /// The stream pauses before the next transaction.
@@ -20,21 +20,22 @@ pub(super) enum PausePoint {
     BeforeCommit(ParkAt, oneshot::Sender<Lsn>),
 }
 
-/// The state that survives from one run of a stream to the next.
+/// The state that survives from one run of a stream to the next. A run ends with an error, or when the stream must
+/// change its mode.
 pub(super) struct StreamState {
     pub(super) spec: StreamSpec,
     pub(super) publish: watch::Sender<StreamObservation>,
     pub(super) requests: mpsc::UnboundedReceiver<StreamRequest>,
-    pub(super) commands: Arc<StreamSettings>,
-    /// The marker to stop at. It must survive a restart of the stream; otherwise a cutover would wait for the end
-    /// without a limit.
+    pub(super) settings: Arc<StreamSettings>,
+    /// The marker after which the stream ends. It must survive a restart of the stream; otherwise a cutover would wait
+    /// for the end of the stream without a limit.
     pub(super) stop_at: Option<Uuid>,
     pub(super) pause: Option<PausePoint>,
-    /// Callers of `hold` that still wait for the answer.
+    /// The answers to `Pause` requests that the stream has not sent yet.
     pub(super) pause_answers: Vec<oneshot::Sender<()>>,
-    /// True if the stream lags so far that its next run first writes changes to the spool.
-    pub(super) lags: bool,
-    /// If this token is cancelled, the sessions may be closed.
+    /// True if the stream is so far behind that its next run begins with spooling.
+    pub(super) spools_first: bool,
+    /// Cancelled when the sessions of an ended stream may be closed.
     pub(super) close_sessions: CancellationToken,
 }
 
@@ -54,7 +55,7 @@ impl StreamState {
         }
     }
 
-    /// Notifies the callers of `hold` that the stream applies nothing more as long as they hold it.
+    /// Answers every `Pause` request: the stream applies nothing more until it is parked or resumed.
     pub(super) fn answer_pauses(&mut self) {
         for holder in self.pause_answers.drain(..) {
             let _ = holder.send(());
@@ -62,12 +63,12 @@ impl StreamState {
     }
 
     pub(super) fn may_apply(&self) -> bool {
-        self.commands.apply.load(Ordering::SeqCst)
+        self.settings.apply.load(Ordering::SeqCst)
     }
 
     /// Returns whether the stream commits each change without waiting for more changes.
     pub(super) fn is_prompt(&self) -> bool {
-        self.spec.dual_write.is_some() || self.commands.commit_promptly.load(Ordering::SeqCst)
+        self.spec.dual_write.is_some() || self.settings.commit_promptly.load(Ordering::SeqCst)
     }
 
     pub(super) fn set_mode(&self, mode: StreamMode) {

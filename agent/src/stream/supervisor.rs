@@ -14,37 +14,39 @@ use super::{StreamObservation, StreamRequest, StreamSettings, StreamSpec, retain
 /// The longest delay before a restart.
 const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 
-/// Runs the stream until it ends. If its slot retains more WAL than the limit, drops the slot and reports a failure.
-pub(super) async fn supervise(
+/// Runs the stream until it ends, and watches its slot meanwhile. If the slot retains more WAL than the limit, this
+/// function drops the slot and reports a failure.
+pub(super) async fn run_and_watch_slot(
     spec: StreamSpec,
     publish: watch::Sender<StreamObservation>,
     requests: mpsc::UnboundedReceiver<StreamRequest>,
-    commands: Arc<StreamSettings>,
+    settings: Arc<StreamSettings>,
     close_sessions: CancellationToken,
 ) {
-    let mut watched = Box::pin(retained::watch_slot(spec.clone(), publish.clone()));
+    let mut slot_watch = Box::pin(retained::watch_slot(spec.clone(), publish.clone()));
     let mut shared = StreamState {
         spec,
         publish,
         requests,
-        commands,
+        settings,
         stop_at: None,
         pause: None,
         pause_answers: Vec::new(),
-        lags: false,
+        spools_first: false,
         close_sessions: close_sessions.clone(),
     };
     let limit_failure = tokio::select! {
-        limit_failure = &mut watched => limit_failure,
+        limit_failure = &mut slot_watch => limit_failure,
         () = run_until_ended(&mut shared) => {
             tokio::spawn(async move {
                 close_sessions.cancelled().await;
-                drop(watched);
+                drop(slot_watch);
             });
             return;
         }
     };
-    // A full disk would stop the upstream shard, so the agent drops the slot although changes are lost.
+    // A disk that is full of retained WAL would stop the upstream shard, so the agent drops the slot, although the move
+    // then lacks changes.
     let dropped = retained::drop_slot(&shared.spec).await;
     let mut failure = limit_failure;
     if let Err(error) = dropped {
@@ -62,27 +64,27 @@ pub(super) async fn supervise(
 async fn run_until_ended(shared: &mut StreamState) {
     let mut failures = 0;
     loop {
-        let before = shared.publish.borrow().status.transactions;
+        let transactions_before = shared.publish.borrow().status.transactions;
         let error = match spooled::run(shared).await {
             Ok(RunEnd::Ended) => return,
             Ok(RunEnd::ChangeMode) => continue,
             Err(error) => error,
         };
-        // The caller of `park` notices the failed run because its channel closes. The stream stays held: it applies
-        // nothing until `Resume`.
+        // The caller of `park` notices the failed run because its channel closes. The stream stays paused until
+        // `Resume`.
         if matches!(shared.pause, Some(PausePoint::BeforeCommit(..))) {
             shared.pause = Some(PausePoint::BeforeNext);
         }
-        if shared.publish.borrow().status.transactions > before {
+        if shared.publish.borrow().status.transactions > transactions_before {
             failures = 0;
         }
         failures += 1;
         let Some(mut failure) = error.failure().cloned() else {
             return;
         };
-        // An earlier agent may have confirmed its last spooled changes after this agent had listed the segments. The
-        // stream therefore reads the spool once more.
-        let read_spool_again = failure.has_code(StepCode::SlotGap) && failures == 1;
+        // After a gap between spool and slot the stream reads the spool once more: the agent that had the migration
+        // before may have confirmed its last spooled changes after this process had listed the segments.
+        let read_spool_again = failure.code == SLOT_GAP && failures == 1;
         let transient = failure.retry != RetryClass::None || read_spool_again;
         if !transient || failures >= shared.spec.max_attempts {
             if transient {

@@ -6,20 +6,25 @@ use plans::names::Direction;
 use plans::step::StepKind;
 use plans::wire::{CutoverAnswer, CutoverQuery};
 
-use super::{CutoverParties, call_until_answered, finish_flipped, refused_error, reopen_old_owner};
+use super::{
+    CutoverParties, call_until_answered, finish_after_flip, refusal_error, reopen_old_owner,
+};
 use crate::error::StepError;
 use crate::migration::context::StepContext;
 use crate::shard::epoch;
 use crate::shard::register::{self, Register};
 
-/// After a take-over: reopens keys that an interrupted attempt left closed, unless its flip has committed. This
-/// precedes all other work of the migration.
+/// After a take-over: opens the keys that an interrupted attempt left closed. If the attempt has flipped the map,
+/// completes the cutover. This precedes all other work of the migration.
 ///
-/// A cutover begins with the same recovery, an unwind opens the source, and after a rollback no key is closed.
+/// Some steps do not need it: a cutover begins with the same recovery, and an unwind opens the source. After a rollback
+/// no key is closed.
 pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepError> {
     let kind = context.dispatch.step.as_ref().map(|(_, kind)| *kind);
-    let by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];
-    if kind.is_some_and(|kind| by_itself.contains(&kind)) || context.is_done(StepKind::Rollback) {
+    let recovers_by_itself = [StepKind::Cutover, StepKind::Rollback, StepKind::Unwind];
+    if kind.is_some_and(|kind| recovers_by_itself.contains(&kind))
+        || context.is_done(StepKind::Rollback)
+    {
         return Ok(());
     }
     let direction = if context.is_done(StepKind::Cutover) {
@@ -31,7 +36,7 @@ pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepEr
     match recover_attempt(context, &parties).await? {
         RecoveredRegister::Open => Ok(()),
         RecoveredRegister::Flipped(attempt, version) => {
-            finish_flipped(context, parties, attempt, version)
+            finish_after_flip(context, parties, attempt, version)
                 .await
                 .map(|_| ())
         }
@@ -40,14 +45,16 @@ pub(crate) async fn recover_register(context: &StepContext) -> Result<(), StepEr
 
 /// What the recovery of an interrupted attempt found.
 pub(super) enum RecoveredRegister {
-    /// No earlier attempt has left the keys closed.
+    /// The old owner is open, or open again, unless the move is offline.
     Open,
+    /// This attempt has flipped the map, to this version.
     Flipped(AttemptNo, MapVersion),
 }
 
-/// After a take-over: releases an attempt that was interrupted after its seal, unless it has flipped.
+/// Releases an attempt that was interrupted after its seal, unless it has flipped the map.
 ///
-/// In an offline move the source stays closed in both cases: it is read-only from before the copy on.
+/// In an offline move the source stays closed in any case, because its keys are read-only from before the copy to the
+/// flip.
 pub(super) async fn recover_attempt(
     context: &StepContext,
     parties: &CutoverParties,
@@ -66,7 +73,7 @@ pub(super) async fn recover_attempt(
     if attempt == AttemptNo(0) {
         return Ok(RecoveredRegister::Open);
     }
-    context.report_message("an earlier attempt was interrupted; finding out how it ended");
+    context.report_message("an earlier attempt was interrupted; the agent finds out how it ended");
     let request = CutoverQuery::Release {
         direction: parties.direction,
         attempt,
@@ -77,7 +84,7 @@ pub(super) async fn recover_attempt(
         return Ok(RecoveredRegister::Flipped(attempt, map_version));
     }
     if answer != CutoverAnswer::Released {
-        return Err(refused_error("release the attempt", &answer));
+        return Err(refusal_error("release the attempt", &answer));
     }
     if context.is_online() {
         reopen_old_owner(parties, attempt).await?;
@@ -85,8 +92,8 @@ pub(super) async fn recover_attempt(
     Ok(RecoveredRegister::Open)
 }
 
-/// Returns the newest attempt that either shard has recorded. An attempt that was interrupted between the witness and
-/// the fence is recorded on one shard only.
+/// Returns the newest attempt that the two shards have recorded. An attempt that was interrupted before its fence is
+/// recorded on the witness only.
 async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError> {
     let mut newest = AttemptNo(0);
     for shard in [parties.old_shard(), parties.new_shard()] {
@@ -97,23 +104,23 @@ async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError
     Ok(newest)
 }
 
-/// For an abort: proves that the target is closed and was not notified of a flip (I4). Returns the newest attempt;
-/// `counted` is the newest one on the source.
+/// For an abort: proves that the target is closed and has recorded no flip (I4). Returns the newest attempt of the two
+/// shards; `newest_on_source` is the newest one on the source.
 ///
-/// A target that does not know the migration needs no proof: its copy was removed, or was never begun.
+/// A target without a row of the migration needs no proof: its copy was removed, or was never begun.
 pub(in crate::steps) async fn check_abort_witness(
     context: &StepContext,
-    counted: AttemptNo,
-) -> Result<AttemptNo, StepError> {
+    newest_on_source: i64,
+) -> Result<i64, StepError> {
     let (target, token) = (context.target()?, context.token_for_cleanup());
     let version = context.dispatch.map_version;
     let session = target.session("register").await?;
     epoch::take_over(&session, &token).await?;
     if !epoch::is_enrolled(&session, &token).await? {
-        return Ok(counted);
+        return Ok(newest_on_source);
     }
     let newest = epoch::newest_attempt(&session, &token).await?;
-    let newest = newest.max(counted);
+    let newest = newest.max(newest_on_source);
     register::begin_and_check_witness(&session, &token, newest, version).await?;
     Ok(newest)
 }

@@ -3,9 +3,9 @@
 //!
 //! The keeper runs concurrently with the stream. It adds the stream's name to `synchronous_standby_names` and removes
 //! it again.
-//! If nothing is confirmed for longer than the limit, the name is removed and writes continue. The keeper does this,
-//! or the watchdog, a separate process, if the keeper has ended or is stopped.
-//! The confirmation itself is not in this module, because it is a task of the stream.
+//! If the stream confirms nothing for longer than the limit, the name is removed, and writes continue without the wait.
+//! The keeper removes the name; if the agent's process has ended or is stopped, the watchdog does, a separate process.
+//! The stream itself confirms commits, outside of this module.
 
 mod hang;
 mod keeper;
@@ -35,7 +35,7 @@ const PROBE_INTERVAL: Duration = Duration::from_millis(100);
 /// The configuration of a stream's synchronous dual-write.
 #[derive(Debug, Clone)]
 pub(crate) struct DualWrite {
-    /// A commit waits for the downstream shard not much longer than this.
+    /// The name is removed when a commit has waited for the downstream shard for this time.
     pub(crate) limit: Duration,
     pub(crate) watchdog: WatchdogProgram,
 }
@@ -63,10 +63,11 @@ impl WatchdogProgram {
 struct RunningWatchdog {
     process: Child,
     /// The watchdog's standard input. A line on it requests the watchdog to end; the end of the input does not.
-    commands: ChildStdin,
+    stdin: ChildStdin,
 }
 
-/// Removes names of this migration from a shard's setting that an earlier owner of the migration left there.
+/// Opens a session on a shard, and removes the names of this migration from its `synchronous_standby_names`. Logs a
+/// warning if an earlier owner of the migration had left one.
 pub(crate) async fn connect_and_remove_names(
     shard: &Shard,
     token: &EpochToken,
