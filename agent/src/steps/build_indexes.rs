@@ -25,7 +25,7 @@ use tokio_postgres::error::SqlState;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::schema::compare::compare;
-use crate::schema::foreign_keys::{KEY, VALIDATION};
+use crate::schema::foreign_keys::{KEY_LABEL, VALIDATION_LABEL};
 use crate::shard::guard::cascade;
 use crate::shard::{created, epoch, sidecar_schema};
 
@@ -91,7 +91,7 @@ impl PendingStatement {
     /// Returns the kind of a foreign key entry: addition or validation; None for other entries. Entries of one kind are
     /// built together.
     fn foreign_key_kind(&self) -> Option<&'static str> {
-        let mut kinds = [KEY, VALIDATION].into_iter();
+        let mut kinds = [KEY_LABEL, VALIDATION_LABEL].into_iter();
         kinds.find(|kind| self.label.starts_with(kind))
     }
 }
