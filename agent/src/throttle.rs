@@ -136,15 +136,15 @@ impl MigrationThrottle {
     }
 
     /// Returns the permitted hours if they do not include the current time, so that heavy work must wait for them.
-    pub(crate) fn closed_hours(&self) -> Option<Hours> {
+    pub(crate) fn hours_to_wait_for(&self) -> Option<Hours> {
         let hours = self.state.borrow().limits.throttle.hours;
         hours.filter(|hours| !hours.contains(now_ms()))
     }
 
     /// Waits until the permitted hours include the current time, or until they are removed from the limits.
-    pub(crate) async fn wait_until_open(&self) {
+    pub(crate) async fn wait_for_permitted_hours(&self) {
         let mut state = self.state.subscribe();
-        while let Some(hours) = self.closed_hours() {
+        while let Some(hours) = self.hours_to_wait_for() {
             let left = hours.next(now_ms()).saturating_sub(now_ms()).max(1);
             let left = Duration::from_millis(left.unsigned_abs());
             let _ = tokio::time::timeout(left, state.changed()).await;
@@ -153,8 +153,8 @@ impl MigrationThrottle {
 
     /// Waits until an index build may begin, which cannot be slowed: first until the permitted hours, and then, for at
     /// most ten minutes, until the ratio is above the minimum.
-    pub(crate) async fn wait_until_worth_starting(&self) {
-        self.wait_until_open().await;
+    pub(crate) async fn wait_until_build_may_start(&self) {
+        self.wait_for_permitted_hours().await;
         let mut state = self.state.subscribe();
         let above = state.wait_for(|state| state.ratio > MIN_RATIO);
         let _ = tokio::time::timeout(MAX_START_WAIT, above).await;

@@ -171,8 +171,8 @@ impl StepContext {
     }
 
     /// Waits until the permitted hours of the migration include the current time, and reports the wait.
-    pub(crate) async fn wait_until_open(&self) {
-        if let Some(hours) = self.session.throttle.closed_hours() {
+    pub(crate) async fn wait_for_permitted_hours(&self) {
+        if let Some(hours) = self.session.throttle.hours_to_wait_for() {
             self.wait_for_hours(hours).await;
         }
     }
@@ -183,7 +183,7 @@ impl StepContext {
         let previous_message = self.session.progress().message;
         let reason = format!("the hours {hours}");
         self.report_waiting(format!("waiting for {reason}"), &reason);
-        self.session.throttle.wait_until_open().await;
+        self.session.throttle.wait_for_permitted_hours().await;
         self.report_message(previous_message);
     }
 

@@ -67,8 +67,8 @@ impl PendingStatement {
 
     /// Waits until the statement may begin, and reports its start.
     async fn wait_and_report(&self, context: &StepContext) {
-        context.wait_until_open().await;
-        context.session.throttle.wait_until_worth_starting().await;
+        context.wait_for_permitted_hours().await;
+        context.session.throttle.wait_until_build_may_start().await;
         context.report_message(format!("building {}", self.label));
         context.session.update(|progress| {
             progress.tables = vec![TableProgress {

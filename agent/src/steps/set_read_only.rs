@@ -22,7 +22,7 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
     // A wait for the permitted hours after this point would only prolong the time in which the keys are read-only.
-    context.wait_until_open().await;
+    context.wait_for_permitted_hours().await;
     let source = context.source()?;
     let shard = source.name.as_str();
     let session = source.session("read-only").await?;

@@ -199,7 +199,7 @@ impl ComparisonRun<'_> {
         let mut repairs = 0;
         loop {
             while self.has_remaining_chunks().await? {
-                self.context.wait_until_open().await;
+                self.context.wait_for_permitted_hours().await;
                 self.context
                     .report_message("finding an exact position on both shards");
                 let point = point::find_point(self.context, self.shards).await?;
@@ -272,7 +272,7 @@ impl ComparisonRun<'_> {
             )?;
             let mine = |chunk: &&mut ChunkRecord| mine(chunk);
             for chunk in chunks.iter_mut().filter(mine) {
-                if started.elapsed() > age || throttle.closed_hours().is_some() {
+                if started.elapsed() > age || throttle.hours_to_wait_for().is_some() {
                     return Ok(());
                 }
                 self.context.report_message(format!("comparing {name}"));

@@ -184,12 +184,15 @@ async fn outside_of_the_hours_no_work_begins_until_they_are_removed() {
     throttle.set_limits(&limits(|limits| {
         limits.throttle.hours = Some(hours_without_now())
     }));
-    assert!(throttle.closed_hours().is_some());
-    let begun = tokio::time::timeout(Duration::from_millis(50), throttle.wait_until_open());
+    assert!(throttle.hours_to_wait_for().is_some());
+    let begun = tokio::time::timeout(
+        Duration::from_millis(50),
+        throttle.wait_for_permitted_hours(),
+    );
     assert!(begun.await.is_err());
     let remove_hours = async { throttle.set_limits(&MigrationLimits::default()) };
-    tokio::join!(throttle.wait_until_open(), remove_hours);
-    assert!(throttle.closed_hours().is_none());
+    tokio::join!(throttle.wait_for_permitted_hours(), remove_hours);
+    assert!(throttle.hours_to_wait_for().is_none());
 }
 
 #[tokio::test]
@@ -198,11 +201,11 @@ async fn work_that_cannot_be_slowed_waits_for_a_ratio_above_the_lowest() {
     throttle.set_ratio(MIN_RATIO);
     let begun = tokio::time::timeout(
         Duration::from_millis(50),
-        throttle.wait_until_worth_starting(),
+        throttle.wait_until_build_may_start(),
     );
     assert!(begun.await.is_err());
     let raise_ratio = async { throttle.set_ratio(0.1) };
-    within_test_limit(async { tokio::join!(throttle.wait_until_worth_starting(), raise_ratio) })
+    within_test_limit(async { tokio::join!(throttle.wait_until_build_may_start(), raise_ratio) })
         .await;
 }
 
