@@ -1,5 +1,5 @@
-//! Removes what a migration copied to a shard that does not own the keys: in `unwind`, in `drop_new`, in a second run of
-//! `create_target`, and in a sweep (`shardwright cleanup`).
+//! Removes what a migration copied to a shard that does not own the keys: in `unwind`, in `drop_new`, in a second run
+//! of `create_target`, and in a sweep (`shardwright cleanup`).
 //!
 //! Meanwhile the register of the shard is closed, and the migration's guard exists. Order:
 //!
@@ -107,8 +107,8 @@ impl CopiedRows<'_> {
         Ok(keyed.cloned().collect())
     }
 
-    /// Drops the tables that the migration created. Drops none and returns false if another migration uses the shard, if
-    /// a table contains rows that the migration did not copy, or if other objects depend on a table.
+    /// Drops the tables that the migration created. Drops none and returns false if another migration uses the shard,
+    /// if a table contains rows that the migration did not copy, or if other objects depend on a table.
     async fn drop_tables(&self, tables: &[MovingTable]) -> Result<bool, StepError> {
         let session = self.session;
         let what = format!(

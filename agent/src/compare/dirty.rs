@@ -48,8 +48,8 @@ pub(crate) async fn dirty_relations(
     Ok(rows.iter().map(|row| (row.get(0), row.get(1))).collect())
 }
 
-/// Reads the entries of a relation after the entry `after` and up to the entry `last`, with about `limit` keys. An entry
-/// is never divided between two pages.
+/// Reads the entries of a relation after the entry `after` and up to the entry `last`, with about `limit` keys. An
+/// entry is never divided between two pages.
 pub(crate) async fn dirty_page(
     session: &Connected,
     token: &EpochToken,

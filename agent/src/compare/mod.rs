@@ -114,8 +114,8 @@ impl<'a> MovingRows<'a> {
         )
     }
 
-    /// Returns a join that finds the row of each `given.shardwright_text`, a key as [`canonical_key`] writes it. `given`
-    /// is the common table expression [`PARAMETER_KEYS`]. The session must be one for lookups.
+    /// Returns a join that finds the row of each `given.shardwright_text`, a key as [`canonical_key`] writes it.
+    /// `given` is the common table expression [`PARAMETER_KEYS`]. The session must be one for lookups.
     fn join_parameter_keys(&self) -> String {
         if self.has_no_key() {
             return self.join_by_whole_row();
@@ -130,8 +130,8 @@ impl<'a> MovingRows<'a> {
         let values: Vec<String> = (0..parts.len())
             .map(|index| format!("k.shardwright_{index}"))
             .collect();
-        // `offset 0` makes the server compute the values once for each key. The predicate is outside of the subquery, so
-        // that the planner does not choose an index for it.
+        // `offset 0` makes the server compute the values once for each key. The predicate is outside of the subquery,
+        // so that the planner does not choose an index for it.
         format!(
             "cross join lateral (
                select {parts} from (select given.shardwright_text::pg_catalog.jsonb as shardwright_json) j offset 0
@@ -145,8 +145,8 @@ impl<'a> MovingRows<'a> {
     }
 
     /// Returns the same join as [`MovingRows::join_parameter_keys`] for a table without a key. The server computes the
-    /// text of each row with one of the given shard keys once, for any number of given rows, and joins the rows by hash.
-    /// The columns of the shard key may have an index.
+    /// text of each row with one of the given shard keys once, for any number of given rows, and joins the rows by
+    /// hash. The columns of the shard key may have an index.
     fn join_by_whole_row(&self) -> String {
         let names = self.table.key_names();
         let columns = self.table.written_columns().enumerate();

@@ -1,9 +1,9 @@
 //! The records of a comparison on the downstream shard, with which another process can continue it.
 //!
 //! One transaction, which proves the epoch, records the result of a chunk and the rows that differ in it, and marks
-//! these rows as dirty. So a difference that is not repaired is found again inside the cutover.
-//! A run with another number starts from the beginning. At the end of a run in which every chunk was equal, the marks of
-//! dirty keys are deleted that are older than the oldest point at which a chunk was compared.
+//! these rows as dirty. So a difference that is not repaired is found again inside the cutover. A run with another
+//! number starts from the beginning. At the end of a run in which every chunk was equal, the marks of dirty keys are
+//! deleted that are older than the oldest point at which a chunk was compared.
 
 use std::collections::BTreeMap;
 
@@ -311,8 +311,8 @@ impl ComparisonRecords<'_> {
         epoch::commit(self.client, &self.intent()).await
     }
 
-    /// Ends the run, and returns the number of repaired rows. If all chunks are equal, deletes the dirty keys whose last
-    /// change is older than the oldest point, because the run has compared them.
+    /// Ends the run, and returns the number of repaired rows. If all chunks are equal, deletes the dirty keys whose
+    /// last change is older than the oldest point, because the run has compared them.
     pub(crate) async fn end_run(&self, totals: RunTotals) -> Result<i64, StepError> {
         let (id, direction) = self.id();
         epoch::begin(self.client, self.token).await?;

@@ -1,10 +1,10 @@
 //! Compares the definitions of all objects of the source's schema with those of the target's, as both catalogs describe
 //! them.
 //!
-//! The comparison does not use the output of pg_dump or the statements that created the target's schema, so that it does
-//! not repeat their errors. Each server deparses its expressions with an empty search path. An object that only the
-//! target has counts as a difference only if it belongs to an object that the source has too, for example an additional
-//! index of a table.
+//! The comparison does not use the output of pg_dump or the statements that created the target's schema, so that it
+//! does not repeat their errors. Each server deparses its expressions with an empty search path. An object that only
+//! the target has counts as a difference only if it belongs to an object that the source has too, for example an
+//! additional index of a table.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -71,8 +71,8 @@ pub(crate) async fn compare(
     })
 }
 
-/// Reads the definitions of all objects. They include the texts of views, rules and SQL bodies if `with_bodies` is true,
-/// and the privilege MAINTAIN if `with_maintain` is true.
+/// Reads the definitions of all objects. They include the texts of views, rules and SQL bodies if `with_bodies` is
+/// true, and the privilege MAINTAIN if `with_maintain` is true.
 async fn read_definitions(
     client: &Connected,
     with_bodies: bool,

@@ -12,9 +12,9 @@ use tokio::sync::mpsc::{self, Receiver, Sender};
 use crate::postgres::copy_stream::{BlockRange, ReceiverInput};
 use crate::shared_scan::participants::SharedScan;
 
-/// Time limit for the answers of called moves, whose streams may still copy other chunks. Most moves finish their chunks
-/// at the same moment, because one stream reads for all of them. A move that does not answer is marked as late: calls do
-/// not wait for it until one of its streams looks for a call again.
+/// Time limit for the answers of called moves, whose streams may still copy other chunks. Most moves finish their
+/// chunks at the same moment, because one stream reads for all of them. A move that does not answer is marked as late:
+/// calls do not wait for it until one of its streams looks for a call again.
 const MAX_ANSWER_WAIT: Duration = Duration::from_secs(5);
 
 /// The properties that chunks of two moves must share to be read together: the COPY statement on the target, the file
@@ -84,8 +84,8 @@ impl CallBoard {
     }
 
     /// Joins the oldest call to this move whose piece `take` accepts. `take` returns a value for the piece, and the
-    /// predicate of this move's rows; or `None` if it does not accept the piece. The function returns the value, and the
-    /// receiver of the rows.
+    /// predicate of this move's rows; or `None` if it does not accept the piece. The function returns the value, and
+    /// the receiver of the rows.
     pub(crate) fn join_call<T>(
         &mut self,
         migration: &MigrationId,

@@ -371,7 +371,8 @@ async fn take_over(context: &StepContext) -> Result<(), StepError> {
         return Ok(());
     }
     let token = context.token();
-    // Otherwise commits of this agent would wait for the replication connection of the earlier process, which has ended.
+    // Otherwise commits of this agent would wait for the replication connection of the earlier process, which has
+    // ended.
     steps::remove_standby_names(context, OwnershipProof::TakeOver).await?;
     for shard in [context.source()?, context.target()?] {
         let session = shard.session("take-over").await?;
