@@ -1,4 +1,5 @@
-//! Closes keys on a shard that is older than the map, under the epoch of the migration that moved the keys away (I7).
+//! Closes keys on a shard whose state is older than the map, under the epoch of the migration that moved the keys from
+//! this shard to another (I7).
 //!
 //! The agent first closes the register, because that is fast. If the new owner is open, the agent then records the map
 //! version of the flip on the shard: refusals name this version, and the end of the move requires it. If the migration
@@ -71,7 +72,7 @@ pub(super) async fn run(task: &CloseTask) -> Result<Swept, StepError> {
     if closing.for_good || !has_guards {
         refuse_released_keys(&session, &token, closing).await?;
         swept.done.push(format!(
-            "shard {name}: {} of map {} are refused for good",
+            "shard {name}: writes to {} of map {} are refused without a time limit",
             closing.keys, closing.map
         ));
     }
@@ -94,17 +95,17 @@ async fn refuse_if_newer(
             &[&token.migration.0, &closing.version],
         )
         .await
-        .at(format_args!("shard {shard}: reading what it was told"))?;
+        .at(format_args!("shard {shard}: reading the recorded flip"))?;
     if row.is_some_and(|row| row.get(0)) {
         return Ok(());
     }
     Err(StepError::refused(
         StepCode::CloseNewer,
         format!(
-            "shard {shard} was told of a version after {}; nothing was closed",
+            "shard {shard} has recorded a flip to a map version after {}; nothing was closed",
             closing.version
         ),
-        "look again",
+        "run `shardwright reconcile` again",
     ))
 }
 

@@ -138,7 +138,8 @@ fn size_error(code: StepCode, message: String) -> StepError {
     StepError::refused(code, message, hint)
 }
 
-/// Returns the largest number of bytes that the value takes in JSON.
+/// Returns the largest number of bytes that the value takes in JSON, with its quotes and the comma after it. A control
+/// character can be written as `\u0000`, which has 6 bytes; `null` and a comma have 5.
 fn max_json_bytes(value: Option<&str>) -> usize {
     let byte = |byte: u8| match byte {
         0..0x20 => 6,

@@ -32,7 +32,7 @@ pub(super) async fn drop_abandoned_publications(
     let shard = reference.name.as_str();
     watch::drop_abandoned_publications(&session).await?;
     swept.done.push(format!(
-        "shard {shard}: dropped publications of looks that have ended"
+        "shard {shard}: dropped publications of load inspections that have ended"
     ));
     Ok(())
 }

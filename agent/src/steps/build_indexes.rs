@@ -26,7 +26,7 @@ use tokio_postgres::error::SqlState;
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
 use crate::schema::compare::compare;
-use crate::schema::foreign_keys::{KEY, VALIDATION};
+use crate::schema::foreign_keys::{KEY_LABEL, VALIDATION_LABEL};
 use crate::shard::guard::cascade;
 use crate::shard::{created, epoch, sidecar_schema};
 
@@ -69,8 +69,8 @@ impl PendingStatement {
 
     /// Waits until the throttle permits the statement to begin, and reports its start.
     async fn wait_and_report(&self, context: &StepContext) {
-        context.wait_until_open().await;
-        context.session.throttle.wait_until_worth_starting().await;
+        context.wait_for_permitted_hours().await;
+        context.session.throttle.wait_until_build_may_start().await;
         context.report_message(format!("building {}", self.label));
         context.session.update(|progress| {
             progress.tables = vec![TableProgress {
@@ -93,7 +93,7 @@ impl PendingStatement {
     /// Returns the kind of a foreign key entry: addition or validation; `None` for other entries. Several entries of
     /// the same kind are built in one transaction.
     fn foreign_key_kind(&self) -> Option<&'static str> {
-        let mut kinds = [KEY, VALIDATION].into_iter();
+        let mut kinds = [KEY_LABEL, VALIDATION_LABEL].into_iter();
         kinds.find(|kind| self.label.starts_with(kind))
     }
 }

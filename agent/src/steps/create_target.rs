@@ -268,7 +268,7 @@ async fn create_tables(context: &StepContext, session: &Connected) -> Result<usi
     let shard = session.name();
     context.report_message("reading the source's schema");
     let source = &context.source()?;
-    let version = schema::major(session).await?;
+    let version = schema::read_major_version(session).await?;
     let schema = schema::read(source, version).await?;
     context.report_message("creating tables, register and guards on the target");
     epoch::begin(session, &context.token()).await?;

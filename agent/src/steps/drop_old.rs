@@ -44,7 +44,7 @@ pub(crate) async fn run(context: &StepContext) -> Result<Dropped, StepError> {
         // If the register does not exist, an earlier run has removed the rows and released the keys.
         let migration = &context.dispatch.migration;
         if register::exists(&session, migration).await? {
-            context.wait_until_open().await;
+            context.wait_for_permitted_hours().await;
             dropped = remove_rows(context, &session, &source).await?;
         }
         context.report_message("removing what the migration created");
@@ -74,7 +74,7 @@ async fn remove_rows(
     }
     let mut dropped = Dropped::default();
     for table in tables.iter().rev() {
-        context.wait_until_open().await;
+        context.wait_for_permitted_hours().await;
         let rows = deletion.delete_rows_of(table).await?;
         dropped.rows += rows;
         if rows > 0 {

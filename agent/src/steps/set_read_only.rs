@@ -23,9 +23,8 @@ const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 
 pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     let dispatch = &context.dispatch;
-    // The step waits for the permitted hours before it does anything: a later wait would prolong the time in which the
-    // keys are read-only.
-    context.wait_until_open().await;
+    // A wait for the permitted hours after this point would only prolong the time in which the keys are read-only.
+    context.wait_for_permitted_hours().await;
     let source = context.source()?;
     let shard = source.name.as_str();
     let session = source.session("read-only").await?;

@@ -206,7 +206,7 @@ impl ComparisonRun<'_> {
         let mut repairs = 0;
         loop {
             while self.has_remaining_chunks().await? {
-                self.context.wait_until_open().await;
+                self.context.wait_for_permitted_hours().await;
                 self.context
                     .report_message("opening snapshots of both shards at one exact position");
                 let point = point::open_point(self.context, self.shards).await?;
@@ -279,8 +279,9 @@ impl ComparisonRun<'_> {
                 point.upstream.lock_and_prove_tables(table),
                 point.downstream.lock_and_prove_tables(table)
             )?;
-            for chunk in chunks.iter_mut().filter(|chunk| is_due(chunk)) {
-                if started.elapsed() > max_age || throttle.closed_hours().is_some() {
+            let mine = |chunk: &&mut ChunkRecord| mine(chunk);
+            for chunk in chunks.iter_mut().filter(mine) {
+                if started.elapsed() > age || throttle.hours_to_wait_for().is_some() {
                     return Ok(());
                 }
                 self.context.report_message(format!("comparing {name}"));

@@ -32,7 +32,7 @@ use crate::postgres::pg_dump::{
 };
 use crate::schema;
 use crate::schema::compare::compare;
-use crate::schema::foreign_keys::{KEY, VALIDATION};
+use crate::schema::foreign_keys::{KEY_LABEL, VALIDATION_LABEL};
 use crate::shard::database::Shard;
 use crate::shard::identity::{self, TimelineRule};
 use crate::shard::{epoch, user_code};
@@ -179,8 +179,11 @@ impl<'a> RunningTrial<'a> {
     ) -> Result<(), TrialEnd> {
         self.probe_event_triggers_on_source().await?;
         let entries = schema?.entries;
-        let is_foreign_key =
-            |label: &str| [KEY, VALIDATION].iter().any(|kind| label.starts_with(kind));
+        let is_foreign_key = |label: &str| {
+            [KEY_LABEL, VALIDATION_LABEL]
+                .iter()
+                .any(|kind| label.starts_with(kind))
+        };
         let (keys, entries): (Vec<SchemaEntry>, Vec<SchemaEntry>) = entries
             .into_iter()
             .partition(|entry| is_foreign_key(&entry.label));

@@ -14,7 +14,7 @@ use connect::Connected;
 use super::{PendingStatement, build_entry, mark_done, run_workers, take_next};
 use crate::error::{StepError, WithIntent};
 use crate::migration::context::StepContext;
-use crate::schema::foreign_keys::KEY;
+use crate::schema::foreign_keys::KEY_LABEL;
 use crate::shard::{epoch, user_code};
 
 /// Maximum number of foreign keys in one transaction.
@@ -31,7 +31,7 @@ pub(super) async fn build_foreign_keys(
     let Some(kind) = entries.first().and_then(PendingStatement::foreign_key_kind) else {
         return Ok(());
     };
-    if kind == KEY {
+    if kind == KEY_LABEL {
         return build_until_empty(context, &Mutex::new(VecDeque::from(entries))).await;
     }
     // This is the order of the tables: a label consists of the kind, the schema, the table and the key.
@@ -118,7 +118,7 @@ pub(super) async fn prove_for_foreign_key(
     // Adding a key locks two tables. The transaction locks all tables first, in the order in which the stream locks
     // them, so that the two cannot deadlock.
     let lock = match kind {
-        KEY => user_code::lock_sql_for_foreign_keys(tables),
+        KEY_LABEL => user_code::lock_sql_for_foreign_keys(tables),
         _ => user_code::lock_sql(tables),
     };
     let prover = context.session.code_prover(&target).await?;

@@ -13,7 +13,7 @@ pub(super) async fn wait_for_hours(
     context: &StepContext,
     target: &Connected,
 ) -> Result<(), StepError> {
-    let Some(hours) = context.session.throttle.closed_hours() else {
+    let Some(hours) = context.session.throttle.hours_to_wait_for() else {
         return Ok(());
     };
     if !units::begun_units(context, target).await?.is_empty() {

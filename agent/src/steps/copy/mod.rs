@@ -255,7 +255,8 @@ async fn copy_while_allowed(
         if shared.context.cancel.is_cancelled() {
             return Err(StepError::Interrupted);
         }
-        let (next, left) = shared_chunks::take_next(shared, throttle.closed_hours().is_none())?;
+        let (next, left) =
+            shared_chunks::take_next(shared, throttle.hours_to_wait_for().is_none())?;
         let Some((chunk, method)) = next else {
             shared.finished.cancel();
             return Ok(());

@@ -41,7 +41,7 @@ async fn read_rows(
     table: &MovingTable,
 ) -> Result<Vec<RepairValues>, StepError> {
     let session = executor.session();
-    let moving = MovingRows::of_rows(table, "true".to_owned());
+    let moving = MovingRows::matching(table, "true".to_owned());
     let keys = compare::read_keys(session, &moving, CHANGED_ROWS).await?;
     let rows = compare::read_rows(session, &moving, &keys).await?;
     Ok(rows.into_iter().map(|(_, values)| values).collect())
