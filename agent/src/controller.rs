@@ -34,7 +34,7 @@ const HEALTH_TIMEOUT: Duration = Duration::from_secs(1);
 /// HTTP status: the controller no longer leads, and did nothing.
 const MISDIRECTED: u16 = 421;
 /// Problem code: the epoch is not the current one.
-const STALE_EPOCH: &str = "epoch.stale";
+const STALE_EPOCH: &str = StepCode::EpochStale.name();
 /// Problem code: the token or the secret is not that of the migration's owner.
 const NOT_OWNER: &str = "agent.not_owner";
 /// Problem code: the target does not have the records that a cutover requires.

@@ -253,7 +253,7 @@ impl ApplyStream {
         let paused = PausedStream(self);
         tokio::select! {
             biased;
-            result = answered => result.map_err(|_| StepError::passing("stream.ended", "the change stream ended"))?,
+            result = answered => result.map_err(|_| StepError::passing(StepCode::StreamEnded, "the change stream ended"))?,
             failure = wait_for_failure(self.observation.clone()) => return Err(failure),
         }
         Ok(paused)
@@ -319,14 +319,14 @@ impl PausedStream<'_> {
         let _ = self.0.requests.send(StreamRequest::Park(at, answer));
         let last_commit = tokio::select! {
             biased;
-            result = answered => result.map_err(|_| StepError::passing("stream.restarted", "the change stream restarted before it could park"))?,
+            result = answered => result.map_err(|_| StepError::passing(StepCode::StreamRestarted, "the change stream restarted before it could park"))?,
             failure = wait_for_failure(self.0.observation.clone()) => return Err(failure),
         };
         if last_commit < before {
             return Ok(());
         }
         Err(StepError::passing(
-            "stream.passed",
+            StepCode::StreamPassed,
             format!(
                 "the change stream has already applied a commit after {before}, where it should park"
             ),

@@ -50,7 +50,7 @@ pub(crate) enum ClosedProof<'a> {
     /// own the keys.
     Live,
     /// The shard has recorded the flip that created this map version.
-    Notified(i64),
+    Notified(MapVersion),
     /// The migration was abandoned: the shard has recorded no flip, and no migration other than these abandoned ones
     /// moves or has moved some of the keys.
     Abandoned(&'a [MigrationId]),
@@ -173,7 +173,7 @@ impl RowDeletion<'_> {
             ClosedProof::Notified(version) => shard_state.flipped == Some(version),
             ClosedProof::Abandoned(_) => shard_state.flipped.is_none(),
         };
-        if shard_state.register != i64::MAX || !flip_matches {
+        if shard_state.register != Register::Closed || !flip_matches {
             return Err(StepError::refused(
                 StepCode::DropOpen,
                 format!(

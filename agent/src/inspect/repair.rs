@@ -48,7 +48,7 @@ pub(super) async fn run(task: &RepairTask, files: &Path) -> Result<RepairResult,
             delete_stray::run(task, shard(task, 0)?, shard(task, 1)?, keys, files).await
         }
         Repair::MapKeys { .. } | Repair::ByHand { .. } => Err(StepError::refused(
-            "mend.kind",
+            StepCode::RepairKind,
             "an agent cannot repair this defect on a shard",
             "change the map, or follow the advice of the map check",
         )),
@@ -68,7 +68,7 @@ fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
 /// Returns the error for a subject that has changed since the check, so that nothing was repaired.
 fn changed_since_check(subject: impl std::fmt::Display) -> StepError {
     StepError::refused(
-        "mend.changed",
+        StepCode::RepairChanged,
         format!("{subject} has changed since the check; nothing was changed by the repair"),
         "check the map again",
     )
@@ -174,7 +174,7 @@ async fn repair_sequence(
     let Some(last) = last.filter(|last| (current.min..=current.max).contains(last)) else {
         let _ = client.batch_execute("rollback").await;
         return Err(StepError::refused(
-            "mend.sequence",
+            StepCode::RepairSequence,
             format!("{action}: no value of this shard is left in the sequence"),
             "give the sequence a larger type, then check again",
         ));

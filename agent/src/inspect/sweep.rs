@@ -96,7 +96,7 @@ impl AbandonedMigration {
             .find(is_schema)
         {
             return Err(StepError::refused(
-                "sweep.foreign",
+                StepCode::SweepForeign,
                 format!(
                     "shard {}: Shardwright did not create {schema}",
                     reference.name
@@ -195,7 +195,7 @@ impl AbandonedMigration {
             }
         }
         Err(StepError::passing(
-            "slot.busy",
+            StepCode::SlotBusy,
             format!("{action}: a session still reads from the slot"),
         ))
     }

@@ -333,7 +333,7 @@ impl StepContext {
     pub(crate) async fn wait_for_stream_failure(&self) -> StepError {
         let watch = {
             let stream = self.session.stream.lock().await;
-            stream.as_ref().map(ApplyStream::watch)
+            stream.as_ref().map(ApplyStream::subscribe)
         };
         match watch {
             Some(watch) => crate::stream::wait_for_failure(watch).await,
@@ -370,7 +370,7 @@ pub(crate) fn parse_system_identity(
         .zip(u32::try_from(identity.timeline).ok());
     let (system_id, timeline) = parsed.ok_or_else(|| {
         StepError::refused(
-            "step.input",
+            StepCode::StepInput,
             "the recorded identity of the server is unreadable",
             "`abort` the migration and plan it again",
         )

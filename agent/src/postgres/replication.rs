@@ -27,7 +27,6 @@ use super::lsn::Lsn;
 use connection::{ReplicationConnection, TextRow};
 pub use error::ReplicationError;
 use error::WireError;
-pub(crate) use error::{PUBLICATION_CHANGED, SLOT_GAP, SLOT_LOST, SLOT_MISSING};
 pub use stream::{ChangeStream, FeedbackMode, RawEvent, StreamEvent, StreamStart};
 
 /// The identity of a server and of its history.

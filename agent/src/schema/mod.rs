@@ -193,7 +193,7 @@ fn label(object: &SchemaObject) -> String {
 
 fn cycle_error(shard: &str, problem: &str) -> StepError {
     StepError::refused(
-        "schema.cycle",
+        StepCode::SchemaCycle,
         format!(
             "shard {shard}: the objects of the schema cannot be created in any order: {problem}"
         ),

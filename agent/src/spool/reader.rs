@@ -161,7 +161,7 @@ impl ReaderTask {
                 Ok(None) => return Ok(Ok(())),
                 Err(frame::DamagedFrame) => {
                     return Err(StepError::passing(
-                        SLOT_GAP,
+                        StepCode::SlotGap,
                         format!("{what}: the file is damaged"),
                     ));
                 }

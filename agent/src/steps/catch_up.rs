@@ -103,7 +103,7 @@ pub(super) async fn probe_lag(
         stream.as_ref().map(ApplyStream::subscribe)
     };
     let status =
-        status.ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+        status.ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
     let applied = crate::stream::wait_for_marker(status, marker.id);
     // A timeout is no error. The marker may never be reported, for example if the stream restarted after it had applied
     // the marker; the next probe writes another one.

@@ -162,7 +162,7 @@ async fn prepare_live_target(context: &StepContext, session: &Connected) -> Resu
     let fingerprint = catalog::fingerprint(session, &dispatch.tables).await?;
     if fingerprint != dispatch.schema_fingerprint {
         return Err(StepError::refused(
-            "schema.drift",
+            StepCode::SchemaDrift,
             format!("shard {shard}: its tables differ from the tables in the plan"),
             "make the definitions on both shards equal, then `resume`; `plan` names each difference",
         ));
@@ -339,7 +339,7 @@ async fn restore_pre_data(
     let what = format!("shard {shard}: setting up the session");
     // Function bodies in a dump may refer to objects that are created later.
     session.batch_execute(&set_check("off")).await.at(&what)?;
-    if let Err((entry, error)) = make(session, &pre_entries).await {
+    if let Err((entry, error)) = restore_all(session, &pre_entries).await {
         return Err(error).at(format_args!("shard {shard}: creating {}", entry.label));
     }
     session.batch_execute(&set_check("on")).await.at(&what)?;

@@ -70,7 +70,11 @@ impl CutoverParties {
 
     /// Permits cascades to skip rows on the shard that does not own the keys. `count` is the attempt counter of that
     /// shard (I7).
-    async fn allow_cascade_skips(&self, session: &Connected, count: i64) -> Result<(), StepError> {
+    async fn allow_cascade_skips(
+        &self,
+        session: &Connected,
+        count: AttemptCount,
+    ) -> Result<(), StepError> {
         if !self.may_skip_cascades {
             return Ok(());
         }
@@ -304,7 +308,7 @@ async fn release_attempt(
 }
 
 /// Opens the old owner again. First proves that the new owner is closed and has recorded no flip.
-async fn reopen_old_owner(parties: &CutoverParties, attempt: i64) -> Result<(), StepError> {
+async fn reopen_old_owner(parties: &CutoverParties, attempt: AttemptNo) -> Result<(), StepError> {
     let StreamShards {
         upstream,
         downstream,

@@ -188,7 +188,7 @@ pub(super) async fn drop_slot(
             .at(&what)?;
     }
     Err(StepError::passing(
-        "slot.busy",
+        StepCode::SlotBusy,
         format!("{what}: a session still uses the slot"),
     ))
 }

@@ -59,7 +59,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Preflighted, StepError>
         .collect();
     if !refusals.is_empty() {
         return Err(StepError::refused(
-            "preflight",
+            StepCode::Preflight,
             refusals.join("; "),
             "fix each of them, then `resume`",
         ));

@@ -62,10 +62,7 @@ pub(super) async fn run(context: &StepContext) -> Result<Value, StepError> {
     while let Err(error) =
         wait_out::wait_out(&session, &tables, Instant::now() + REPORT_INTERVAL).await
     {
-        let is_timeout = error
-            .failure()
-            .is_some_and(|failure| failure.code == "wait_out.budget");
-        if !is_timeout {
+        if !error.has_code(StepCode::WaitOutBudget) {
             return Err(error);
         }
         let writers = wait_out::writers(&session, &tables).await?;

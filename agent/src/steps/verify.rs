@@ -279,9 +279,8 @@ impl ComparisonRun<'_> {
                 point.upstream.lock_and_prove_tables(table),
                 point.downstream.lock_and_prove_tables(table)
             )?;
-            let mine = |chunk: &&mut ChunkRecord| mine(chunk);
-            for chunk in chunks.iter_mut().filter(mine) {
-                if started.elapsed() > age || throttle.hours_to_wait_for().is_some() {
+            for chunk in chunks.iter_mut().filter(|chunk| is_due(chunk)) {
+                if started.elapsed() > max_age || throttle.hours_to_wait_for().is_some() {
                     return Ok(());
                 }
                 self.context.report_message(format!("comparing {name}"));
@@ -351,7 +350,7 @@ impl ComparisonRun<'_> {
 fn different_error(context: &StepContext, rows: i64) -> StepError {
     let id = &context.dispatch.migration;
     StepError::Failed(Failure {
-        code: "verify.different".to_owned(),
+        code: StepCode::VerifyDifferent.into(),
         message: format!("{rows} row(s) differ on the two shards"),
         hint: Some(format!(
             "`shardwright verify {id} --report` names them, `verify {id} --repair` writes them again; find out which program wrote to the target, or `abort` the migration and plan it again"
@@ -364,7 +363,7 @@ fn different_error(context: &StepContext, rows: i64) -> StepError {
 /// of rows finds a row by its key, and so finds only one of two rows with the same key.
 fn unexplained_difference_error(relation: &str) -> StepError {
     StepError::refused(
-        "verify.unnamed",
+        StepCode::VerifyUnnamed,
         format!("the digests of {relation} on the two shards differ, but no single row differs"),
         "most likely one shard has two rows with one key: find them with index scans off, reindex the identity of the table, then `abort` the migration and plan it again",
     )

@@ -152,7 +152,7 @@ impl CopySnapshots {
         let snapshot = unit.and_then(|unit| self.snapshots.get(unit.snapshot));
         let snapshot = snapshot.ok_or_else(|| {
             StepError::refused(
-                "capture.unit",
+                StepCode::CaptureUnit,
                 "the stream has a change of a row that no unit of the copy contains",
                 "`abort` the migration and plan it again",
             )

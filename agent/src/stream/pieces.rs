@@ -188,7 +188,10 @@ impl PieceQueue {
 }
 
 fn lost_session_error() -> StepError {
-    StepError::passing("apply.lost", "the session that applies changes has ended")
+    StepError::passing(
+        StepCode::ApplyLost,
+        "the session that applies changes has ended",
+    )
 }
 
 /// Executes a piece after the earlier ones, and commits it if it ends a batch.
@@ -219,10 +222,13 @@ async fn execute(
 /// can violate a unique or exclusion constraint that was created after the stream began, although the changes in their
 /// order do not.
 fn error_to_retry_in_order(error: StepError) -> StepError {
-    let code = error.failure().map_or("", |failure| failure.code.as_str());
-    if ["sql.23505", "sql.23P01"].contains(&code) {
+    let violations = ["23505", "23P01"];
+    if error
+        .sqlstate()
+        .is_some_and(|state| violations.contains(&state))
+    {
         return StepError::passing(
-            "apply.order",
+            StepCode::ApplyConflict,
             format!("the stream reads changes again, to apply them in their order: {error}"),
         );
     }

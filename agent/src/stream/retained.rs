@@ -122,7 +122,7 @@ pub(super) async fn drop_slot(spec: &StreamSpec) -> Result<(), StepError> {
         }
     }
     Err(StepError::passing(
-        "slot.busy",
+        StepCode::SlotBusy,
         format!("{what}: a session still uses the slot"),
     ))
 }

@@ -84,7 +84,7 @@ async fn run_until_ended(shared: &mut StreamState) {
         };
         // After a gap between spool and slot the stream reads the spool once more: the agent that had the migration
         // before may have confirmed its last spooled changes after this process had listed the segments.
-        let read_spool_again = failure.code == SLOT_GAP && failures == 1;
+        let read_spool_again = failure.has_code(StepCode::SlotGap) && failures == 1;
         let transient = failure.retry != RetryClass::None || read_spool_again;
         if !transient || failures >= shared.spec.max_attempts {
             if transient {

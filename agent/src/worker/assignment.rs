@@ -238,8 +238,8 @@ async fn run_once(context: StepContext, id: StepId, kind: StepKind) {
 
 /// Returns whether a new copy fixes the failure: before the flip, a new copy replaces changes that a slot lost.
 fn requires_new_copy(failure: &Failure, kind: StepKind) -> bool {
-    let slot_lost_changes = [SLOT_MISSING, SLOT_LOST, SLOT_GAP].contains(&failure.code.as_str());
-    slot_lost_changes
+    let slot_codes = [StepCode::SlotMissing, StepCode::SlotLost, StepCode::SlotGap];
+    failure.has_code_of(&slot_codes)
         && matches!(
             kind,
             StepKind::Copy

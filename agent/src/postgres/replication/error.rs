@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use connect::{Class, ConnectError, Refusal, classify, classify_io, classify_sqlstate};
-use plans::failure::Failure;
+use plans::failure::{Failure, StepCode};
 
 use super::SystemIdentity;
 use crate::error::{StepError, WithIntent, message_with_causes, retry_of};

@@ -127,7 +127,7 @@ impl CopyReader {
             return Ok(());
         }
         Err(StepError::passing(
-            "copy.snapshot",
+            StepCode::CopySnapshot,
             format!(
                 "{what}: the session has snapshot {held}, but the migration has recorded {text}"
             ),

@@ -153,7 +153,7 @@ async fn newest_snapshot(
         .at(format_args!("shard {shard}: reading the copy's snapshot"))?;
     let row = row.ok_or_else(|| {
         StepError::refused(
-            "copy.snapshot",
+            StepCode::CopySnapshot,
             format!("shard {shard}: table shardwright.snapshot has no row of this migration"),
             "`abort` the migration and plan it again",
         )

@@ -38,7 +38,7 @@ pub(super) async fn recheck_all(
     )?;
     if guards != facts.guards || fingerprint != facts.fingerprint || storage != facts.storage {
         return Err(StepError::not_yet(
-            "schema.changed",
+            StepCode::SchemaChanged,
             format!("shard {shard}: a guard or a table has changed during the cutover"),
         ));
     }
@@ -86,8 +86,8 @@ pub(super) async fn wait_for_standbys(
     // Both queries are sent at once, and the server executes them in this order. A standby that the second query does
     // not return has flushed the log at least up to `flushed`.
     let (flushed, mut late_standbys) = tokio::try_join!(
-        standbys::flushed(old_owner),
-        standbys::behind(old_owner, None, ignored),
+        standbys::flush_position(old_owner),
+        standbys::lagging_standbys(old_owner, None, ignored),
     )?;
     loop {
         let Some(first) = late_standbys.first() else {
@@ -102,6 +102,6 @@ pub(super) async fn wait_for_standbys(
             ));
         }
         tokio::time::sleep(Duration::from_millis(5)).await;
-        late_standbys = standbys::behind(old_owner, Some(flushed), ignored).await?;
+        late_standbys = standbys::lagging_standbys(old_owner, Some(flushed), ignored).await?;
     }
 }

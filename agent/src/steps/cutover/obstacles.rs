@@ -145,7 +145,8 @@ impl<'a> FenceObstacles<'a> {
         let flushed = standbys::flush_position(self.old_owner).await?;
         let deadline = Instant::now() + STANDBY_TIMEOUT;
         loop {
-            let late_standbys = standbys::behind(self.old_owner, Some(flushed), ignored).await?;
+            let late_standbys =
+                standbys::lagging_standbys(self.old_owner, Some(flushed), ignored).await?;
             let first = late_standbys.into_iter().next();
             if first.is_none() || Instant::now() >= deadline {
                 return Ok(first);

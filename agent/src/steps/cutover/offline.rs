@@ -106,8 +106,8 @@ async fn run_attempt(
     let refused = count_refused_in(parties, &old_owner, &new_owner).await;
     notify_old_owner(parties, number, map_version, &old_owner).await?;
     Ok(CutoverResult {
-        attempt: number.0,
-        map_version: map_version.0,
+        attempt: number,
+        map_version,
         write_block: times,
         dirty_keys: 0,
         refused,

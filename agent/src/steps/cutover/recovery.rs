@@ -110,8 +110,8 @@ async fn newest_attempt(parties: &CutoverParties) -> Result<AttemptNo, StepError
 /// A target without a row of the migration needs no proof: its copy was removed, or was never begun.
 pub(in crate::steps) async fn check_abort_witness(
     context: &StepContext,
-    newest_on_source: i64,
-) -> Result<i64, StepError> {
+    newest_on_source: AttemptNo,
+) -> Result<AttemptNo, StepError> {
     let (target, token) = (context.target()?, context.token_for_cleanup());
     let version = context.dispatch.map_version;
     let session = target.session("register").await?;

@@ -155,7 +155,7 @@ pub(super) async fn warm_up_writes(
     facts: &GateFacts,
     sessions: &CutoverSessions,
     attempt: AttemptNo,
-    new_owner_count: i64,
+    new_owner_count: AttemptCount,
 ) -> Result<(), StepError> {
     let token = &parties.shards.token;
     let (old_owner, new_owner) = (&sessions.old_owner, &sessions.new_owner);

@@ -138,8 +138,8 @@ pub(super) async fn run_attempt(
     notify_old_owner(parties, attempt, version, &cutover.sessions.old_owner).await?;
     start_opposite_stream(context, parties).await?;
     Ok(CutoverResult {
-        attempt: attempt.0,
-        map_version: version.0,
+        attempt,
+        map_version: version,
         write_block: cutover.times,
         dirty_keys,
         refused: refused_before
@@ -168,7 +168,7 @@ async fn run_until_deadline<T>(
     let ended = tokio::time::timeout_at(deadline, part).await;
     ended.unwrap_or_else(|_| {
         Err(StepError::not_yet(
-            "cutover.budget",
+            StepCode::CutoverBudget,
             format!("the budget of the write-blocked window was nearly used up ({part_name})"),
         ))
     })
@@ -186,7 +186,7 @@ struct CutoverAttempt<'a> {
     catalog_versions: String,
     sessions: CutoverSessions,
     /// The value of the old owner's attempt counter (I7) that the fence set. The seal proves that it has not changed.
-    fence_count: i64,
+    fence_count: AttemptCount,
     deadlines: AttemptDeadlines,
     /// The number of changes of moving rows that the stream had applied when it reached the first marker.
     changes_at_fence: u64,
@@ -200,17 +200,13 @@ struct CutoverAttempt<'a> {
 impl CutoverAttempt<'_> {
     /// Runs C3 to C5, and requests the permission to seal at the same time as C5.
     async fn fence_and_drain(&mut self) -> Result<(), StepError> {
-        let marker = Marker::new(
-            &self.parties.shards.token,
-            self.number.0,
-            MarkerKind::Fenced,
-        )
-        .with_id(self.markers.map(|markers| markers.fenced));
+        let marker = Marker::new(&self.parties.shards.token, self.number, MarkerKind::Fenced)
+            .with_id(self.markers.map(|markers| markers.fenced));
         let marker_writer = self
             .sessions
             .marker_after_wait(&self.parties.shards, &marker);
         let fence = RegisterSetting::FencedFor(self.context.dispatch.options.write_stop_budget_ms);
-        let proof = EpochProof::Next(self.number.0);
+        let proof = EpochProof::Next(self.number);
         let fence_started = Instant::now();
         let writers;
         let keyed_tables = self.context.keyed_tables();
@@ -421,7 +417,7 @@ pub(super) async fn wait_until_applied(
         .await
         .map_err(|_| {
             StepError::not_yet(
-                "drain.budget",
+                StepCode::DrainBudget,
                 "the stream did not apply the marker within the budget of the write-blocked window",
             )
         })?

@@ -46,7 +46,9 @@ async fn open_register(context: &StepContext, source: &Shard) -> Result<(), Step
             register::begin_and_set(&session, &token, number, RegisterSetting::Open).await?;
         }
         Err(error) if error.failure().is_none_or(must_stop_abort) => return Err(error),
-        Err(error) if status.register == i64::MAX => return Err(sealed_error(source, &error)),
+        Err(error) if status.register == Register::Closed => {
+            return Err(sealed_error(source, &error));
+        }
         // The register is fenced: a fence expires without an action of the agent, and then counts as open. Only a seal
         // needs the proof of the witness.
         Err(_) => {}
@@ -68,8 +70,10 @@ async fn attempt_number_for_opening(
     }
     match cutover::check_abort_witness(context, newest_attempt).await {
         // Each cutover records its attempt on the source before the flip, so no cutover has run.
-        Err(StepError::Failed(failure)) if newest_attempt == 0 && !must_stop_abort(&failure) => {
-            Ok(0)
+        Err(StepError::Failed(failure))
+            if newest_attempt == AttemptNo(0) && !must_stop_abort(&failure) =>
+        {
+            Ok(AttemptNo(0))
         }
         checked => checked,
     }
@@ -78,7 +82,7 @@ async fn attempt_number_for_opening(
 /// Returns whether the source must stay as it is: another agent has taken over, or the shards have recorded a flip that
 /// the control store has lost.
 fn must_stop_abort(failure: &Failure) -> bool {
-    ["epoch.stale", "flip.lost"].contains(&failure.code.as_str())
+    failure.has_code_of(&[StepCode::EpochStale, StepCode::FlipLost])
 }
 
 fn sealed_error(source: &Shard, error: &StepError) -> StepError {

@@ -81,7 +81,7 @@ pub(super) async fn open_point(
     let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+        .ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
     // Writes continue: if the stream were not paused, it could apply later changes before the position is known.
     let paused_stream = stream.pause().await?;
     open_point_of_paused_stream(context, shards, &paused_stream).await
@@ -177,7 +177,7 @@ async fn open_downstream_snapshot(
 ) -> Result<SnapshotSession, StepError> {
     let downstream = open_session(context, &shards.downstream).await?;
     let parked = paused_stream.park(at);
-    let marker = Marker::new(&shards.token, 0, MarkerKind::Park);
+    let marker = Marker::new(&shards.token, AttemptNo(0), MarkerKind::Park);
     let upstream = shards.upstream.session("marker").await?;
     // The stream notices that it has reached the position only when a later transaction arrives. This marker is one.
     let marked = marker.emit(&upstream, &shards.token);

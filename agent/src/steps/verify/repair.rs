@@ -25,7 +25,7 @@ pub(super) async fn repair_rows(
 ) -> Result<i64, StepError> {
     if usize::try_from(different).is_ok_and(|rows| rows > ROWS_REPAIRED) {
         return Err(StepError::refused(
-            "verify.beyond_repair",
+            StepCode::VerifyBeyondRepair,
             format!("{different} row(s) differ; a repair replaces at most {ROWS_REPAIRED}"),
             "`abort` the migration and plan it again",
         ));
@@ -38,7 +38,7 @@ pub(super) async fn repair_rows(
     let stream = context.session.stream.lock().await;
     let stream = stream
         .as_ref()
-        .ok_or_else(|| StepError::passing("stream.ended", "no change stream runs"))?;
+        .ok_or_else(|| StepError::passing(StepCode::StreamEnded, "no change stream runs"))?;
     let paused_stream = stream.pause().await?;
     let point = point::open_point_of_paused_stream(context, shards, &paused_stream).await?;
     let written = write_rows(comparison, &point).await?;

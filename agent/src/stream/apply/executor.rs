@@ -22,8 +22,6 @@ use crate::shard::database::LOOKUP_SETTINGS;
 use crate::shard::epoch::{self, EpochToken};
 use crate::shard::user_code::{self, ProvedTables};
 
-/// The error code of a change that does not affect exactly one row.
-const WRONG_ROW_COUNT: &str = "apply.count";
 /// The savepoint to which the sets are rolled back.
 const SAVEPOINT: &str = "savepoint sets";
 /// The lock timeout of two sessions that share a batch. Because the agent commits them together, one of them can wait
@@ -228,7 +226,7 @@ impl Executor {
             if count != statement.expected {
                 let expected = statement.expected;
                 return Err(StepError::refused(
-                    WRONG_ROW_COUNT,
+                    StepCode::ApplyCount,
                     format!("{what}: affected {count} rows instead of {expected}"),
                     "",
                 ));
@@ -281,7 +279,7 @@ impl Executor {
 
     fn row_count_error(&self, count: u64, change: &RowChange) -> StepError {
         StepError::refused(
-            WRONG_ROW_COUNT,
+            StepCode::ApplyCount,
             format!(
                 "shard {}: a captured {} of {} affected {count} rows instead of one: the shards differ",
                 self.session.name(),
@@ -307,9 +305,8 @@ const STATEMENT_ERROR_CLASSES: [&str; 5] = ["0A", "22", "23", "42", "54"];
 /// Returns whether the rows, their values or the statement caused the error: a wrong number of rows, a violated
 /// constraint, or a type that a set cannot contain.
 fn is_statement_error(error: &StepError) -> bool {
-    let code = error.failure().map_or("", |failure| failure.code.as_str());
-    code == WRONG_ROW_COUNT
-        || STATEMENT_ERROR_CLASSES
+    let is_of_class = |state: &str| {
+        STATEMENT_ERROR_CLASSES
             .iter()
             .any(|class| state.starts_with(class))
     };

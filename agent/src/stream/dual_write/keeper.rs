@@ -282,7 +282,7 @@ impl KeeperTask {
     async fn is_in_contention(&self) -> Result<bool, StepError> {
         let downstream = &self.spec.downstream;
         let session = downstream.session("dual-write-check").await?;
-        let commits_wait = dual_write::commits_wait_for_us(&session).await;
+        let commits_wait = dual_write::commits_wait_for_streams(&session).await;
         session.close().await;
         commits_wait
     }

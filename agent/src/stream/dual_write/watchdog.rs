@@ -83,7 +83,7 @@ impl RunningWatchdog {
             .at(&what)?;
         let pipes = (process.stdin.take(), process.stdout.take());
         let (Some(stdin), Some(output)) = pipes else {
-            return Err(StepError::passing("dual_write.watchdog", what));
+            return Err(StepError::passing(StepCode::DualWriteWatchdog, what));
         };
         let ready = async {
             let mut lines = BufReader::new(output).lines();
