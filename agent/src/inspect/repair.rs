@@ -67,10 +67,9 @@ fn shard(task: &RepairTask, index: usize) -> Result<&ShardRef, StepError> {
 
 /// Returns the error for a subject that has changed since the check, so that nothing was repaired.
 fn changed_since_check(subject: impl std::fmt::Display) -> StepError {
-    StepError::refused(
+    StepError::listed(
         StepCode::RepairChanged,
         format!("{subject} has changed since the check; nothing was changed by the repair"),
-        "check the map again",
     )
 }
 
