@@ -12,9 +12,9 @@ use daemon::log::Format;
 use daemon::notify::ServiceManager;
 use tokio::signal::unix::{SignalKind, signal};
 
-/// The libraries log the end of a session as an error, also if the agent ended it. The report of a step contains the
+/// The library logs the end of a session as an error, also if the agent ended it. The report of a step contains the
 /// errors that matter.
-const DEFAULT_LOG: &str = "info,pgwire_replication=off,tokio_postgres=warn";
+const DEFAULT_LOG: &str = "info,tokio_postgres=warn";
 
 /// Performs the steps of migrations on the shards; the controller decides which.
 #[derive(Debug, Parser)]
